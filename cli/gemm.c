@@ -29,7 +29,7 @@ static const cli_option options[] = {
     {"b",        0, CLI_TEXT, offsetof(settings, file[1]), "FILE", "B as stored: nn, nt K x N; tn, tt N x K; default: random data"},
     {"c",        0, CLI_TEXT, offsetof(settings, file[2]), "FILE", "C, M x N, read where beta is not 0; default: random data"},
     {"bias",     0, CLI_TEXT, offsetof(settings, file[4]), "FILE", "the bias, N or M elements, read where the problem has one; default: random data"},
-    {"offsets",  0, CLI_TEXT, offsetof(settings, file[5]), "FILE", "offsets of groups, groups + 1 raw 32-bit integers; default: random groups"},
+    {"offsets",  0, CLI_TEXT, offsetof(settings, file[5]), "FILE", "raw 32-bit integers: groups + 1 offsets of g=, groups counts of gm=; default: random"},
     {"aux",      0, CLI_TEXT, offsetof(settings, file[6]), "FILE", "aux, M x N: written with ep=relu+aux, read with ep=drelu; default: random data"},
     {"out",      0, CLI_OUTPUT, offsetof(settings, file[3]), "FILE", "write D, M x N; *.npy: as a NumPy file, else raw elements"},
     {"no-check", 0, CLI_FLAG, offsetof(settings, no_check), NULL,  "do not compare the result with a reference"},

@@ -32,14 +32,15 @@ KERNEL void gs_race_sample(const gs_race_check p)
     for (int s = (blockIdx.x * blockDim.x + threadIdx.x) / 32; s < p.samples; s += warps) {
         const gs_u64 bits = gs_mix(p.seed + s), more = gs_mix(bits + 1);
         long long row = gs_pick_below(bits, p.m), col = gs_pick_below(bits << 32, p.n), batch = gs_pick_below(more, p.batch);
-        const long long some = p.groups ? p.offsets[p.groups] : p.m;
+        const long long picked = p.room ? gs_pick_below(more, p.groups) : 0, some = p.room ? p.offsets[picked] : p.groups ? p.offsets[p.groups] : p.m;
         if (some == 0) continue;
         if (p.groups) row = gs_pick_below(bits, some);
         if (s < 4) {
             row = s & 1 ? some - 1 : 0;
             col = s & 2 ? p.n - 1 : 0;
         }
-        const long long of_b = p.groups ? gs_group_of(p.offsets, p.groups, row) : batch;
+        row += picked * p.room;
+        const long long of_b = p.groups ? gs_group_in(p.offsets, p.groups, p.room, row) : batch;
         const bool ta = p.layout & 2, tb = p.layout & 1;
         const long long a = batch * p.stride_a + (ta ? row : row * p.lda), step_a = ta ? p.lda : 1;
         double sums[2] = {0, 0}, sizes[2] = {0, 0};
@@ -67,8 +68,9 @@ KERNEL void gs_race_sample(const gs_race_check p)
         if (p.gate) {
             double up = sums[1];
             if (p.along) {
-                right += load(p.bias, batch * p.stride_bias + gs_gate_column(p.gate, p.n, col, false), p.out);
-                up += load(p.bias, batch * p.stride_bias + gs_gate_column(p.gate, p.n, col, true), p.out);
+                const long long before = p.groups ? of_b * 2 * p.n : batch * p.stride_bias;
+                right += load(p.bias, before + gs_gate_column(p.gate, p.n, col, false), p.out);
+                up += load(p.bias, before + gs_gate_column(p.gate, p.n, col, true), p.out);
             }
             const double active = gs_activate(p.activation, right);
             slack = p.spread * sizes[0] * (fabs(up) + p.spread * sizes[1]) + fabs(active) * p.spread * sizes[1];
@@ -92,9 +94,10 @@ KERNEL void gs_race_sample(const gs_race_check p)
 KERNEL void gs_race_scan(const gs_race_check p)
 {
     gs_u64 found = 0;
-    const gs_u64 rows = (gs_u64)(p.groups ? p.offsets[p.groups] : p.batch * p.m);
+    const gs_u64 rows = (gs_u64)(p.groups && !p.room ? p.offsets[p.groups] : p.batch * p.m);
     for (gs_u64 i = (gs_u64)blockIdx.x * blockDim.x + threadIdx.x; i < rows * (gs_u64)p.n; i += (gs_u64)gridDim.x * blockDim.x) {
         const long long row = (long long)(i / (gs_u64)p.n), col = (long long)(i % (gs_u64)p.n);
+        if (p.room && !gs_row_is_used(p.offsets, p.groups, p.room, row)) continue;
         const float value = load(p.d, row / p.m * p.stride_d + row % p.m * p.ldd + col, p.out);
         found += value != value;
     }

@@ -3,7 +3,7 @@
  *
  * Both take any size, any leading dimension and any alignment that the element types have. Compiled with GS_IN, GS_ACC, GS_OUT
  * (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt) and GS_BETA (0: C is not read), simple also with the epilogue's of epilogue.cuh
- * and GS_GROUPED (how many groups of rows). */
+ * and GS_GROUPED (how many groups of rows), GS_MASKED (1: each has m / GS_GROUPED rows of its own). */
 #include "common/along.h"
 #include "common/args.h"
 #include "common/block.cuh"
@@ -33,6 +33,10 @@ typedef unsigned short out_type;
 #endif
 
 typedef unsigned short in_type;
+
+#ifndef GS_MASKED
+#define GS_MASKED 0
+#endif
 
 /* Element strides of A along m and k, of B along k and n. */
 static __device__ __forceinline__ long long stride_a_m(const gs_kernel_args &p) { return GS_A_ALONG_K ? p.lda : 1; }
@@ -81,8 +85,9 @@ extern "C" __global__ void gs_simple(const gs_kernel_args p)
     gs_dependent_launch();
     if (row >= p.m) return;
 #if GS_GROUPED
-    if (row >= p.offsets[GS_GROUPED]) return;
-    const int group = gs_group_of(p.offsets, GS_GROUPED, row);
+    const int room = GS_MASKED ? p.m / GS_GROUPED : 0;
+    if (!gs_row_is_used(p.offsets, GS_GROUPED, room, row)) return;
+    const int group = gs_group_in(p.offsets, GS_GROUPED, room, row);
 #else
     const int group = 0;
 #endif

@@ -173,6 +173,12 @@ GS_SHARED final_value final_of(const gs_check *p, gs_u64 i, double rms)
 /* The least that D's type takes for an infinity, but for a last step. */
 GS_SHARED double overflow_of(int type) { return type == F16 ? 65520.0 : 0x1.ffp127; }
 
+/* An element of a row that is written: masked groups have others between them. */
+GS_SHARED bool is_used(const gs_check *p, gs_u64 i)
+{
+    return !p->epilogue.room || gs_row_is_used(p->epilogue.offsets, p->epilogue.groups, p->epilogue.room, (long long)(i / p->cols));
+}
+
 /* First pass: the size of the reference, without the activation, which would hide how large the sums are. */
 GS_KERNEL void gs_verify_measure(const gs_check p)
 {
@@ -181,6 +187,7 @@ GS_KERNEL void gs_verify_measure(const gs_check p)
     gs_check plain = p;
     plain.epilogue.activation = 0;
     for (gs_u64 i = first_index(); i < p.rows * p.cols; i += index_step()) {
+        if (!is_used(&p, i)) continue;
         for (int up = 0; p.epilogue.gate && up < 2; up++) {
             const double sum = gate_sum(&p, i / p.cols, i % p.cols, up);
             if (!(fabs(sum) < (double)gs_infinity())) continue;
@@ -208,6 +215,7 @@ GS_KERNEL void gs_verify_compare(const gs_check p)
     gs_u64 mismatches = 0, unwritten = 0, nans = 0, zeros = 0, truncated = 0, first = ~0ull;
     gs_u64 row_low = ~0ull, row_high = 0, col_low = ~0ull, col_high = 0;
     for (gs_u64 i = first_index(); i < p.rows * p.cols; i += index_step()) {
+        if (!is_used(&p, i)) continue;
         const gs_u64 at = (gs_u64)gs_placed_at(&p.placed, (long long)(i / p.cols), (long long)(i % p.cols));
         const final_value of = final_of(&p, i, rms_sums);
         const double want = of.value;
@@ -294,10 +302,10 @@ GS_SHARED gs_u64 count_poison(gs_u64 at, gs_u64 end, int type, unsigned int patt
     return found;
 }
 
-/* Rows of a set's D that are written. */
-GS_SHARED gs_u64 rows_of(const gs_timed *p, const gs_timed_set *s)
+/* A row of a set's D that is written. */
+GS_SHARED bool is_written(const gs_timed *p, const gs_timed_set *s, gs_u64 row)
 {
-    return p->groups ? (gs_u64)((const int *)s->offsets)[p->groups] : (gs_u64)(p->m * p->batch);
+    return !p->groups || gs_row_is_used((const int *)s->offsets, p->groups, p->room, (long long)row);
 }
 
 /* Every element has a value, and nothing beside them was written. Between rows a warp looks at what lies before the row of memory that follows, which of matrices
@@ -320,7 +328,7 @@ GS_KERNEL void gs_verify_timed(const gs_timed p)
             const gs_u64 at = s->d + (gs_u64)(matrix * placed->stride + line * placed->ld) * size, end = at + (gs_u64)placed->cols * size;
             const long long next = behind ? (last ? (matrix + 1) * placed->stride : matrix * placed->stride + (line + 1) * placed->ld)
                                           : (last ? (line + 1) * placed->ld : (matrix + 1) * placed->stride + line * placed->ld);
-            found += count_poison(at, end, p.out, p.poison, row < rows_of(&p, s), lane, lanes);
+            found += count_poison(at, end, p.out, p.poison, is_written(&p, s, row), lane, lanes);
             if (row + 1 < rows) found += count_poison(end, s->d + (gs_u64)next * size, p.out, p.poison, false, lane, lanes);
         } else {
             const gs_u64 last = s->d + (gs_u64)gs_placed_end(placed) * size, first = (row - rows) * lanes + lane;
@@ -340,10 +348,11 @@ GS_KERNEL void gs_verify_timed_samples(const gs_timed p)
     for (gs_u64 i = first_index() / lanes; i < p.samples; i += index_step() / lanes) {
         const gs_u64 bits = gs_mix(p.seed + i), more = gs_mix(bits + 1);
         const gs_timed_set *const s = &p.sets[i % p.count];
-        const long long some = p.groups ? (long long)rows_of(&p, s) : p.m;
+        const int *const offsets = (const int *)s->offsets;
+        const long long picked = p.room ? gs_pick_below(more, p.groups) : 0, some = p.room ? offsets[picked] : p.groups ? offsets[p.groups] : p.m;
         if (some == 0) continue;
-        const long long row = gs_pick_below(bits, some), col = gs_pick_below(bits << 32, p.n), batch = gs_pick_below(more, p.batch);
-        const long long of_b = p.groups ? gs_group_of((const int *)s->offsets, p.groups, row) : batch;
+        const long long row = picked * p.room + gs_pick_below(bits, some), col = gs_pick_below(bits << 32, p.n), batch = gs_pick_below(more, p.batch);
+        const long long of_b = p.groups ? gs_group_in(offsets, p.groups, p.room, row) : batch;
         const bool ta = p.layout & 2, tb = p.layout & 1;
         const long long a = batch * p.stride_a + (ta ? row : row * p.lda), step_a = ta ? p.lda : 1, line = batch * p.m + row;
         double sums[2] = {0, 0}, sizes[2] = {0, 0};
@@ -372,7 +381,7 @@ GS_KERNEL void gs_verify_timed_samples(const gs_timed p)
             size += c * c;
         }
         const gs_epilogue e = {(const void *)s->c, (const void *)s->bias, p.placed_c, p.m, p.stride_bias, p.activation, p.along, p.residual, p.gate, p.n, p.beta, p.least, (const void *)s->aux, p.placed_aux,
-                               (const int *)s->offsets, p.groups};
+                               offsets, p.groups, p.room};
         const double relative = gs_activation_error(p.activation, p.gate);
         const final_value of = p.gate ? finished_gate(&e, sums[0], sums[1], (gs_u64)line, (gs_u64)col, p.out, relative, p.spread, sqrt(sizes[0]), sqrt(sizes[1]))
                                       : finished(&e, right, (gs_u64)line, (gs_u64)col, p.out, relative);

@@ -11,7 +11,7 @@
  * X is the operand whose rows (columns, of B) meet wgmma's 64-row side, Y the other one: A and B, or, swap_ab, B and A; what wgmma computes
  * is then D transposed, for tiles of D with fewer rows than a multiple of 64.
  *
- * Set by the builder (src/family/ws.c): GS_BATCHED (1: maps of a batch), GS_GROUPED (groups of rows, each with a B of its own; 0: none), GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt), GS_BETA (1: C is read),
+ * Set by the builder (src/family/ws.c): GS_BATCHED (1: maps of a batch), GS_GROUPED (groups of rows, each with a B of its own; 0: none), GS_MASKED (1: each group has m / GS_GROUPED rows), GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt), GS_BETA (1: C is read),
  * GS_BM GS_BN (tile), GS_SWAP_AB (1: X is B), GS_WY (extent of a consumer along Y: the tile's, or less where consumers stand side by
  * side), GS_STAGES, GS_CM GS_CN (cluster blocks along M, N), GS_GROUP GS_ALONG_N (raster), GS_CONSUMERS (warpgroups), GS_MODE, GS_SLABS
  * (epilogue buffers of a consumer warp), GS_FIRST (1: what is stored is the first to leave L2), GS_DIRECT (1: D's rows do not start or
@@ -26,6 +26,9 @@
 #endif
 #ifndef GS_GROUPED
 #define GS_GROUPED 0
+#endif
+#ifndef GS_MASKED
+#define GS_MASKED 0
 #endif
 
 #include "common/along.h"
@@ -147,7 +150,8 @@ static __device__ __forceinline__ unsigned length(const gs_kernel_args *p)
 }
 
 #if GS_GROUPED
-/* Groups one behind the other: the first row of each, and of the tiles' numbers the first one of each; behind the last the ends. In shared memory. */
+/* Groups one behind the other: the first row of each (masked: how many it has), and of the tiles' numbers the first one of each; behind the last the ends. In shared
+ * memory. */
 typedef struct group_table {
     int      row[GS_GROUPED + 1];
     unsigned tile[GS_GROUPED + 1];
@@ -163,8 +167,14 @@ static __device__ __forceinline__ void fill_table(group_table *table, const gs_k
 #pragma unroll 1
     for (unsigned first = 0; first < GS_GROUPED; first += 32) {
         const unsigned group = first + lane, here = group < GS_GROUPED ? group : GS_GROUPED, next = group < GS_GROUPED ? group + 1 : GS_GROUPED;
+#if GS_MASKED
+        (void)next;
+        const int row = group < GS_GROUPED ? p->offsets[here] : 0;
+        const unsigned own = lines_m(row) * columns;
+#else
         const int row = p->offsets[here], end = p->offsets[next];
         const unsigned own = lines_m(end - row) * columns;
+#endif
         unsigned sum = own;   /* of this lane and those before it */
 #pragma unroll
         for (int step = 1; step < 32; step *= 2) {
@@ -178,7 +188,7 @@ static __device__ __forceinline__ void fill_table(group_table *table, const gs_k
         before += __shfl_sync(0xffffffff, sum, 31);
     }
     if (lane == 0) {
-        table->row[GS_GROUPED] = p->offsets[GS_GROUPED];
+        if (!GS_MASKED) table->row[GS_GROUPED] = p->offsets[GS_GROUPED];
         table->tile[GS_GROUPED] = before;
     }
 }
@@ -252,13 +262,13 @@ static __device__ __forceinline__ bool walk_at(tile_walk *w, const gs_kernel_arg
         else high = middle;
     }
     w->group = low;
-    const int first = table->row[low];
-    const unsigned lines_of_m = lines_m(table->row[low + 1] - first), lines_of_n = (columns_of(p) - 1) / (GS_BN * GS_CN) + 1;
+    const int first = GS_MASKED ? low * (p->m / GS_GROUPED) : table->row[low], end = GS_MASKED ? first + table->row[low] : table->row[low + 1];
+    const unsigned lines_of_m = lines_m(end - first), lines_of_n = (columns_of(p) - 1) / (GS_BN * GS_CN) + 1;
     const unsigned lines = GS_ALONG_N ? lines_of_n : lines_of_m, length = GS_ALONG_N ? lines_of_m : lines_of_n;
     const unsigned number = w->tile - table->tile[low], size = GS_GROUP * length, before = number / size * GS_GROUP, in = number % size;
     const unsigned wide = lines - before < GS_GROUP ? lines - before : GS_GROUP, line = before + in % wide, along = in / wide;
     tile->index = low;
-    tile->end = table->row[low + 1];
+    tile->end = end;
     tile->row = first + (int)(((GS_ALONG_N ? along : line) * GS_CM + (GS_SWAP_AB ? rank % CY : rank / CY)) * GS_BM);
     tile->col = (int)(((GS_ALONG_N ? line : along) * GS_CN + (GS_SWAP_AB ? rank / CY : rank % CY)) * GS_BN);
     return true;

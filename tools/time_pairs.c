@@ -20,7 +20,7 @@
 #include "schedule/schedule.h"
 #include "timing.h"
 #include "tune/tune.h"
-#include "verify/groups.h"
+#include "routing/routing.h"
 #include "verify/operands.h"
 
 #define MOST_PRODUCTS 0.32e9   /* of a problem whose launches are counted */

@@ -29,7 +29,7 @@
  *     sa= sb= sc= sd=  elements from a matrix of the batch to the next; 0: all have the same one (not D)     ld * rows
  *     se=            the same of the bias                     0: all have the same
  *     saux=          the same of the auxiliary matrix         ldaux * M
- *     g=             groups of rows                           none
+ *     g= gm= gk=     groups: of rows, masked, along K        none
  *     alpha= beta=                                            1, 0
  *     scalars=host|device  where those of a run are           host
  *     ep=            epilogue: words joined by +, in this order:     none
@@ -52,6 +52,11 @@
  *
  *     bf16:4096x14336x4096:tn:g=8
  *     bf16:4096x14336x4096:tn:g=8:ep=silu+gate      the first half of an expert's MLP
+ *
+ * Masked groups, gm=8: each group has a room of M / 8 rows of A, C and D (M is that of all), of which the first counts[i] are used; counts are `groups` numbers in device
+ * memory, each at most M / groups, in the place of the offsets. Rows of D behind a group's count are not written.
+ *
+ *     bf16:4096x14336x4096:tn:gm=8                  8 groups of up to 512 rows
  *
  * 64_4096_64 is a short form of f16:64x4096x64:nn. */
 #ifndef GEMMSMITH_PROBLEM_H
@@ -108,6 +113,12 @@ typedef enum gs_scalars {
     GS_SCALARS_DEVICE   = 1
 } gs_scalars;
 
+/* How the rows of groups lie. */
+typedef enum gs_grouping {
+    GS_GROUPS_SORTED    = 0,  /* one group behind the other: offsets say where each begins */
+    GS_GROUPS_MASKED    = 1   /* each in M / groups rows of its own: counts say how many of them it uses */
+} gs_grouping;
+
 #define GS_SAME_MATRIX  (-1LL)        /* stride of an operand that all matrices of a batch share */
 #define GS_PROBLEM_TEXT 384           /* bytes that hold the text form of any problem, terminator included */
 #define GS_MAX_EXTENT   2147483647LL  /* largest M, N, K, batch */
@@ -136,7 +147,7 @@ typedef struct gs_problem {
     int64_t   stride_bias;        /* the same of the bias; 0: all matrices have one bias */
     int64_t   groups;             /* 0: none; or how many groups of rows, at most GS_MAX_GROUPS, then batch is 1 */
     uint32_t  aux;                /* 1: what the activation is applied to is written to gs_args.aux; needs an activation that is no gradient, and no gate */
-    uint32_t  reserved_int;       /* zero */
+    uint32_t  grouping;           /* gs_grouping; without groups 0. GS_GROUPS_MASKED: M is a multiple of groups */
     int64_t   ldaux;              /* leading dimension of aux, in elements; 0: n. Only where aux is written or read */
     int64_t   stride_aux;         /* elements from a matrix of aux to the next; 0: ldaux * m. As of D they do not overlap */
     uint64_t  reserved[1];        /* zero */
@@ -169,7 +180,7 @@ GS_API char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_T
 GS_API gs_status gs_problem_check(const gs_problem *problem, gs_error *error);
 
 /* Bytes from the first to one past the last element of A, B, C or D (operand 'a', 'b', 'c', 'd'), all of the batch, of the bias ('e'), of
- * the groups' offsets ('f') or of aux ('g'), 0 without. */
+ * the groups' offsets or counts ('f') or of aux ('g'), 0 without. */
 GS_API size_t gs_problem_bytes(const gs_problem *problem, char operand);
 
 /* 2 M N K batch, twice that with a gate; of groups as if all M rows were in one. */

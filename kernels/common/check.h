@@ -76,6 +76,7 @@ typedef struct gs_timed {
     int          in, out, layout;        /* gs_type, gs_type, gs_layout */
     double       alpha, beta;
     int          activation, along, residual, gate, groups;   /* as in gs_epilogue */
+    long long    room;
     double       least;
     double       relative, spread, absolute;   /* bound as in gs_check, with the root of the sum of squared products for rms; and what an activation adds */
     unsigned int poison;                 /* 32-bit pattern */

@@ -21,13 +21,14 @@ typedef struct gs_epilogue {
     gs_placed   placed_aux;
     const int  *offsets;               /* of groups, each of which has a bias of n elements of its own along N, with a gate 2n */
     int         groups;                /* 0: none */
+    long long   room;                  /* rows of a masked group; 0: they are sorted */
 } gs_epilogue;
 
 /* Where the bias of an element is; col: with a gate, of B. row: of the whole batch. */
 GS_SHARED gs_u64 gs_bias_place(const gs_epilogue *e, gs_u64 row, gs_u64 col)
 {
     const gs_u64 in_matrix = e->along == 1 ? col : row % (gs_u64)e->m;
-    if (e->groups) return (e->along == 1 ? (gs_u64)gs_group_of(e->offsets, e->groups, (long long)row) * (gs_u64)(e->gate ? 2 * e->n : e->n) : 0) + in_matrix;
+    if (e->groups) return (e->along == 1 ? (gs_u64)gs_group_in(e->offsets, e->groups, e->room, (long long)row) * (gs_u64)(e->gate ? 2 * e->n : e->n) : 0) + in_matrix;
     return (e->stride_bias ? row / (gs_u64)e->m * (gs_u64)e->stride_bias : 0) + in_matrix;
 }
 

@@ -21,4 +21,10 @@ GS_OF_GROUPS int gs_group_of(const int *offsets, int groups, long long row)
     return low;
 }
 
+/* The same of either kind. room: how many rows each group has for itself, of which it uses as many as its number in `offsets` says (GS_MASKED); 0: offsets. */
+GS_OF_GROUPS int gs_group_in(const int *offsets, int groups, long long room, long long row) { return room ? (int)(row / room) : gs_group_of(offsets, groups, row); }
+
+/* The row belongs to a group. */
+GS_OF_GROUPS int gs_row_is_used(const int *offsets, int groups, long long room, long long row) { return room ? row % room < offsets[row / room] : row < offsets[groups]; }
+
 #endif

@@ -25,7 +25,8 @@ typedef struct gs_race_check {
     int          writes_aux;
     double       relative, spread;   /* an error may be relative * |right| + spread * root of the sum of squared products */
     const int   *offsets;
-    int          groups;             /* as in gs_epilogue */
+    int          groups;
+    long long    room;               /* as in gs_epilogue */
     gs_u64       seed;
     gs_u64      *wrong;        /* adds the samples that are wrong and the elements that are NaN */
 } gs_race_check;

@@ -37,7 +37,7 @@ class _Problem(_c.Structure):
                 ("batch", _c.c_int64), ("alpha", _c.c_float), ("beta", _c.c_float),
                 ("activation", _c.c_int), ("bias", _c.c_int), ("residual", _c.c_uint32), ("gate", _c.c_uint32),
                 ("stride_a", _c.c_int64), ("stride_b", _c.c_int64), ("stride_c", _c.c_int64), ("stride_d", _c.c_int64), ("stride_bias", _c.c_int64), ("groups", _c.c_int64),
-                ("aux", _c.c_uint32), ("reserved_int", _c.c_uint32), ("ldaux", _c.c_int64), ("stride_aux", _c.c_int64), ("reserved", _c.c_uint64 * 1)]
+                ("aux", _c.c_uint32), ("grouping", _c.c_uint32), ("ldaux", _c.c_int64), ("stride_aux", _c.c_int64), ("reserved", _c.c_uint64 * 1)]
 
 
 class _Config(_c.Structure):
@@ -148,10 +148,11 @@ class Problem:
     k = property(lambda self: self._c.k)
     batch = property(lambda self: self._c.batch)
     groups = property(lambda self: self._c.groups)
+    masked = property(lambda self: self._c.grouping == 1)
     flops = property(lambda self: _lib().gs_problem_flops(_c.byref(self._c)))
 
     def bytes(self, operand):
-        """Bytes of operand "a", "b", "c" or "d", of the bias, "e", of the offsets of groups, "f", or of aux, "g"."""
+        """Bytes of operand "a", "b", "c" or "d", of the bias, "e", of the offsets or counts of groups, "f", or of aux, "g"."""
         return _lib().gs_problem_bytes(_c.byref(self._c), operand.encode())
 
     def __str__(self):
@@ -230,8 +231,9 @@ class Plan:
 
     def run(self, a, b, d, c=None, workspace=None, stream=0, alpha=None, beta=None, bias=None, offsets=None, aux=None):
         """Puts one multiplication on the stream (the handle as an int; 0: the default stream). c is needed where beta is not 0, bias
-        (N or M elements of D's type, with groups groups x N) where the problem has one, offsets (groups + 1 int32 on the device) where
-        it has groups, g=, aux (M x N of D's type) where what the activation is applied to is written (ep=...+aux) or read (ep=dgelu).
+        (N or M elements of D's type, with groups groups x N) where the problem has one, offsets where
+        it has groups, int32 on the device: groups + 1 of them with g=, with gm= groups counts,
+        aux (M x N of D's type) where what the activation is applied to is written (ep=...+aux) or read (ep=dgelu).
         alpha, beta: other values than the problem's, beta 0 exactly where the problem's is; with scalars=device tensors of one f32 on
         the device, alpha always and beta where the problem's is not 0. The operands must stay alive until it
         has run. Where .workspace is not 0, threads that run the plan at once each need a workspace of their own."""

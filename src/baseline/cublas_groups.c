@@ -36,7 +36,7 @@ enum { OP_B, OP_A, N, K, LDB, LDA, LDD, SAME };
 static gs_status check(const gs_problem *p, gs_error *error)
 {
     GS_TRY(gs_problem_check(p, error));
-    if (!p->groups) return gs_fail(error, GS_ERROR_UNSUPPORTED, "g", "the problem has no groups");
+    if (!p->groups || p->grouping != GS_GROUPS_SORTED) return gs_fail(error, GS_ERROR_UNSUPPORTED, "g", "the problem has no sorted groups of rows");
     if (p->scalars) return gs_fail(error, GS_ERROR_UNSUPPORTED, "scalars", "alpha and beta in device memory are not given to cublasGemmGroupedBatchedEx");
     if (gs_is_a_transposed(p->layout)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "layout", "groups of columns of A need not be aligned as the call wants them");
     if (p->acc != GS_F32 || p->out != p->in) return gs_fail(error, GS_ERROR_UNSUPPORTED, "d", "cublasGemmGroupedBatchedEx has f32 sums and a D of the input type");

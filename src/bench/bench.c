@@ -38,7 +38,7 @@ static bool same_matrices(const gs_problem *x, const gs_problem *y)
 {
     return x->in == y->in && x->acc == y->acc && x->out == y->out && x->m == y->m && x->n == y->n && x->k == y->k &&
            x->batch == y->batch && x->alpha == y->alpha && x->beta == y->beta && gs_same_epilogue(x, y) && x->scalars == y->scalars &&
-           x->gate == y->gate && x->groups == y->groups;
+           x->gate == y->gate && x->groups == y->groups && x->grouping == y->grouping;
 }
 
 static gs_status check_request(const gs_device *device, const gs_problem *problems, int count, const gs_bench_options *options, gs_error *error)

@@ -6,7 +6,7 @@
 #define GS_BENCH_BENCH_H
 
 #include "bench/stats.h"
-#include "verify/groups.h"
+#include "routing/routing.h"
 #include "verify/verify.h"
 
 #define GS_MAX_CONTENDERS 128

@@ -240,7 +240,7 @@ gs_args gs_sets_args(const gs_sets *sets, int contender, int set)
 gs_status gs_sets_tell(const gs_sets *sets, gs_device *device, const gs_problem *problem, gs_contender *contender, int index, gs_error *error)
 {
     const size_t each = (size_t)problem->groups + 1;
-    if (!contender->expect || !problem->groups) return GS_OK;
+    if (!contender->expect || !problem->groups || problem->grouping != GS_GROUPS_SORTED) return GS_OK;
     gs_args *const args = malloc((size_t)sets->count * sizeof *args);
     int32_t *const offsets = malloc((size_t)sets->count * each * sizeof *offsets);
     gs_status status = args && offsets ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the offsets of %d sets", sets->count);

@@ -295,7 +295,7 @@ gs_status gs_gemm(gs_context *context, const gs_problem *problem, const gs_args 
 {
     gs_problem own;
     if (!context || !problem || !args) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "context, problem and args must not be NULL");
-    if (unusual(problem->size, sizeof *problem, gs_problem_wants(problem) | problem->reserved_int, problem->reserved, GS_COUNT(problem->reserved))) {
+    if (unusual(problem->size, sizeof *problem, gs_problem_wants(problem) | problem->grouping, problem->reserved, GS_COUNT(problem->reserved))) {
         GS_TRY(gs_problem_check(problem, error));
         gs_sized_copy(&own, problem, sizeof own);
         problem = &own;

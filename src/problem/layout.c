@@ -37,7 +37,7 @@ gs_shape gs_shape_of(const gs_problem *p, char operand)
         if (p->groups && p->bias == GS_BIAS_N) return shape(p->groups, count, GS_MAX(count, 1), p->out, 0, 1);
         return shape(1, count, GS_MAX(count, 1), p->out, p->stride_bias ? p->stride_bias : GS_SAME_MATRIX, p->batch);
     }
-    case 'f': return shape(1, p->groups ? p->groups + 1 : 0, p->groups + 1, GS_F32, 0, 1);
+    case 'f': return shape(1, p->groups ? p->groups + (p->grouping != GS_GROUPS_MASKED) : 0, p->groups + 1, GS_F32, 0, 1);
     case 'g': return shape(gs_has_aux(p) ? p->m : 0, p->n, p->ldaux ? p->ldaux : GS_MAX(p->n, 1), p->out, p->stride_aux, p->batch);
     default:  return shape(p->m, p->n, p->ldd, p->out, p->stride_d, p->batch);
     }
@@ -53,7 +53,7 @@ unsigned gs_problem_wants(const gs_problem *p)
 bool gs_same_wishes(const gs_problem *x, const gs_problem *y)
 {
     return x->stride_a == y->stride_a && x->stride_b == y->stride_b && x->stride_c == y->stride_c && x->stride_d == y->stride_d &&
-           x->stride_bias == y->stride_bias && x->scalars == y->scalars && x->gate == y->gate && x->groups == y->groups && x->aux == y->aux &&
+           x->stride_bias == y->stride_bias && x->scalars == y->scalars && x->gate == y->gate && x->groups == y->groups && x->grouping == y->grouping && x->aux == y->aux &&
            x->ldaux == y->ldaux && x->stride_aux == y->stride_aux;
 }
 

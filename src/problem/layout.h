@@ -18,7 +18,7 @@ static inline bool gs_is_b_transposed(gs_layout layout) { return layout == GS_TN
 static inline gs_layout gs_layout_with_b(gs_layout own, gs_layout b) { return (gs_layout)((int)own & 2) | ((int)b & 1); }
 
 /* An operand ('a' to 'd') of one matrix of the batch as it is stored: so many rows of `row` elements, which begin `ld` elements apart. 'e', the bias: one row,
- * or one for each group; 'f', the groups' offsets, whose type is another one of their size; 'g', aux. Empty where there are none. */
+ * or one for each group; 'f', the groups' offsets or counts, whose type is another one of their size; 'g', aux. Empty where there are none. */
 typedef struct gs_shape {
     int64_t rows, row, ld;
     int64_t stride, matrices;   /* elements from one to the next, and how many there are; 0 and 1 where all of the batch have the same. Of B with groups each has one */
@@ -59,6 +59,9 @@ enum {
 };
 unsigned gs_problem_wants(const gs_problem *problem);
 bool     gs_same_wishes(const gs_problem *x, const gs_problem *y);
+
+/* Rows of a masked group; 0 where groups are sorted, or none. */
+static inline int64_t gs_group_room(const gs_problem *p) { return p->groups && p->grouping == GS_GROUPS_MASKED ? p->m / p->groups : 0; }
 
 /* Columns of B, and of the sums: two for each of D with a gate. */
 static inline int64_t gs_columns_of_b(const gs_problem *p) { return p->gate ? gs_packed_stride(2, p->n) : p->n; }

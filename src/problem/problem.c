@@ -14,6 +14,8 @@
 #include "problem/sized.h"
 
 #define NO_BATCH "groups have no batch"
+#define ONE_KIND "groups are of one kind: g or gm"
+#define IN_ROOMS "M must be a multiple of masked groups, of which each has as many rows"
 #define NEEDS_BOTH "residual needs an activation and a beta that is not 0"
 #define NEEDS_ACTIVATION "a gate needs an activation"
 #define NEEDS_ALONG_N    "a gate takes a bias along n, not bias_m"
@@ -28,8 +30,8 @@ _Static_assert(offsetof(gs_problem, reserved) + sizeof((gs_problem *)0)->reserve
 static const char *const type_names[]   = {[GS_F16] = "f16", [GS_BF16] = "bf16", [GS_F32] = "f32"};
 
 /* The optional fields in the order in which they are printed. */
-enum { ACC, D, LDA, LDB, LDC, LDD, LDAUX, BATCH, SA, SB, SC, SD, SE, SAUX, GROUPS, ALPHA, BETA, SCALARS, EP, FIELDS };
-static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "ldaux", "b", "sa", "sb", "sc", "sd", "se", "saux", "g", "alpha", "beta", "scalars", "ep"};
+enum { ACC, D, LDA, LDB, LDC, LDD, LDAUX, BATCH, SA, SB, SC, SD, SE, SAUX, GROUPS, MASKED, ALPHA, BETA, SCALARS, EP, FIELDS };
+static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "ldaux", "b", "sa", "sb", "sc", "sd", "se", "saux", "g", "gm", "alpha", "beta", "scalars", "ep"};
 
 static const char *const activation_names[] = {[GS_ACTIVATION_NONE] = "", [GS_RELU] = "relu", [GS_GELU] = "gelu", [GS_GELU_ERF] = "gelu_erf", [GS_SILU] = "silu",
                                                 [GS_DRELU] = "drelu", [GS_DGELU] = "dgelu", [GS_DGELU_ERF] = "dgelu_erf", [GS_DSILU] = "dsilu"};
@@ -214,7 +216,7 @@ static gs_status read_field(reader *r)
     while (field < FIELDS && strcmp(word, field_names[field]) != 0) field++;
     if (field == FIELDS)
         return gs_fail_at(r->error, GS_ERROR_PARSE, column, word[0] ? word : "field",
-                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, ldaux, b, sa, sb, sc, sd, se, saux, g, alpha, beta, scalars, ep");
+                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, ldaux, b, sa, sb, sc, sd, se, saux, g, gm, alpha, beta, scalars, ep");
     const char *const name = field_names[field];
     if (r->column[field]) return gs_fail_at(r->error, GS_ERROR_PARSE, column, name, "stands twice");
     GS_TRY(expect(r, "=", name));
@@ -243,7 +245,11 @@ static gs_status read_field(reader *r)
     case SD:
     case SE:
     case SAUX:  return read_int(r, name, 0, GS_MAX_STRIDE, strides_of(p).of[field - SA]);
-    case GROUPS: return read_int(r, name, 1, GS_MAX_GROUPS, &p->groups);
+    case GROUPS:
+    case MASKED:
+        if (p->groups) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[field], name, ONE_KIND);
+        p->grouping = (uint32_t)(field - GROUPS);
+        return read_int(r, name, 1, GS_MAX_GROUPS, &p->groups);
     case ALPHA: return read_float(r, name, &p->alpha);
     case BETA:  return read_float(r, name, &p->beta);
     case SCALARS:
@@ -269,7 +275,9 @@ static gs_status join_fields(reader *r)
     if (refuse_aux(p)) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[EP], "ep", "%s", refuse_aux(p));
     for (int field = LDAUX; field <= SAUX && !gs_has_aux(p); field += SAUX - LDAUX)
         if (r->column[field]) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[field], field_names[field], NO_AUX);
-    if (p->groups && p->batch != 1) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[GROUPS], "g", NO_BATCH);
+    const int grouping = GROUPS + (int)p->grouping;
+    if (p->groups && p->batch != 1) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[grouping], field_names[grouping], NO_BATCH);
+    if (p->grouping == GS_GROUPS_MASKED && p->m % p->groups != 0) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[MASKED], field_names[MASKED], IN_ROOMS);
     int64_t *const lds[] = {&p->lda, &p->ldb, &p->ldc, &p->ldd};
     for (int i = 0; i < 4; i++) {
         const int64_t least = least_ld(p, (char)('a' + i));
@@ -376,7 +384,7 @@ char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT])
         const gs_shape s = gs_shape_of(p, STRIDE_LETTERS[i]);
         if (stride && (i == OF_BIAS || stride != gs_packed_stride(s.ld, s.rows))) append(text, ":%s=%lld", field_names[SA + i], (long long)(stride == GS_SAME_MATRIX ? 0 : stride));
     }
-    if (p->groups) append(text, ":g=%lld", (long long)p->groups);
+    if (p->groups) append(text, ":%s=%lld", p->grouping <= GS_GROUPS_MASKED ? field_names[GROUPS + p->grouping] : "g?", (long long)p->groups);
     if (p->alpha != 1) append_float(text, "alpha", p->alpha + 0.0f);
     if (p->beta != 0) append_float(text, "beta", p->beta);
     if (p->scalars) append(text, ":scalars=device");
@@ -473,15 +481,23 @@ static gs_status check_sizes(const gs_problem *p, gs_error *error)
     return GS_OK;
 }
 
+static gs_status check_groups(const gs_problem *p, gs_error *error)
+{
+    if (p->grouping > GS_GROUPS_MASKED) return gs_fail(error, GS_ERROR_RANGE, "grouping", "must be sorted or masked");
+    if (!p->groups) return p->grouping ? gs_fail(error, GS_ERROR_RANGE, "grouping", "there are no groups") : GS_OK;
+    if (p->batch != 1) return gs_fail(error, GS_ERROR_RANGE, field_names[GROUPS + p->grouping], NO_BATCH);
+    if (p->grouping == GS_GROUPS_MASKED && p->m % p->groups != 0) return gs_fail(error, GS_ERROR_RANGE, field_names[MASKED], IN_ROOMS);
+    return GS_OK;
+}
+
 gs_status gs_problem_check(const gs_problem *problem, gs_error *error)
 {
     GS_TRY(gs_sized_check(problem, offsetof(gs_problem, reserved), sizeof *problem, "gs_problem", "gs_problem_make", error));
-    if (problem->reserved_int) return gs_fail(error, GS_ERROR_UNSUPPORTED, "reserved", "gs_problem has a reserved field that is not zero; start from gs_problem_make");
     if (problem->scalars > GS_SCALARS_DEVICE) return gs_fail(error, GS_ERROR_RANGE, "scalars", "must be host or device");
     if (problem->gate >= GS_COUNT(gate_names)) return gs_fail(error, GS_ERROR_RANGE, "gate", "must be none, stacked or interleaved");
     GS_TRY(check_types(problem, error));
     GS_TRY(check_sizes(problem, error));
-    if (problem->groups && problem->batch != 1) return gs_fail(error, GS_ERROR_RANGE, "g", NO_BATCH);
+    GS_TRY(check_groups(problem, error));
     if (!isfinite(problem->alpha)) return gs_fail(error, GS_ERROR_RANGE, "alpha", "must be a finite number");
     if (!isfinite(problem->beta)) return gs_fail(error, GS_ERROR_RANGE, "beta", "must be a finite number");
     return check_epilogue(problem, error);

@@ -106,6 +106,9 @@ static void add_groups(gs_random *random, gs_problem *problem)
 {
     if (problem->batch > 1 || gs_random_below(random, 4)) return;
     problem->groups = 1 + (int64_t)gs_random_below(random, gs_random_below(random, 4) ? 8 : 100);
+    if (gs_random_below(random, 3) || problem->m < problem->groups) return;
+    problem->grouping = GS_GROUPS_MASKED;
+    *problem = gs_problem_resized(problem, problem->m / problem->groups * problem->groups, problem->n, problem->k);
 }
 
 /* What all of some families take, and others hardly ever get at random. */

@@ -15,6 +15,7 @@ static double count(int64_t m, int64_t n, int64_t batch) { return (double)m * (d
 double gs_groups_filled(const gs_problem *p)
 {
     const double groups = (double)p->groups;
+    if (gs_group_room(p)) return groups;
     return p->groups == 0 ? 1 : fmax(1, groups * (1 - pow(1 - 1 / groups, (double)p->m)));
 }
 
@@ -22,7 +23,7 @@ gs_problem gs_problem_average(const gs_problem *p)
 {
     gs_problem average = *p;
     if (!p->groups) return average;
-    average.groups = 0;
+    average.groups = average.grouping = 0;
     average.batch = (int64_t)lround(gs_groups_filled(p));
     average.m = (p->m + average.batch - 1) / average.batch;
     return average;
@@ -31,7 +32,8 @@ gs_problem gs_problem_average(const gs_problem *p)
 /* The last tile of a group is half full, if there is one. */
 double gs_group_tiles(const gs_problem *p, double rows)
 {
-    const double filled = gs_groups_filled(p);
+    const double filled = gs_groups_filled(p), room = (double)gs_group_room(p);
+    if (room > 0) return filled * gs_ceil_div(room, rows);
     return fmax(filled, (double)p->m / rows + filled / 2);
 }
 

@@ -13,7 +13,7 @@ double gs_compulsory_bytes(const gs_problem *problem);
 /* The floor of a problem without the launch: its flops at the sustained rate, or its bytes. */
 double gs_roofline_us(const gs_problem *problem, const gs_caps *caps, const gs_rates *rates);
 
-/* Groups whose sizes nobody knows, by what they are where every row goes to any group: how many are not empty, a batch of these in place of the problem (any
+/* Groups whose sizes nobody knows, by what they are where every row goes to any group, masked ones full: how many are not empty, a batch of these in place of the problem (any
  * other problem is returned as it is), and how many tiles of so many rows all of them have. */
 double     gs_groups_filled(const gs_problem *problem);
 gs_problem gs_problem_average(const gs_problem *problem);

@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "common/groups.h"
 #include "problem/layout.h"
-#include "verify/groups.h"
+#include "routing/routing.h"
 
 enum {
     SLOT_GUARD, SLOT_HASH = SLOT_GUARD + GS_OPERANDS, SLOT_WORKSPACE = SLOT_HASH + GS_OPERANDS, SLOT_PADDING, SLOT_PADDING_AUX, SLOT_OUTPUT, SLOT_ZEROED, SLOT_BEHIND, SLOTS
@@ -29,7 +28,7 @@ static int name_edge(const gs_problem *p, char *text, size_t size)
     char batch[32] = "", scalars[64] = "";
     const bool padded = p->lda != packed.lda || p->ldb != packed.ldb || p->ldc != packed.ldc || p->ldd != packed.ldd;
     if (p->batch != 1) snprintf(batch, sizeof batch, ", batch of %lld", (long long)p->batch);
-    if (p->groups) snprintf(batch, sizeof batch, ", %lld groups", (long long)p->groups);
+    if (p->groups) snprintf(batch, sizeof batch, ", %lld %sgroups", (long long)p->groups, p->grouping == GS_GROUPS_MASKED ? "masked " : "");
     if (p->alpha != 1 || p->beta != 0) snprintf(scalars, sizeof scalars, ", alpha %g, beta %g", (double)p->alpha, (double)p->beta);
     return snprintf(text, size, "edge size %lldx%lldx%lld%s%s%s: ", (long long)p->m, (long long)p->n, (long long)p->k, padded ? ", padded rows" : "", batch,
                     scalars);
@@ -161,17 +160,33 @@ gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error 
     return GS_OK;
 }
 
-/* Rows of D that are written. */
-static int64_t rows_of(const gs_check_run *trial) { return trial->offsets ? trial->offsets[trial->problem.groups] : trial->problem.m * trial->problem.batch; }
+/* Rows of D that are written, and the index-th of them. */
+static int64_t rows_of(const gs_check_run *trial) { return gs_rows_used(&trial->problem, trial->offsets); }
+static int64_t row_of(const gs_check_run *trial, int64_t index) { return gs_row_used(&trial->problem, trial->offsets, index); }
 
-/* An output from the first row that belongs to no group on. */
-static gs_pointer behind_groups(const gs_check_run *trial, int output, size_t *bytes)
+/* An output behind a group, where rows belong to none. */
+static gs_pointer behind_group(const gs_check_run *trial, int output, int64_t group, size_t *bytes)
 {
     const gs_problem *const p = &trial->problem;
-    const int64_t ld = gs_shape_of(p, GS_OPERAND_LETTERS[output]).ld;
-    const size_t before = GS_MIN((size_t)(rows_of(trial) * ld) * gs_type_size(p->out), trial->operand[output].bytes);
-    *bytes = trial->operand[output].bytes - before;
+    const gs_group_rows of = gs_rows_of_group(p, trial->offsets, group);
+    const size_t row = (size_t)gs_shape_of(p, GS_OPERAND_LETTERS[output]).ld * gs_type_size(p->out), all = trial->operand[output].bytes;
+    const size_t before = GS_MIN((size_t)(of.first + of.rows) * row, all);
+    *bytes = of.unused ? GS_MIN((size_t)of.unused * row, all - before) : 0;
     return trial->operand[output].at + before;
+}
+
+/* What belongs to no group is looked at, or filled. */
+static gs_status behind_groups(gs_check_run *trial, bool fill, gs_error *error)
+{
+    for (int64_t i = 0; trial->offsets && i < trial->problem.groups * GS_OPERANDS; i++) {
+        const int output = (int)(i % GS_OPERANDS);
+        size_t bytes;
+        if (is_input(trial, output)) continue;
+        const gs_pointer behind = behind_group(trial, output, i / GS_OPERANDS, &bytes);
+        if (bytes && fill) GS_TRY(gs_check_poison(trial->verifier, behind, bytes, trial->poison, trial->verifier->queue, error));
+        else if (bytes) GS_TRY(gs_check_pattern(trial->verifier, behind, bytes, trial->poison, SLOT_BEHIND, trial->verifier->queue, error));
+    }
+    return GS_OK;
 }
 
 /* Guard bands, padding, inputs and what must be zero, after a launch. */
@@ -193,11 +208,7 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
     GS_TRY(gs_watch_check(&trial->watch, workspace_seed(trial), SLOT_WORKSPACE, queue, error));
     GS_TRY(gs_check_padding(verifier, &trial->problem, 'd', trial->operand[3].at, trial->poison, SLOT_PADDING, queue, error));
     if (trial->problem.aux) GS_TRY(gs_check_padding(verifier, &trial->problem, 'g', trial->operand[6].at, trial->poison, SLOT_PADDING_AUX, queue, error));
-    for (int i = 3; i < count && trial->offsets; i++) {
-        size_t bytes;
-        const gs_pointer behind = behind_groups(trial, i, &bytes);
-        if (!is_input(trial, i) && bytes) GS_TRY(gs_check_pattern(verifier, behind, bytes, trial->poison, SLOT_BEHIND, queue, error));
-    }
+    GS_TRY(behind_groups(trial, false, error));
     GS_TRY(gs_check_pattern(verifier, trial->contender->zeroed, trial->contender->zeroed_bytes, 0, SLOT_ZEROED, queue, error));
     uint64_t counters[GS_COUNTERS];
     GS_TRY(gs_check_counters_read(verifier, counters, queue, error));
@@ -218,8 +229,8 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
         gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote into the padding between aux's rows: %llu half-words changed",
                        (unsigned long long)counters[SLOT_PADDING_AUX]);
     if (counters[SLOT_BEHIND] && !gs_check_run_failed(trial))
-        gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote rows of %s behind the last group: %llu half-words changed", trial->problem.aux ? "D or aux" : "D",
-                           (unsigned long long)counters[SLOT_BEHIND]);
+        gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote rows of %s behind %s: %llu half-words changed", trial->problem.aux ? "D or aux" : "D",
+                           trial->problem.grouping == GS_GROUPS_MASKED ? "those of a group" : "the last group", (unsigned long long)counters[SLOT_BEHIND]);
     for (int i = 0; i < count && !gs_check_run_failed(trial); i++)
         if (is_input(trial, i) && counters[SLOT_HASH + i] != trial->hash[i]) gs_check_run_blame(trial, GS_VERDICT_INPUT, 6, "changed its input %s", names[i]);
     if (counters[SLOT_ZEROED] && !gs_check_run_failed(trial))
@@ -284,11 +295,7 @@ gs_status gs_check_run_launch(gs_check_run *trial, bool zero, gs_error *error)
 
 gs_status gs_check_run_launch_stale(gs_check_run *trial, gs_error *error)
 {
-    for (int i = 3; i < GS_OPERANDS && trial->offsets; i++) {   /* rows that other groups had */
-        size_t bytes;
-        const gs_pointer behind = behind_groups(trial, i, &bytes);
-        if (!is_input(trial, i)) GS_TRY(gs_check_poison(trial->verifier, behind, bytes, trial->poison, trial->verifier->queue, error));
-    }
+    GS_TRY(behind_groups(trial, true, error));   /* rows that other groups had */
     return launch(trial, error);
 }
 
@@ -313,9 +320,10 @@ static void matrix_of(const gs_check_run *trial, int64_t row, int64_t *matrix, i
     *first = *matrix * p->m;
     *rows = p->m;
     if (!p->groups) return;
-    *matrix = gs_group_of(trial->offsets, (int)p->groups, row);
-    *first = trial->offsets[*matrix];
-    *rows = trial->offsets[*matrix + 1] - *first;
+    *matrix = gs_group_of_row(p, trial->offsets, row);
+    const gs_group_rows of = gs_rows_of_group(p, trial->offsets, *matrix);
+    *first = of.first;
+    *rows = of.rows;
 }
 
 /* What depends on a row of A: that of every matrix, where all have the same A. */
@@ -339,7 +347,7 @@ gs_status gs_check_run_change(gs_check_run *trial, gs_error *error)
     const uint64_t bits = gs_mix(trial->seed + 0x3c6ef372u);
     const int64_t rows = rows_of(trial);
     if (rows == 0) return GS_OK;
-    const int64_t row = gs_pick_below(bits, rows), k = gs_pick_below(gs_mix(bits), p->k);
+    const int64_t row = row_of(trial, gs_pick_below(bits, rows)), k = gs_pick_below(gs_mix(bits), p->k);
     uint16_t element;
     GS_TRY(device->ops->copy_out(device, &element, trial->operand[0].at + (gs_pointer)gs_place_in_a(p, row, k) * sizeof element, sizeof element, error));
     GS_TRY(put_element(trial, 0, gs_place_in_a(p, row, k), (element & 0x7fff) != 0 ? 0 : p->in == GS_BF16 ? 0x3f80 : 0x3c00, error));
@@ -393,7 +401,7 @@ static gs_status put_edges_of_f16(gs_check_run *trial, int64_t rows, uint64_t bi
     if (p->out != GS_F16 || p->acc != GS_F32 || p->alpha != 1 || gs_has_epilogue(p) || rows < 3 || p->n < 3) return GS_OK;
     for (int i = 0; i < 2; i++) {
         const uint64_t more = gs_mix(bits + (uint64_t)i + 1);
-        const int64_t row = (trial->poked.row + 1 + i) % rows, col = (trial->poked.col + 1 + i) % p->n, k = gs_pick_below(more, p->k);
+        const int64_t row = row_of(trial, (trial->poked.index + 1 + i) % rows), col = (trial->poked.col + 1 + i) % p->n, k = gs_pick_below(more, p->k);
         int64_t batch, first, count;
         matrix_of(trial, row, &batch, &first, &count);
         GS_TRY(clear_row(trial, row, error));
@@ -411,7 +419,7 @@ static gs_status put_others(gs_check_run *trial, int64_t rows, uint16_t element,
     const gs_problem *const p = &trial->problem;
     const uint16_t quiet = p->in == GS_BF16 ? 0x40 : 0x200, fraction = p->in == GS_BF16 ? 0x7f : 0x3ff;
     for (int i = 0; i < 2 && rows > 4; i++) {
-        const int64_t row = (trial->poked.row + 3 + i) % rows;
+        const int64_t row = row_of(trial, (trial->poked.index + 3 + i) % rows);
         GS_TRY(put_element(trial, 0, gs_place_in_a(p, row, gs_special_place(gs_mix(bits + (uint64_t)i), p->k)), element, error));
         GS_TRY(refer_row(trial, row, error));
         if (element & fraction) element = (uint16_t)((element ^ quiet) | 1);
@@ -429,8 +437,9 @@ gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
     int64_t batch, first, count;
     if (rows == 0) return GS_OK;
     gs_poked *const to = &trial->poked;
-    *to = (gs_poked){.any = true, .nan_in_a = nan_in_a, .row = gs_pick_below(bits, rows), .col = gs_pick_below(more, gs_columns_of_b(p)),
+    *to = (gs_poked){.any = true, .nan_in_a = nan_in_a, .index = gs_pick_below(bits, rows), .col = gs_pick_below(more, gs_columns_of_b(p)),
                      .k_a = gs_special_place(gs_mix(more), p->k), .k_b = gs_special_place(gs_mix(more + 1), p->k)};
+    to->row = row_of(trial, to->index);
     matrix_of(trial, to->row, &batch, &first, &count);
     if (!nan_in_a) GS_TRY(put_edges_of_f16(trial, rows, bits, error));
     GS_TRY(put_element(trial, 0, gs_place_in_a(p, to->row, to->k_a), nan_in_a ? nan : inf | sign, error));
@@ -473,10 +482,23 @@ gs_status gs_check_run_output_hash(gs_check_run *trial, uint64_t *hash, gs_error
 {
     uint64_t counters[GS_COUNTERS];
     GS_TRY(gs_check_counters_clear(trial->verifier, error));
-    gs_problem written = trial->problem;
-    if (written.groups) written.m = rows_of(trial);
-    GS_TRY(gs_check_hash(trial->verifier, &written, 'd', trial->operand[3].at, SLOT_OUTPUT, trial->verifier->queue, error));
-    if (written.aux) GS_TRY(gs_check_hash(trial->verifier, &written, 'g', trial->operand[6].at, SLOT_OUTPUT, trial->verifier->queue, error));
+    const gs_problem *const p = &trial->problem;
+    for (int64_t i = 0; i < GS_MAX(p->groups, 1); i++) {
+        gs_problem written = *p;
+        int64_t first = 0;
+        if (trial->offsets) {
+            const gs_group_rows of = gs_rows_of_group(p, trial->offsets, i);
+            first = of.first;
+            written.groups = written.grouping = 0;
+            written.m = of.rows;
+        }
+        for (int output = 3; output < GS_OPERANDS; output++) {
+            const char letter = GS_OPERAND_LETTERS[output];
+            if (is_input(trial, output)) continue;
+            const gs_pointer at = trial->operand[output].at + (gs_pointer)(first * gs_shape_of(p, letter).ld) * gs_type_size(p->out);
+            GS_TRY(gs_check_hash(trial->verifier, &written, letter, at, SLOT_OUTPUT, trial->verifier->queue, error));
+        }
+    }
     GS_TRY(gs_check_counters_read(trial->verifier, counters, trial->verifier->queue, error));
     *hash = counters[SLOT_OUTPUT];
     return GS_OK;

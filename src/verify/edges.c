@@ -68,11 +68,13 @@ static void as_in(gs_problem *p, const gs_problem *like)
 gs_problem gs_verify_edge(const gs_problem *like, int index)
 {
     const edge *const e = &edges[index];
-    gs_problem p = gs_problem_make(like->in, like->layout, e->m, e->n, e->k);
+    const int groups = like->groups ? 1 + index * 5 % 13 : 0, m = like->grouping == GS_GROUPS_MASKED ? (e->m + groups - 1) / groups * groups : e->m;
+    gs_problem p = gs_problem_make(like->in, like->layout, m, e->n, e->k);
     p.acc = like->acc;
     p.out = like->out;
     p.batch = like->groups ? 1 : e->batch;
-    p.groups = like->groups ? 1 + index * 5 % 13 : 0;
+    p.groups = groups;
+    p.grouping = like->grouping;
     p.alpha = e->alpha;
     p.beta = e->beta;
     p.bias = like->bias;

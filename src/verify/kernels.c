@@ -10,7 +10,7 @@
 #include "common/args.h"
 #include "plan/loaded.h"
 #include "problem/layout.h"
-#include "verify/groups.h"
+#include "routing/routing.h"
 #include "verify/internal.h"
 
 _Static_assert(sizeof(gs_tensor_map) == GS_MAP_BYTES && sizeof(gs_kernel_args) == GS_ARGS_MORE_BYTES &&
@@ -228,7 +228,7 @@ gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, gs_pointer 
         .sets = address(sets), .count = (gs_u64)count, .samples = SAMPLES, .seed = seed, .m = p->m, .n = p->n, .k = p->k, .batch = p->batch,
         .lda = p->lda, .ldb = p->ldb, .stride_a = gs_shape_of(p, 'a').stride, .stride_b = gs_shape_of(p, 'b').stride, .stride_bias = gs_shape_of(p, 'e').stride,
         .placed_c = gs_placed_of(p, 'c'), .placed_d = gs_placed_of(p, 'd'), .placed_aux = gs_placed_of(p, 'g'), .writes_aux = (int)p->aux, .in = (int)p->in, .out = (int)p->out, .layout = (int)p->layout, .alpha = p->alpha,
-        .beta = p->beta, .activation = (int)p->activation, .along = (int)p->bias, .residual = (int)p->residual, .gate = (int)p->gate, .groups = (int)p->groups, .least = gs_least_sum(p),
+        .beta = p->beta, .activation = (int)p->activation, .along = (int)p->bias, .residual = (int)p->residual, .gate = (int)p->gate, .groups = (int)p->groups, .room = gs_group_room(p), .least = gs_least_sum(p),
         .relative = bound.relative, .spread = bound.spread,
         .absolute = bound.absolute, .poison = poison, .found = address(found),
     };
@@ -294,7 +294,7 @@ gs_status gs_reference(gs_verifier *verifier, const gs_problem *p, gs_pointer a,
 static gs_problem product_of(const gs_problem *p, const gs_pointer operand[3], int64_t group, int64_t first, int64_t rows, gs_pointer at[3])
 {
     gs_problem one = *p;
-    one.groups = 0;
+    one.groups = one.grouping = 0;
     one.m = rows;
     at[0] = operand[0] + (gs_pointer)gs_place_in_a(p, first, 0) * gs_type_size(p->in);
     at[1] = operand[1] + (gs_pointer)gs_place_in_b(p, group, 0, 0) * gs_type_size(p->in);
@@ -314,12 +314,12 @@ gs_status gs_reference_of(gs_verifier *verifier, const gs_problem *problem, cons
     gs_status status = GS_OK;
     for (int64_t i = 0; i < p->groups && status == GS_OK; i++) {
         gs_pointer at[3];
-        const gs_problem one = product_of(p, operand, i, offsets[i], offsets[i + 1] - offsets[i], at);
-        if (one.m > 0) status = launch_reference(verifier, &one, at, out + (gs_pointer)(offsets[i] * p->n) * sizeof(double), p->n, queue, error);
+        const gs_group_rows of = gs_rows_of_group(p, offsets, i);
+        const gs_problem one = product_of(p, operand, i, of.first, of.rows, at);
+        const gs_pointer to = out + (gs_pointer)(of.first * p->n) * sizeof(double), left = (gs_pointer)(of.unused * p->n) * sizeof(double);
+        if (one.m > 0) status = launch_reference(verifier, &one, at, to, p->n, queue, error);
+        if (status == GS_OK && left > 0) status = device->ops->fill(device, to + (gs_pointer)(of.rows * p->n) * sizeof(double), 0, left, queue, error);
     }
-    const int64_t end = offsets[p->groups];
-    const size_t left = (size_t)(p->m - end) * (size_t)p->n * sizeof(double);
-    if (status == GS_OK && left > 0) status = device->ops->fill(device, out + (gs_pointer)(end * p->n) * sizeof(double), 0, left, queue, error);
     free(offsets);
     return status == GS_OK ? device->ops->queue_wait(device, queue, error) : status;
 }
@@ -328,7 +328,7 @@ gs_status gs_reference_row(gs_verifier *verifier, const gs_problem *problem, con
 {
     const gs_problem sums = summed(problem), *const p = &sums;
     gs_problem one = *p;
-    one.groups = 0;
+    one.groups = one.grouping = 0;
     one.m = one.batch = 1;
     const gs_pointer at[] = {
         operand[0] + (gs_pointer)gs_place_in_a(p, row, 0) * gs_type_size(p->in), operand[1] + (gs_pointer)gs_place_in_b(p, batch, 0, 0) * gs_type_size(p->in),
@@ -342,7 +342,7 @@ gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *problem, con
 {
     const gs_problem sums = summed(problem), *const p = &sums;
     gs_problem one = *p;
-    one.groups = 0;
+    one.groups = one.grouping = 0;
     one.m = rows;
     one.n = one.batch = 1;
     const gs_pointer at[] = {
@@ -358,7 +358,7 @@ gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *problem, con
 static gs_epilogue epilogue_of(const gs_problem *p, const gs_args *args)
 {
     return (gs_epilogue){.c = args->c, .bias = args->bias, .placed_c = gs_placed_of(p, 'c'), .m = p->m, .stride_bias = gs_shape_of(p, 'e').stride, .activation = (int)p->activation, .along = (int)p->bias,
-                         .residual = (int)p->residual, .gate = (int)p->gate, .n = p->n, .beta = p->beta, .least = gs_least_sum(p), .offsets = args->offsets, .groups = (int)p->groups,
+                         .residual = (int)p->residual, .gate = (int)p->gate, .n = p->n, .beta = p->beta, .least = gs_least_sum(p), .offsets = args->offsets, .groups = (int)p->groups, .room = gs_group_room(p),
                          .aux = args->aux, .placed_aux = gs_placed_of(p, 'g')};
 }
 

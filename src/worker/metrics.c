@@ -13,7 +13,7 @@
 #include "plan/loaded.h"
 #include "problem/layout.h"
 #include "schedule/predict.h"
-#include "verify/groups.h"
+#include "routing/routing.h"
 #include "verify/operands.h"
 #include "worker/client.h"
 

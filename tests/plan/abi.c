@@ -47,7 +47,7 @@ AT(gs_problem, stride_d, 136);
 AT(gs_problem, stride_bias, 144);
 AT(gs_problem, groups, 152);
 AT(gs_problem, aux, 160);
-AT(gs_problem, reserved_int, 164);
+AT(gs_problem, grouping, 164);
 AT(gs_problem, ldaux, 168);
 AT(gs_problem, stride_aux, 176);
 AT(gs_problem, reserved, 184);

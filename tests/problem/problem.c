@@ -57,6 +57,7 @@ static void texts_become_canonical(void **state)
         {"f16:2x3x4:tn:beta=1:scalars=device",                  "f16:2x3x4:tn:beta=1:scalars=device"},
         {"f16:2x3x4:tn:scalars=host",                           "f16:2x3x4:tn"},
         {"f16:2x3x4:nn:ep=gate+silu",                           "f16:2x3x4:nn:ep=silu+gate"},
+        {"f16:6x3x4:tn:ep=silu:gm=2",                           "f16:6x3x4:tn:gm=2:ep=silu"},
         {"f16:2x3x4:tn:ep=gate+silu:g=2",                       "f16:2x3x4:tn:g=2:ep=silu+gate"},
         {"f16:2x3x4:nn:ep=aux+gelu+bias:ldaux=3",               "f16:2x3x4:nn:ep=bias+gelu+aux"},
         {"bf16:2x3x4:tn:beta=1:b=2:ep=aux+relu+residual+bias_m:saux=9:ldaux=4", "bf16:2x3x4:tn:ldaux=4:b=2:saux=9:beta=1:ep=bias_m+relu+residual+aux"},
@@ -112,6 +113,10 @@ static void errors_name_field_and_column(void **state)
         {"f16:1x1x1:nn:g=0",                 GS_ERROR_RANGE, "g",      16},
         {"f16:1x1x1:nn:g=4097",              GS_ERROR_RANGE, "g",      16},
         {"f16:1x1x1:nn:g=2:b=2",             GS_ERROR_RANGE, "g",      16},
+        {"f16:1x1x1:nn:gm=4097",             GS_ERROR_RANGE, "gm",     17},
+        {"f16:9x1x1:nn:gm=2",                GS_ERROR_RANGE, "gm",     17},
+        {"f16:2x1x1:nn:gm=2:b=2",            GS_ERROR_RANGE, "gm",     17},
+        {"f16:2x1x1:nn:gm=2:g=2",            GS_ERROR_RANGE, "g",      21},
         {"f16:1x1x1:nn:b=0",                 GS_ERROR_RANGE, "b",      16},
         {"bf16:1x1x1:nn:acc=f16",            GS_ERROR_RANGE, "acc",    19},
         {"f16:1x1x1:nn:acc=bf16",            GS_ERROR_PARSE, "acc",    18},
@@ -287,6 +292,10 @@ static void check_finds_what_no_kernel_can_do(void **state)
     WITH(p.layout = (gs_layout)4, GS_ERROR_RANGE, "layout");
     WITH((p.activation = GS_SILU, p.gate = GS_GATE_STACKED), GS_OK, "");
     WITH((p.activation = GS_SILU, p.gate = 3), GS_ERROR_RANGE, "gate");
+    WITH(p.grouping = GS_GROUPS_MASKED, GS_ERROR_RANGE, "grouping");
+    WITH((p.groups = 2, p.grouping = 9), GS_ERROR_RANGE, "grouping");
+    WITH((p.groups = 2, p.m = 9, p.grouping = GS_GROUPS_MASKED), GS_ERROR_RANGE, "gm");
+    WITH((p.groups = 2, p.m = 8, p.grouping = GS_GROUPS_MASKED), GS_OK, "");
     WITH(p.gate = GS_GATE_STACKED, GS_ERROR_RANGE, "gate");
     WITH((p.activation = GS_SILU, p.gate = GS_GATE_STACKED, p.bias = GS_BIAS_M), GS_ERROR_RANGE, "gate");
     WITH((p.activation = GS_SILU, p.gate = GS_GATE_STACKED, p.beta = 1), GS_ERROR_RANGE, "gate");
@@ -318,7 +327,6 @@ static void check_finds_what_no_kernel_can_do(void **state)
     WITH((p.activation = GS_DRELU, p.bias = GS_BIAS_N), GS_ERROR_RANGE, "aux");
     WITH((p.activation = GS_DRELU, p.aux = 1), GS_ERROR_RANGE, "aux");
     WITH((p.activation = GS_DRELU, p.gate = GS_GATE_INTERLEAVED), GS_ERROR_RANGE, "aux");
-    WITH(p.reserved_int = 1, GS_ERROR_UNSUPPORTED, "reserved");
     WITH(p.reserved[0] = 1, GS_ERROR_UNSUPPORTED, "reserved");
     WITH(p.scalars = 1, GS_OK, "");
     WITH(p.scalars = 2, GS_ERROR_RANGE, "scalars");
@@ -406,6 +414,10 @@ static void bytes_and_flops(void **state)
     assert_int_equal(gs_problem_bytes(&p, 'e'), 5 * 128 * 2);
     assert_int_equal(gs_problem_bytes(&p, 'f'), 6 * 4);
     assert_true(gs_problem_flops(&p) == 2.0 * 64 * 128 * 256);
+    p = problem_of("bf16:60x128x256:tn:gm=5");
+    assert_int_equal(gs_problem_bytes(&p, 'a'), 60 * 256 * 2);
+    assert_int_equal(gs_problem_bytes(&p, 'b'), 5 * 128 * 256 * 2);
+    assert_int_equal(gs_problem_bytes(&p, 'f'), 5 * 4);
     p = problem_of("f16:64x128x256:nn:b=3");
     assert_true(gs_problem_flops(&p) == 2.0 * 64 * 128 * 256 * 3);
     assert_int_equal(gs_type_size(GS_F32), 4);

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "device/device.h"
 #include "texts.h"
-#include "verify/groups.h"
+#include "routing/routing.h"
 #include "verify/internal.h"
 
 static gs_device   *device;
@@ -55,6 +55,43 @@ static void check_offsets(const gs_problem *p, gs_routing routing, const int32_t
     else assert_int_equal(end, p->m);
 }
 
+static void check_counts(const gs_problem *p, gs_routing routing, const int32_t *counts)
+{
+    const int64_t room = p->m / p->groups;
+    int64_t rows = 0, filled = 0, most = 0;
+    for (int64_t i = 0; i < p->groups; i++) {
+        assert_true(counts[i] >= 0 && counts[i] <= room);
+        rows += counts[i];
+        filled += counts[i] > 0;
+        most = counts[i] > most ? counts[i] : most;
+    }
+    if (routing == GS_ROUTING_NONE) assert_int_equal(rows, 0);
+    if (routing == GS_ROUTING_FEW) assert_true(rows >= 1 && rows <= 3);
+    if (routing == GS_ROUTING_ONE) assert_true(filled == 1 && most == room);
+    if (routing == GS_ROUTING_EVEN) assert_true(rows > p->m / 2);
+    assert_int_equal(rows, gs_rows_used(p, counts));
+    for (int64_t i = 0, last = -1; i < rows; i += 1 + rows / 50) {
+        const int64_t row = gs_row_used(p, counts, i), group = gs_group_of_row(p, counts, row);
+        assert_true(row > last && group == row / room && row % room < counts[group]);
+        last = row;
+    }
+}
+
+static void masked_routings(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"f16:1x8x8:tn:gm=1", "f16:105x8x8:tn:gm=7", "f16:1024x8x8:tn:gm=64", "f16:5000000x8x8:tn:gm=4"};
+    for (size_t i = 0; i < GS_COUNT(texts); i++)
+        for (int routing = 0; routing <= GS_ROUTING_NONE; routing++)
+            for (uint64_t seed = 0; seed < 5; seed++) {
+                const gs_problem p = problem_of(texts[i]);
+                int32_t *const counts = malloc(gs_problem_bytes(&p, 'f'));
+                gs_offsets_draw(&p, (gs_routing)routing, seed, counts);
+                check_counts(&p, (gs_routing)routing, counts);
+                free(counts);
+            }
+}
+
 static void routings(void **state)
 {
     (void)state;
@@ -84,7 +121,17 @@ static const char source[] =
     "extern \"C\" __global__ void gs_kernel(const gs_kernel_args p)\n"
     "{\n"
     "    const int row = blockIdx.x;\n"
+    "#if GS_MASKED\n"
+    "    const int room = p.m / GS_GROUPED;\n"
+    "#ifndef USED\n"
+    "#define USED (row % room < p.offsets[row / room])\n"
+    "#endif\n"
+    "    if (!(USED)) return;\n"
+    "#undef FIND\n"
+    "#define FIND (row / room)\n"
+    "#else\n"
     "    if (row >= END) return;\n"
+    "#endif\n"
     "    const int group = FIND;\n"
     "    for (int col = threadIdx.x; col < p.n; col += blockDim.x) {\n"
     "        float sum = 0;\n"
@@ -144,6 +191,32 @@ static void wrong_groups(void **state)
         }
 }
 
+static void wrong_masks(void **state)
+{
+    (void)state;
+    static const char text[] = "f16:48x24x40:tn:gm=6";
+    static const struct {
+        const char *define, *says;
+    } cases[] = {
+        {"USED 1", "behind those of a group"},
+        {"USED row % room <= p.offsets[row / room]", "behind those of a group"},
+        {"USED row % room + 1 < p.offsets[row / room]", "never written"},
+        {"USED row % room < p.offsets[row / room] && p.offsets[0]", ""},                     /* an empty group ends it */
+        {"USED row % room < p.offsets[(row + 1) / room % GS_GROUPED]", ""},                  /* the last row goes by the next one's count */
+        {"USED row < p.offsets[GS_GROUPED - 1]", ""},                                        /* as if counts were offsets */
+    };
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        const gs_verdict right = verdict_of(text, "", seed);
+        if (right.code != GS_VERDICT_PASS) fail_msg("seed %d: %s", (int)seed, right.reason);
+    }
+    for (size_t i = 0; i < GS_COUNT(cases); i++)
+        for (uint64_t seed = 1; seed <= 3; seed++) {
+            const gs_verdict wrong = verdict_of(text, cases[i].define, seed);
+            if (wrong.code == GS_VERDICT_PASS) fail_msg("%s passes with seed %d", cases[i].define, (int)seed);
+            if (!strstr(wrong.reason, cases[i].says)) fail_msg("%s: %s", cases[i].define, wrong.reason);
+        }
+}
+
 /* Of simple: built for another number of groups, for none, for one bias; with every layout. */
 static void simple(void **state)
 {
@@ -160,6 +233,10 @@ static void simple(void **state)
         {"bf16:33x17x40:nt:d=f32:g=4:beta=1:ep=gelu+gate_i+residual", "bf16:33x17x40:nt:d=f32:g=4:beta=1:ep=gelu+gate_i+residual", true},
         {"f16:40x24x72:tn:g=5:ep=bias+silu+gate",         "f16:40x24x72:tn:g=5:ep=bias+silu+gate_i",       false},
         {"f16:40x24x72:tn:g=5:ep=silu+gate",              "f16:40x24x72:tn:g=5:ep=bias+silu+gate",         false},
+        {"f16:40x24x72:tn:gm=5",              "f16:40x24x72:tn:gm=5",              true},
+        {"bf16:42x24x17:nt:gm=3:d=f32:beta=1:ep=bias", "bf16:42x24x17:nt:gm=3:d=f32:beta=1:ep=bias", true},
+        {"f16:40x24x72:tt:gm=8:ep=bias+silu+gate_i", "f16:40x24x72:tt:gm=8:ep=bias+silu+gate_i", true},
+        {"f16:40x24x72:tn:gm=5",              "f16:40x24x72:tn:gm=4",              false},
         {"f16:40x24x72:tn:g=5",               "f16:40x24x72:tn:g=4",               false},
         {"f16:40x24x72:tn:g=5",               "f16:40x24x72:nn:g=5",               false},
         {"f16:40x24x72:tn:g=5:ep=bias",       "f16:40x24x72:tn:g=5:ep=bias_m",     false},
@@ -220,6 +297,13 @@ static void ws(void **state)
         {"f16:200x136x72:tn:g=5:beta=1:ep=bias+gelu+gate_i+residual", "ws/64x128x64/s3/c2x1/coop/h2"},
         {"bf16:150x264x72:tn:d=f32:g=40:ep=bias+silu+gate", "ws/16x128x64/s4/c1x1/coop/g1"},
         {"f16:200x72x136:tn:g=4:ldd=75:ep=silu+gate",   "ws/32x128x64/s3/c1x2/pp/g2"},
+        {"f16:200x136x136:tn:gm=5",                     "ws/64x64x64/s3/c1x1/coop/g4"},
+        {"bf16:210x264x72:nn:gm=70:ep=bias+gelu",       "ws/16x128x64/s4/c1x1/coop/g1"},
+        {"f16:300x136x136:tn:gm=3:beta=1:d=f32",        "ws/128x64x64/s3/c2x1/coop/h2"},
+        {"bf16:300x264x136:tn:gm=4",                    "ws/128x128x64/s3/c1x2/lag/g2"},
+        {"bf16:300x264x136:tn:gm=6",                    "ws/64x64x64/s3/c2x2/pp/h4"},
+        {"bf16:200x136x72:tn:gm=4:ep=bias+silu+gate",   "ws/64x64x64/s3/c1x1/coop/g4"},
+        {"f16:200x137x136:tn:gm=5:ldd=139:ep=bias_m",   "ws/48x128x64/s3/c1x1/coop/g4"},
     };
     static const char tn[] = "f16:200x136x136:tn:g=5", wide[] = "ws/64x64x64/s3/c1x1/coop/g4";
     static const struct {
@@ -243,6 +327,16 @@ static void ws(void **state)
         const gs_verdict verdict = verdict_of_ws(tn, wide, faults[i].from, faults[i].to, i + 1);
         if ((verdict.code == GS_VERDICT_PASS) != (i == 6)) fail_msg("%s: %s", faults[i].to, verdict.reason);
     }
+    static const char *const masked[][2] = {   /* all rows of a group; a tile for each of them; the rows of the group behind */
+        {"end = GS_MASKED ? first + table->row[low] :", "end = GS_MASKED ? first + (p->m / GS_GROUPED) :"},
+        {"const unsigned own = lines_m(row) * columns;", "const unsigned own = lines_m(row > 0 ? row - 1 : 0) * columns;"},
+        {"const int first = GS_MASKED ? low * (p->m / GS_GROUPED)", "const int first = GS_MASKED ? low * (p->m / GS_GROUPED) + low % 2"},
+        {"const int row = group < GS_GROUPED ? p->offsets[here] : 0;", "const int row = group < GS_GROUPED ? p->offsets[here > 0 ? here - 1 : 0] : 0;"},
+    };
+    for (size_t i = 0; i < GS_COUNT(masked); i++) {
+        const gs_verdict verdict = verdict_of_ws("f16:195x136x72:tn:gm=3", wide, masked[i][0], masked[i][1], i + 1);
+        if (verdict.code == GS_VERDICT_PASS) fail_msg("%s passes", masked[i][1]);
+    }
     static const char *const gated[][2] = {   /* the tiles of half of the columns are left out; another group's B */
         {"lines_of_n = (columns_of(p) - 1) / (GS_BN * GS_CN) + 1;", "lines_of_n = (unsigned)(p->n - 1) / (GS_BN * GS_CN) + 1;"},
         {"columns = (columns_of(p) - 1) / (GS_BN * GS_CN) + 1;", "columns = (unsigned)(p->n - 1) / (GS_BN * GS_CN) + 1;"},
@@ -265,7 +359,7 @@ static void offsets_are_an_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(routings), cmocka_unit_test(simple), cmocka_unit_test(ws), cmocka_unit_test(wrong_groups), cmocka_unit_test(offsets_are_an_input),
+        cmocka_unit_test(routings), cmocka_unit_test(simple), cmocka_unit_test(ws), cmocka_unit_test(wrong_groups), cmocka_unit_test(masked_routings), cmocka_unit_test(wrong_masks), cmocka_unit_test(offsets_are_an_input),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/groups.h"
+#include "routing/routing.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "common/datagen.h"
+#include "common/groups.h"
+#include "problem/layout.h"
 
 #define UNITS (1 << 20)   /* that are given to groups one by one; of more rows several at once */
 
@@ -47,9 +49,14 @@ static int64_t group_for(int64_t groups, gs_routing routing, uint64_t seed, int6
 void gs_offsets_draw(const gs_problem *p, gs_routing routing, uint64_t seed, int32_t *offsets)
 {
     const int64_t rows = routed(p->m, routing, seed), each = GS_MAX(routing == GS_ROUTING_SPARSE ? 8 : 1, (rows + UNITS - 1) / UNITS);
-    memset(offsets, 0, (size_t)(p->groups + 1) * sizeof *offsets);
-    for (int64_t row = 0; row < rows; row += each) offsets[group_for(p->groups, routing, seed, row / each) + 1] += (int32_t)GS_MIN(each, rows - row);
-    for (int64_t i = 0; i < p->groups; i++) offsets[i + 1] += offsets[i];
+    const bool masked = p->grouping == GS_GROUPS_MASKED;
+    int32_t *const counts = masked ? offsets : offsets + 1;
+    memset(offsets, 0, gs_problem_bytes(p, 'f'));
+    for (int64_t row = 0; row < rows; row += each) counts[group_for(p->groups, routing, seed, row / each)] += (int32_t)GS_MIN(each, rows - row);
+    for (int64_t i = 0; i < p->groups; i++) {
+        if (masked) counts[i] = (int32_t)GS_MIN(counts[i], gs_group_room(p));
+        else offsets[i + 1] += offsets[i];
+    }
 }
 
 static gs_status new_offsets(const gs_problem *p, int32_t **offsets, gs_error *error)
@@ -73,19 +80,46 @@ gs_status gs_offsets_get(gs_device *device, const gs_problem *p, gs_pointer from
     int32_t *offsets;
     GS_TRY(new_offsets(p, &offsets, error));
     gs_status status = device->ops->copy_out(device, offsets, from, gs_problem_bytes(p, 'f'), error);
-    bool ascending = status != GS_OK || (offsets[0] == 0 && offsets[p->groups] <= p->m);
-    for (int64_t i = 0; status == GS_OK && i < p->groups; i++) ascending &= offsets[i] <= offsets[i + 1];
-    if (!ascending) status = gs_fail(error, GS_ERROR_CORRUPT, "offsets", "must ascend from 0 to at most M, %lld", (long long)p->m);
+    const bool masked = p->grouping == GS_GROUPS_MASKED;
+    bool good = status != GS_OK || masked || (offsets[0] == 0 && offsets[p->groups] <= p->m);
+    for (int64_t i = 0; status == GS_OK && i < p->groups; i++) good &= masked ? offsets[i] >= 0 && offsets[i] <= gs_group_room(p) : offsets[i] <= offsets[i + 1];
+    if (!good && masked) status = gs_fail(error, GS_ERROR_CORRUPT, "offsets", "counts of masked groups must be from 0 to their rows, %lld", (long long)gs_group_room(p));
+    else if (!good) status = gs_fail(error, GS_ERROR_CORRUPT, "offsets", "must ascend from 0 to at most M, %lld", (long long)p->m);
     if (status == GS_OK) *out = offsets;
     else free(offsets);
     return status;
+}
+
+gs_group_rows gs_rows_of_group(const gs_problem *p, const int32_t *offsets, int64_t group)
+{
+    if (p->grouping == GS_GROUPS_MASKED) return (gs_group_rows){group * gs_group_room(p), offsets[group], gs_group_room(p) - offsets[group]};
+    const int64_t end = offsets[group + 1];
+    return (gs_group_rows){offsets[group], end - offsets[group], group + 1 == p->groups ? p->m - end : 0};
+}
+
+int64_t gs_group_of_row(const gs_problem *p, const int32_t *offsets, int64_t row) { return gs_group_in(offsets, (int)p->groups, gs_group_room(p), row); }
+
+int64_t gs_rows_used(const gs_problem *p, const int32_t *offsets)
+{
+    int64_t rows = 0;
+    if (!offsets) return p->m * p->batch;
+    for (int64_t i = 0; i < p->groups; i++) rows += gs_rows_of_group(p, offsets, i).rows;
+    return rows;
+}
+
+int64_t gs_row_used(const gs_problem *p, const int32_t *offsets, int64_t index)
+{
+    if (!offsets || p->grouping != GS_GROUPS_MASKED) return index;
+    int64_t group = 0;
+    for (; index >= offsets[group]; group++) index -= offsets[group];
+    return group * gs_group_room(p) + index;
 }
 
 gs_status gs_rows_written(gs_device *device, const gs_problem *p, gs_pointer offsets, int64_t *rows, gs_error *error)
 {
     int32_t end = 0;
     *rows = p->m * p->batch;
-    if (!p->groups) return GS_OK;
+    if (!p->groups || p->grouping == GS_GROUPS_MASKED) return GS_OK;
     GS_TRY(device->ops->copy_out(device, &end, offsets + (gs_pointer)p->groups * sizeof end, sizeof end, error));
     *rows = GS_MIN(GS_MAX(end, 0), p->m);
     return GS_OK;

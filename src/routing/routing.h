@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Offsets of groups: drawn for proof and timing, and read back from the device. */
-#ifndef GS_VERIFY_GROUPS_H
-#define GS_VERIFY_GROUPS_H
+ * Offsets of groups, and counts of masked ones: drawn for proof and timing, and read back from the device. */
+#ifndef GS_ROUTING_ROUTING_H
+#define GS_ROUTING_ROUTING_H
 
 #include "device/device.h"
-#include "verify/verify.h"
+#include <gemmsmith/problem.h>
 
 typedef enum gs_routing {
     GS_ROUTING_EVEN,       /* every row to any group, all alike: what timing has, unless it is asked for another one */
@@ -21,7 +21,7 @@ typedef enum gs_routing {
 const char *gs_routing_name(gs_routing routing);
 bool        gs_routing_parse(const char *name, gs_routing *out);
 
-/* groups + 1 numbers. */
+/* groups + 1 numbers; of masked groups `groups`, none larger than their rows. */
 void gs_offsets_draw(const gs_problem *problem, gs_routing routing, uint64_t seed, int32_t *offsets);
 
 /* The same to the device. */
@@ -30,7 +30,18 @@ gs_status gs_offsets_put(gs_device *device, const gs_problem *problem, gs_routin
 /* From the device, to be freed. CORRUPT: they are no offsets. Waits for nothing. */
 gs_status gs_offsets_get(gs_device *device, const gs_problem *problem, gs_pointer from, int32_t **offsets, gs_error *error);
 
-/* Rows of D that are written: those of the groups, or without groups all of the batch. */
+/* Rows of a group, and how many behind them belong to none. */
+typedef struct gs_group_rows {
+    int64_t first, rows, unused;
+} gs_group_rows;
+gs_group_rows gs_rows_of_group(const gs_problem *problem, const int32_t *offsets, int64_t group);
+int64_t       gs_group_of_row(const gs_problem *problem, const int32_t *offsets, int64_t row);
+
+/* Rows of all groups, and the index-th of them. offsets NULL: there are no groups, all rows of the batch. */
+int64_t gs_rows_used(const gs_problem *problem, const int32_t *offsets);
+int64_t gs_row_used(const gs_problem *problem, const int32_t *offsets, int64_t index);
+
+/* No row of D is written from here on: those of sorted groups end, or without groups and with masked ones all of them. */
 gs_status gs_rows_written(gs_device *device, const gs_problem *problem, gs_pointer offsets, int64_t *rows, gs_error *error);
 
 #endif
