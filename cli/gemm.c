@@ -28,7 +28,7 @@ static const cli_option options[] = {
     {"a",        0, CLI_TEXT, offsetof(settings, file[0]), "FILE", "A as stored: nn, tn M x K; nt, tt K x M; default: random data"},
     {"b",        0, CLI_TEXT, offsetof(settings, file[1]), "FILE", "B as stored: nn, nt K x N; tn, tt N x K; default: random data"},
     {"c",        0, CLI_TEXT, offsetof(settings, file[2]), "FILE", "C, M x N, read where beta is not 0; default: random data"},
-    {"bias",     0, CLI_TEXT, offsetof(settings, file[4]), "FILE", "the bias, N or M elements, read where the problem has one; default: random data"},
+    {"bias",     0, CLI_TEXT, offsetof(settings, file[4]), "FILE", "the bias, N or M elements, read where the problem has one; default: random data; with ep=dbias it is written"},
     {"offsets",  0, CLI_TEXT, offsetof(settings, file[5]), "FILE", "raw 32-bit integers: groups + 1 offsets of g=, groups counts of gm=; default: random"},
     {"aux",      0, CLI_TEXT, offsetof(settings, file[6]), "FILE", "aux, M x N: written with ep=relu+aux, read with ep=drelu; default: random data"},
     {"out",      0, CLI_OUTPUT, offsetof(settings, file[3]), "FILE", "write D, M x N; *.npy: as a NumPy file, else raw elements"},
@@ -60,8 +60,7 @@ static gs_status multiply(job *j, gs_error *error)
     GS_TRY(gs_product_run(p, j->s->seed, error));
     if (j->s->counters) j->counted = gs_emu_last_launch(p->device, &j->last);
     if (!j->s->no_check) GS_TRY(gs_product_check(p, error));
-    if (p->problem.aux && j->s->file[6]) GS_TRY(gs_product_write(p, 6, j->s->file[6], error));
-    return j->s->file[3] ? gs_product_write(p, 3, j->s->file[3], error) : GS_OK;
+    return gs_product_write_all(p, j->s->file, error);
 }
 
 /* ---- counters ---- */
@@ -156,7 +155,7 @@ static void print_text(const job *j, const char *problem)
                p->compare.mismatches ? "WRONG" : "right", (long long)p->compare.mismatches,
                (long long)(p->m[3].rows * p->m[3].row), p->compare.frobenius, p->compare.worst, p->on_cpu ? "CPU" : "GPU");
         if (p->compare.mismatches)
-            printf("%sthe first at row %lld, column %lld: %.9g instead of %.9g\n", p->of_aux ? "of aux, D is right: " : "", (long long)p->compare.row,
+            printf("%s%sthe first at row %lld, column %lld: %.9g instead of %.9g\n", p->of ? p->of : "", p->of ? ", beside a right D: " : "", (long long)p->compare.row,
                    (long long)p->compare.col, p->compare.got, p->compare.want);
     } else {
         printf("not checked\n");
@@ -186,7 +185,7 @@ static int run(const cli_command *command, int argc, char **argv)
     gs_problem_format(&problem, text);
     gs_product_make(&j.product, &problem);
     for (int i = 0; i < (int)GS_COUNT(s.file) && code < 0; i++)
-        if (i != 3 && s.file[i] && !(i == 6 && problem.aux) && gs_product_read(&j.product, i, s.file[i], &error) != GS_OK) code = cli_fail(command, s.file[i], &error);
+        if (s.file[i] && !j.product.m[i].output && gs_product_read(&j.product, i, s.file[i], &error) != GS_OK) code = cli_fail(command, s.file[i], &error);
     if (code < 0) {
         if (multiply(&j, &error) != GS_OK) {
             code = cli_fail(command, cli_needs(error.status, s.device, text), &error);

@@ -2,11 +2,14 @@
  * The epilogue as a kernel of its own, behind a product of cuBLASLt that could not have it. Compiled with GS_OUT, GS_BETA and the epilogue's of
  * epilogue.cuh. p.a: the product, of D's type, rows p.lda apart, alpha and, unless it is a residual, beta * C in it; it may be D. A matrix of a batch follows
  * the one before at once, m rows further, or, with GS_STRIDES, as the arguments say: the product by stride_a. GS_GATE: the product has the gate's and up's columns, in B's
- * order. */
+ * order. GS_DBIAS: each thread leaves the sums of its rows, p.k rows of them in all. */
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
 #include "common/epilogue.cuh"
+
+#define GS_PARTIALS(p) ((p).k)   /* of the whole batch: gs_column_sums is launched with a batch of 1 */
+#include "common/dbias.cuh"
 
 #if GS_OUT == 2
 typedef float element;
@@ -66,6 +69,9 @@ extern "C" __global__ void gs_finish(const gs_kernel_args p)
     gs_dependent_wait();
     gs_dependent_launch();
     if (count <= 0) return;
+#if GS_DBIAS
+    float sums[PIECE] = {};
+#endif
     for (long long row = (long long)blockIdx.y * blockDim.y + threadIdx.y; row < (long long)p.m * p.batch; row += (long long)gridDim.y * blockDim.y) {
         const long long matrix = GS_STRIDES || BY_ROWS ? row / p.m : 0, in_matrix = BY_ROWS ? row - matrix * p.m : 0;
 #if GS_STRIDES
@@ -102,10 +108,19 @@ extern "C" __global__ void gs_finish(const gs_kernel_args p)
 #else
         for (int i = 0; i < PIECE; i++) {
             const float biased = LOAD(product.at[i]) + gs_bias_of(p, in_matrix, col + i, p.m, p.n, matrix);
-            result.at[i] = STORE(gs_behind_bias(p, biased, LOAD(c.at[i]), in_matrix, col + i, p.m, p.n, matrix));
+            const float value = gs_behind_bias(p, biased, LOAD(c.at[i]), in_matrix, col + i, p.m, p.n, matrix);
+            result.at[i] = STORE(value);
+#if GS_DBIAS
+            sums[i] += value;
+#endif
         }
 #endif
         element *const d = (element *)p.d + at_d + col;
         store(d, result, whole, count);
     }
+#if GS_DBIAS
+    float *const left = gs_partial_sums(p, 0, (long long)blockIdx.y * blockDim.y + threadIdx.y) + col;
+    for (int i = 0; i < PIECE; i++)
+        if (i < count) left[i] = sums[i];
+#endif
 }

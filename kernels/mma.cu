@@ -34,6 +34,9 @@
 #include "common/raster.cuh"
 #include "common/rows.cuh"
 
+#define GS_PARTIALS(p) (((p).m + (GS_BM / GS_WM - 1LL)) / (GS_BM / GS_WM))   /* a row of sums for each row of warps */
+#include "common/dbias.cuh"
+
 #define WARPS (GS_WM * GS_WN)
 #define THREADS (32 * WARPS)
 #define WARP_M (GS_BM / GS_WM)
@@ -485,6 +488,25 @@ __device__ __forceinline__ void before_activation(const gs_kernel_args &p, const
 }
 #endif
 
+#if GS_DBIAS
+/* The sums of a warp's columns, from those of each thread's rows. columns: what is left of D. */
+__device__ __forceinline__ void leave_column_sums(float *to, const float2 (&sums)[NT], int columns, int lane)
+{
+#pragma unroll
+    for (int n = 0; n < NT; n++) {
+        float2 sum = sums[n];
+#pragma unroll
+        for (int other = 4; other < 32; other *= 2) {
+            sum.x += __shfl_xor_sync(0xffffffffu, sum.x, other);
+            sum.y += __shfl_xor_sync(0xffffffffu, sum.y, other);
+        }
+        const int c = n * 8 + lane % 4 * 2;
+        if (lane < 4 && c < columns) to[c] = sum.x;
+        if (lane < 4 && c + 1 < columns) to[c + 1] = sum.y;
+    }
+}
+#endif
+
 /* D for the warp's tile, whose corner is (row, column) of matrix `index` of the batch. C may be D: a warp reads
  * its 16 rows of C before it writes them. */
 __device__ __forceinline__ void epilogue(const gs_kernel_args &p, const accumulator (&acc)[MT][NT], unsigned char *slab, long long index, long long row,
@@ -492,6 +514,9 @@ __device__ __forceinline__ void epilogue(const gs_kernel_args &p, const accumula
 {
     unsigned char *const d = (unsigned char *)p.d + (gs_row_of_d(p, index, row) + column) * OUT_BYTES;
     const int columns = p.n - column;
+#if GS_DBIAS
+    float2 sums[NT] = {};
+#endif
 #pragma unroll
     for (int m = 0; m < MT; m++) {
         const long long first = row + m * 16;
@@ -523,6 +548,9 @@ __device__ __forceinline__ void epilogue(const gs_kernel_args &p, const accumula
                 float2 x = biased_pair(p, accumulated(acc[m][n], half), own, index, first + r, column + c);
                 x.x = gs_behind_bias(p, x.x, own.x, first + r, column + c, p.m, p.n, index);
                 x.y = gs_behind_bias(p, x.y, own.y, first + r, column + c + 1, p.m, p.n, index);
+#if GS_DBIAS
+                if (first + r < p.m) sums[n].x += x.x, sums[n].y += x.y;
+#endif
                 put_pair(slab + r * SLAB_ROW + c * OUT_BYTES, x);
             }
         }
@@ -530,6 +558,9 @@ __device__ __forceinline__ void epilogue(const gs_kernel_args &p, const accumula
         __syncwarp();
         store_slab(d + m * 16 * p.ldd * OUT_BYTES, p.ldd, slab, (int)min(p.m - first, 16LL), columns, lane);
     }
+#if GS_DBIAS
+    if (row < p.m) leave_column_sums(gs_partial_sums(p, index, row / WARP_M) + column, sums, columns, lane);
+#endif
 }
 
 #if GS_SPLIT > 1

@@ -84,6 +84,17 @@ KERNEL void gs_race_sample(const gs_race_check p)
             }
             right = gs_reads_aux(p.activation) ? gs_slope_result(p.activation, right, load(p.aux, at, p.out), 0, -(double)gs_infinity()).value : gs_activate(p.activation, right);
         }
+        if (p.dbias) {
+            const long long per = p.dbias > 1 ? p.m : p.m * p.batch, from = p.dbias > 1 ? batch * p.m : 0;
+            double total = 0, magnitude = 0;
+            for (long long r = from; r < from + per; r++) {
+                const double value = load(p.d, r / p.m * p.stride_d + r % p.m * p.ldd + col, p.out);
+                total += value;
+                magnitude += fabs(value);
+            }
+            const double written = load(p.bias, (p.dbias > 1 ? batch * p.stride_bias : 0) + col, p.out);
+            if (!(p.out == F16 && magnitude > 60000.0) && !(fabs(written - total) <= p.relative * 2 * magnitude + 1e-6)) atomicAdd(p.wrong, 1ull);
+        }
         if (p.residual) right += c;
         if (p.out == F16 && fabs(right) > 60000.0) continue;
         if (!(fabs(got - right) <= p.relative * fabs(right) + slack + 1e-6)) atomicAdd(p.wrong, 1ull);

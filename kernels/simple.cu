@@ -12,6 +12,10 @@
 #include "common/groups.h"
 #include "common/strides.cuh"
 
+#define SUM_ROWS 8   /* of a block: what a partial sum of dbias.cuh is of */
+#define GS_PARTIALS(p) (((p).m + (SUM_ROWS - 1LL)) / SUM_ROWS)
+#include "common/dbias.cuh"
+
 #if GS_IN == 1
 #define LOAD_IN(bits) gs_bf16_to_f32(bits)
 #else
@@ -77,13 +81,40 @@ static __device__ __forceinline__ float dot(const in_type *a, long long step_a, 
 #endif
 }
 
+#if GS_DBIAS
+/* A thread per element, whose block leaves the sums of its columns. */
+static __device__ __forceinline__ void compute_and_sum(const gs_kernel_args &p, long long row)
+{
+    __shared__ float part[SUM_ROWS][32];
+    for (long long batch = blockIdx.z; batch < p.batch; batch += gridDim.z) {
+        for (long long first = (long long)blockIdx.y * blockDim.x; first < p.n; first += (long long)gridDim.y * blockDim.x) {
+            const long long col = first + threadIdx.x;
+            float value = 0;
+            if (row < p.m && col < p.n) {
+                value = gs_alpha(p) * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch) + col * stride_b_n(p), stride_b_k(p), p.k);
+                const float c = GS_BETA ? LOAD_OUT(((const out_type *)p.c)[gs_row_of_c(p, batch, row) + col]) : 0;
+                value = gs_finished(p, value, c, row, col, p.m, p.n, batch);
+                ((out_type *)p.d)[gs_row_of_d(p, batch, row) + col] = STORE_OUT(value);
+            }
+            part[threadIdx.y][threadIdx.x] = value;
+            __syncthreads();
+            if (threadIdx.y == 0 && col < p.n) {
+                for (int i = 1; i < SUM_ROWS; i++) value += part[i][threadIdx.x];
+                gs_partial_sums(p, batch, blockIdx.x)[col] = value;
+            }
+            __syncthreads();
+        }
+    }
+}
+#endif
+
 /* Block 32 x 8, grid (cdiv(m,8), min(cdiv(n,32),65535), min(batch,65535)): a thread per element. */
 extern "C" __global__ void gs_simple(const gs_kernel_args p)
 {
     const long long row = (long long)blockIdx.x * blockDim.y + threadIdx.y;
     gs_dependent_wait();
     gs_dependent_launch();
-    if (row >= p.m) return;
+    if (!GS_DBIAS && row >= p.m) return;
 #if GS_GROUPED
     const int room = GS_MASKED ? p.m / GS_GROUPED : 0;
     if (!gs_row_is_used(p.offsets, GS_GROUPED, room, row)) return;
@@ -91,6 +122,10 @@ extern "C" __global__ void gs_simple(const gs_kernel_args p)
 #else
     const int group = 0;
 #endif
+#if GS_DBIAS
+    (void)group;
+    compute_and_sum(p, row);
+#else
     for (long long batch = blockIdx.z; batch < p.batch; batch += gridDim.z) {
         for (long long col = (long long)blockIdx.y * blockDim.x + threadIdx.x; col < p.n; col += (long long)gridDim.y * blockDim.x) {
 #if GS_GATE
@@ -107,6 +142,7 @@ extern "C" __global__ void gs_simple(const gs_kernel_args p)
 #endif
         }
     }
+#endif
 }
 
 enum { TILE = 64, DEPTH = 16, SIDE = 16, EACH = TILE / SIDE };

@@ -275,6 +275,44 @@ GS_KERNEL void gs_verify_compare(const gs_check p)
     atomicMax(&p.counts->col_high, col_high);
 }
 
+/* Of columns: in f64 over the finished reference. */
+GS_KERNEL void gs_verify_sums(const gs_check_sums p)
+{
+    const gs_check *const c = &p.of;
+    const double rms = c->counts->finite ? sqrt(c->counts->reference2 / (double)c->counts->finite) : 0.0;
+    gs_u64 mismatches = 0, unwritten = 0, first = ~0ull;
+    for (gs_u64 i = first_index(); i < p.vectors * c->cols; i += index_step()) {
+        const gs_u64 col = i % c->cols, vector = i / c->cols, rows = c->rows / p.vectors, at = vector * (gs_u64)p.stride + col;
+        double want = 0, size = 0, slack = 0;
+        bool any = false;   /* any result is right */
+        for (gs_u64 row = vector * rows; row < (vector + 1) * rows; row++) {
+            const double x = c->reference[row * c->cols + col];
+            const final_value of = finished(&c->epilogue, x, row, col, c->type, c->activation);
+            any |= of.lost || of.open || (fabs(x) < (double)gs_infinity() && fabs(x) > -c->epilogue.least);
+            want += of.value;
+            size += fabs(of.value);
+            if (fabs(x) < (double)gs_infinity()) slack += of.slack + c->spread * (fabs(x) + rms) + p.element * fabs(x) + p.least;
+        }
+        const unsigned int bits = load_bits(p.at, at, c->type), poison = c->type == F32 ? c->poison : poison_unit(c->poison, at);
+        const double got = bits_value(bits, c->type), bound = p.relative * fabs(want) + p.absolute + p.added * size + slack;
+        const bool finite = fabs(got) < (double)gs_infinity();
+        bool wrong;
+        any |= size > 1e38 && size < (double)gs_infinity();   /* f32 may overflow on the way */
+        if (any) wrong = false;
+        else if (want != want) wrong = got == got;
+        else if (!(fabs(want) < (double)gs_infinity())) wrong = got != want;
+        else wrong = !((!finite && got == got && (got < 0) == (want < 0) ? overflow_of(c->type) - fabs(want) : fabs(got - want)) <= bound);
+        if (bits == poison) wrong = true;
+        if (!wrong) continue;
+        mismatches++;
+        unwritten += bits == poison;
+        if (i < first) first = i;
+    }
+    add_count(&c->counts->mismatches, mismatches);
+    add_count(&c->counts->unwritten, unwritten);
+    if (first != ~0ull) atomicMin(&c->counts->first, first);
+}
+
 /* Adds a sum that depends on every 64-bit word and its place. */
 GS_KERNEL void gs_verify_words(const gs_range p)
 {
@@ -392,6 +430,17 @@ GS_KERNEL void gs_verify_timed_samples(const gs_timed p)
             if (!(p.out == F16 && fabs(sum) > 60000.0) && !(fabs(aux - sum) <= p.relative * fabs(sum) + p.spread * sqrt(size) + p.absolute)) atomicAdd(&p.found[1], 1ull);
         }
         right = of.value;
+        if (p.dbias) {   /* by what was written: D's elements are looked at one by one */
+            const long long per = p.dbias > 1 ? p.m : p.m * p.batch, from = p.dbias > 1 ? batch * p.m : 0;
+            double total = 0, magnitude = 0;
+            for (long long r = from; r < from + per; r++) {
+                const double value = value_at(s->d, (gs_u64)gs_placed_at(&p.placed_d, r, col), p.out);
+                total += value;
+                magnitude += fabs(value);
+            }
+            const double written = value_at(s->bias, (gs_u64)((p.dbias > 1 ? batch * p.stride_bias : 0) + col), p.out);
+            if (!(p.out == F16 && magnitude > 60000.0) && !(fabs(written - total) <= (p.relative + 0x1p-18) * (magnitude + fabs(total)) + p.absolute)) atomicAdd(&p.found[1], 1ull);
+        }
         if (p.gate) size = 0;   /* in the slack */
         if (of.lost || (p.out == F16 && fabs(right) > 60000.0)) continue;   /* about to overflow: either way is right */
         if (!(fabs(got - right) <= p.relative * fabs(right) + p.spread * sqrt(size) + p.absolute + of.slack)) atomicAdd(&p.found[1], 1ull);

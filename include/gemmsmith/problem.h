@@ -38,6 +38,7 @@
  *         gate, gate_i         B has 2N columns: the N of the gate first, or gate and up in turn. Needs an activation; no bias_m
  *         drelu, dgelu, dgelu_erf, dsilu    in place of an activation the gradient of one: aux is read. No bias, no gate
  *         residual             beta * C is added behind the activation, not before it; with a gate also behind the product
+ *         dbias                the sum of each column of D is written to bias, N elements. No gate, no groups
  *         aux                  what the activation is applied to is written to aux. Needs an activation; no gate
  *
  *     bf16:2048x11008x4096:tn:ep=bias+gelu
@@ -91,11 +92,13 @@ typedef enum gs_activation {
     GS_DSILU           = 8
 } gs_activation;
 
-/* A vector that is added to D before the activation, of D's type; each group has its own along N. */
+/* A vector that is added to D before the activation, of D's type; each group has its own along N. Or one that is written: the gradient of a bias. */
 typedef enum gs_bias {
     GS_BIAS_NONE = 0,
     GS_BIAS_N    = 1,         /* N elements, one for each column of D: that of a linear layer. With a gate 2N, in the order of B's columns */
-    GS_BIAS_M    = 2          /* M elements, one for each row; not with a gate */
+    GS_BIAS_M    = 2,         /* M elements, one for each row; not with a gate */
+    GS_DBIAS     = 3          /* N elements that are written: the sum of each column of D, of its elements before they are rounded, over all matrices of the batch, or with
+                                 stride_bias of each. In f32, in an order that depends on the problem and the kernel alone. Not with a gate or groups. Not written where M is 0 */
 } gs_bias;
 
 /* Whether B has two columns for each of D, whose results are combined: D = activation(A B_gate) * (A B_up). N stays the width of D, ldb the length of

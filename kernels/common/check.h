@@ -60,6 +60,18 @@ typedef struct gs_check {
     gs_check_counts *counts;
 } gs_check;
 
+/* The sums of D's columns beside it, behind the comparison of D, which was right. */
+typedef struct gs_check_sums {
+    gs_check         of;
+    const void      *at;
+    gs_u64           vectors;        /* of so many parts of the rows */
+    long long        stride;         /* from one to the next */
+    double           relative, absolute;   /* bound of the rounding of a sum */
+    double           added;          /* and of adding, of the sum of magnitudes */
+    double           element;        /* what an element may be wrong by before, of its sum; and */
+    double           least;          /* at least */
+} gs_check_sums;
+
 /* The operands of one call that was timed. Between begin and end lies nothing but D, in poison. */
 typedef struct gs_timed_set {
     gs_u64 a, b, c, d, begin, end, bias, offsets, aux;   /* addresses; of 4 bytes */
@@ -73,6 +85,7 @@ typedef struct gs_timed {
     long long    m, n, k, batch, lda, ldb, stride_a, stride_b, stride_bias;
     gs_placed    placed_c, placed_d, placed_aux;
     int          writes_aux;             /* samples of it are computed anew, too */
+    int          dbias;                  /* how many vectors of sums of D's columns there are, of which samples are added up anew */
     int          in, out, layout;        /* gs_type, gs_type, gs_layout */
     double       alpha, beta;
     int          activation, along, residual, gate, groups;   /* as in gs_epilogue */

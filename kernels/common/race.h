@@ -22,7 +22,7 @@ typedef struct gs_race_check {
     int          samples;
     float        alpha, beta;
     int          activation, along, residual, gate;   /* as in gs_epilogue */
-    int          writes_aux;
+    int          writes_aux, dbias;   /* dbias: how many vectors of sums of D's columns there are */
     double       relative, spread;   /* an error may be relative * |right| + spread * root of the sum of squared products */
     const int   *offsets;
     int          groups;

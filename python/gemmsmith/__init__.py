@@ -233,7 +233,8 @@ class Plan:
         """Puts one multiplication on the stream (the handle as an int; 0: the default stream). c is needed where beta is not 0, bias
         (N or M elements of D's type, with groups groups x N) where the problem has one, offsets where
         it has groups, int32 on the device: groups + 1 of them with g=, with gm= groups counts,
-        aux (M x N of D's type) where what the activation is applied to is written (ep=...+aux) or read (ep=dgelu).
+        aux (M x N of D's type) where what the activation is applied to is written (ep=...+aux) or read (ep=dgelu). With ep=...+dbias
+        the sums of D's columns are written to bias.
         alpha, beta: other values than the problem's, beta 0 exactly where the problem's is; with scalars=device tensors of one f32 on
         the device, alpha always and beta where the problem's is not 0. The operands must stay alive until it
         has run. Where .workspace is not 0, threads that run the plan at once each need a workspace of their own."""

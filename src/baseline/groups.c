@@ -118,5 +118,5 @@ gs_status gs_behind_run(const gs_behind *behind, const gs_args *args, int64_t ro
     if (!behind->used || rows == 0) return GS_OK;
     gs_finishing finishing = behind->finishing;
     finishing.problem.m = rows;
-    return gs_finishing_run(&finishing, (const void *)(uintptr_t)behind->middle, behind->product.ldd, 0, args, queue, error);
+    return gs_finishing_run(&finishing, (const void *)(uintptr_t)behind->middle, behind->product.ldd, 0, NULL, args, queue, error);
 }

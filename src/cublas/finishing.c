@@ -8,7 +8,9 @@
 #include "kernel/kernel.h"
 #include "problem/layout.h"
 
-#define THREADS 128
+#define THREADS   128
+#define SUM_ROWS  32     /* of D that a thread adds up at least, but for the last */
+#define MOST_SUMS 1024   /* blocks along the rows that leave sums */
 
 static gs_status load(gs_finishing *finishing, const gs_source *source, gs_error *error)
 {
@@ -19,16 +21,17 @@ static gs_status load(gs_finishing *finishing, const gs_source *source, gs_error
     gs_image_free(&image);
     GS_TRY(status);
     gs_function_info info;
+    if (finishing->problem.bias == GS_DBIAS) GS_TRY(device->ops->function(device, finishing->module, "gs_column_sums", &finishing->sums, &info, error));
     return device->ops->function(device, finishing->module, "gs_finish", &finishing->function, &info, error);
 }
 
 gs_status gs_finishing_open(gs_finishing *finishing, gs_device *device, const gs_problem *problem, gs_error *error)
 {
-    static const char *const headers[] = {"common/args.h", "common/block.cuh", "common/convert.cuh", "common/epilogue.cuh"};
-    static const char *const names[] = {"GS_OUT", "GS_BETA", "GS_BIAS", "GS_ACTIVATION", "GS_RESIDUAL", "GS_GATE", "GS_AUX", "GS_MORE", "GS_STRIDES"};
-    const int values[GS_COUNT(names)] = {(int)problem->out, (int)problem->residual, (int)problem->bias, (int)problem->activation, (int)problem->residual, (int)problem->gate, (int)problem->aux, 1, 1};
+    static const char *const headers[] = {"common/args.h", "common/block.cuh", "common/convert.cuh", "common/dbias.cuh", "common/epilogue.cuh"};
+    static const char *const names[] = {"GS_OUT", "GS_BETA", "GS_BIAS", "GS_ACTIVATION", "GS_RESIDUAL", "GS_GATE", "GS_AUX", "GS_DBIAS", "GS_MORE", "GS_STRIDES"};
+    const int values[GS_COUNT(names)] = {(int)problem->out, (int)problem->residual, gs_adds_bias(problem) ? (int)problem->bias : 0, (int)problem->activation, (int)problem->residual, (int)problem->gate, (int)problem->aux, problem->bias == GS_DBIAS, 1, 1};
     const unsigned wants = gs_problem_wants(problem);
-    const int left_out = wants & GS_WANTS_STRIDES ? 0 : wants & GS_WANTS_AUX ? 1 : 2;   /* the last ones */
+    const int left_out = wants & GS_WANTS_STRIDES ? 0 : wants & (GS_WANTS_AUX | GS_WANTS_DBIAS) ? 1 : 2;   /* the last ones */
     const char *texts[GS_COUNT(headers)], *options[GS_COUNT(names)];
     char option[GS_COUNT(names)][GS_OPTION];
     *finishing = (gs_finishing){.device = device, .problem = *problem};
@@ -49,21 +52,46 @@ void gs_finishing_close(gs_finishing *finishing)
     *finishing = (gs_finishing){0};
 }
 
-gs_status gs_finishing_run(const gs_finishing *finishing, const void *product, int64_t ld, int64_t stride, const gs_args *args, gs_queue queue, gs_error *error)
+typedef struct shape {
+    uint32_t wide, high, blocks_x, blocks_y;   /* threads and blocks along a row, and along the rows */
+} shape;
+
+static shape shape_of(const gs_problem *p)
+{
+    const int64_t elements = 16 / (int64_t)gs_type_size(p->out), pieces = (p->n + elements - 1) / elements, rows = p->m * p->batch;
+    shape s = {.wide = 1};
+    while (s.wide < THREADS && (int64_t)s.wide < pieces) s.wide *= 2;
+    s.high = THREADS / s.wide;
+    const int64_t of_block = (int64_t)s.high * (p->bias == GS_DBIAS ? SUM_ROWS : 1);
+    s.blocks_x = (uint32_t)((pieces + s.wide - 1) / s.wide);
+    s.blocks_y = (uint32_t)GS_MIN((rows + of_block - 1) / of_block, p->bias == GS_DBIAS ? MOST_SUMS : 65535);
+    return s;
+}
+
+size_t gs_finishing_bytes(const gs_problem *p)
+{
+    const shape s = shape_of(p);
+    return p->bias == GS_DBIAS ? (size_t)s.blocks_y * s.high * (size_t)p->n * sizeof(float) : 0;
+}
+
+gs_status gs_finishing_run(const gs_finishing *finishing, const void *product, int64_t ld, int64_t stride, void *sums, const gs_args *args, gs_queue queue, gs_error *error)
 {
     const gs_problem *const p = &finishing->problem;
-    const int64_t elements = 16 / (int64_t)gs_type_size(p->out), pieces = (p->n + elements - 1) / elements, rows = p->m * p->batch;
-    uint32_t wide = 1;
-    while (wide < THREADS && (int64_t)wide < pieces) wide *= 2;
-    const uint32_t high = THREADS / wide;
+    const shape s = shape_of(p);
     gs_kernel_args own = {
-        .a = product, .c = args->c, .d = args->d, .bias = args->bias, .aux = args->aux, .ldaux = gs_shape_of(p, 'g').ld, .stride_aux = gs_shape_of(p, 'g').stride, .lda = ld, .ldc = p->ldc, .ldd = p->ldd, .m = (int)p->m, .n = (int)p->n,
+        .a = product, .c = args->c, .d = args->d, .bias = args->bias, .aux = args->aux, .ldaux = gs_shape_of(p, 'g').ld, .stride_aux = gs_shape_of(p, 'g').stride, .lda = ld, .ldc = p->ldc, .ldd = p->ldd, .m = (int)p->m, .n = (int)p->n, .k = (int)(s.blocks_y * s.high), .workspace = sums,
         .batch = (int)p->batch, .alpha = 1, .beta = args->beta ? *args->beta : p->beta,
         .stride_a = stride, .stride_c = gs_shape_of(p, 'c').stride, .stride_d = gs_shape_of(p, 'd').stride, .stride_bias = gs_shape_of(p, 'e').stride,
     };
     const gs_launch launch = {
-        .function = finishing->function, .grid = {(uint32_t)((pieces + wide - 1) / wide), (uint32_t)GS_MIN((rows + high - 1) / high, 65535), 1},
-        .block = {wide, high, 1}, .cluster = {1, 1, 1}, .params = (void *[]){&own},
+        .function = finishing->function, .grid = {s.blocks_x, s.blocks_y, 1},
+        .block = {s.wide, s.high, 1}, .cluster = {1, 1, 1}, .params = (void *[]){&own},
     };
-    return finishing->device->ops->launch(finishing->device, &launch, queue, error);
+    GS_TRY(finishing->device->ops->launch(finishing->device, &launch, queue, error));
+    if (p->bias != GS_DBIAS) return GS_OK;
+    own.batch = 1;
+    const gs_launch add = {
+        .function = finishing->sums, .grid = {(uint32_t)((p->n + 31) / 32), 1, 1}, .block = {32, 8, 1}, .cluster = {1, 1, 1}, .params = (void *[]){&own},
+    };
+    return finishing->device->ops->launch(finishing->device, &add, queue, error);
 }

@@ -11,15 +11,18 @@ typedef struct gs_finishing {
     gs_device  *device;
     gs_problem  problem;
     gs_module   module;
-    gs_function function;
+    gs_function function, sums;      /* sums: of the gradient of a bias, behind it */
 } gs_finishing;
 
 /* Compiles and loads the kernel for a problem's epilogue. COMPILE, NO_COMPILER, MEMORY. Free it in any case. */
 gs_status gs_finishing_open(gs_finishing *finishing, gs_device *device, const gs_problem *problem, gs_error *error);
 void      gs_finishing_close(gs_finishing *finishing);
 
-/* Puts it on the queue. product: M x N, with a gate M x 2N, rows ld elements apart, matrices of the batch stride; it may be args->d with ldd. args->beta counts with a residual. Any number of
+/* Bytes that it needs beside the product, aligned to 256: the sums of D's columns. */
+size_t gs_finishing_bytes(const gs_problem *problem);
+
+/* Puts it on the queue. product: M x N, with a gate M x 2N, rows ld elements apart, matrices of the batch stride; it may be args->d with ldd. args->beta counts with a residual. sums: so many bytes as gs_finishing_bytes says. Any number of
  * threads may call it. */
-gs_status gs_finishing_run(const gs_finishing *finishing, const void *product, int64_t ld, int64_t stride, const gs_args *args, gs_queue queue, gs_error *error);
+gs_status gs_finishing_run(const gs_finishing *finishing, const void *product, int64_t ld, int64_t stride, void *sums, const gs_args *args, gs_queue queue, gs_error *error);
 
 #endif

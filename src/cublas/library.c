@@ -65,6 +65,8 @@ static gs_status check(const gs_problem *problem, gs_error *error)
 {
     GS_TRY(gs_problem_check(problem, error));
     if (problem->scalars) return gs_fail(error, GS_ERROR_UNSUPPORTED, "scalars", "alpha and beta in device memory are not given to cuBLASLt");
+    if (problem->bias == GS_DBIAS && gs_dbias_vectors(problem) > 1)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "se", "the kernel behind cuBLASLt's product adds up all matrices of a batch");
     if (problem->groups) return gs_fail(error, GS_ERROR_UNSUPPORTED, "g", "cuBLASLt takes no groups whose sizes are on the device");
     if (problem->acc == GS_F16 && !gs_cublas_fits_f16(problem))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "alpha", "cuBLASLt takes alpha and beta as f16 with f16 accumulation; they do not fit");
@@ -91,7 +93,7 @@ static gs_status make_layout(gs_library *library, gs_lt_layout *out, char operan
 static uint32_t fused_epilogue(const gs_problem *p)
 {
     const uint32_t activation = p->activation == GS_RELU ? GS_LT_EPILOGUE_RELU : p->activation == GS_GELU ? GS_LT_EPILOGUE_GELU : 0;
-    if (p->residual || p->gate || p->aux || p->bias == GS_BIAS_M || (p->activation && !activation)) return 0;
+    if (p->residual || p->gate || p->aux || p->bias == GS_BIAS_M || p->bias == GS_DBIAS || (p->activation && !activation)) return 0;
     const uint32_t both = activation | (p->bias ? GS_LT_EPILOGUE_BIAS : 0);
     return both ? both : GS_LT_EPILOGUE_NONE;
 }
@@ -270,9 +272,11 @@ static gs_status make_current(const gs_library *library, gs_error *error)
 
 /* The product on its way to `finishing` stands behind the algorithm's own. */
 static size_t middle_at(const gs_library *library, int index) { return (library->list[index].workspace + 255) / 256 * 256; }
+static size_t sums_at(const gs_library *library, int index) { return middle_at(library, index) + (library->middle_bytes + 255) / 256 * 256; }   /* of columns */
 static size_t workspace_of(const gs_library *library, int index)
 {
-    return library->apart[index] && library->middle ? middle_at(library, index) + library->middle_bytes : library->list[index].workspace;
+    const size_t sums = gs_finishing_bytes(&library->problem);
+    return library->apart[index] && (library->middle || sums) ? sums_at(library, index) + sums : library->list[index].workspace;
 }
 
 /* The kernel behind the product is compiled for the first suggestion that needs it. */
@@ -456,9 +460,9 @@ static int matmul(gs_library *library, const gs_cublas_math *math, const gs_args
 static gs_status finish(const gs_library *library, const gs_args *args, gs_queue queue, gs_error *error)
 {
     const gs_problem *const p = &library->problem;
-    const char *const workspace = args->workspace ? args->workspace : (void *)(uintptr_t)library->workspace;
-    if (!library->middle) return gs_finishing_run(&library->finishing, args->d, p->ldd, gs_shape_of(p, 'd').stride, args, queue, error);
-    return gs_finishing_run(&library->finishing, workspace + middle_at(library, library->chosen), middle_ld(p), middle_ld(p) * p->m, args, queue, error);
+    char *const workspace = args->workspace ? args->workspace : (void *)(uintptr_t)library->workspace, *const sums = workspace + sums_at(library, library->chosen);
+    if (!library->middle) return gs_finishing_run(&library->finishing, args->d, p->ldd, gs_shape_of(p, 'd').stride, sums, args, queue, error);
+    return gs_finishing_run(&library->finishing, workspace + middle_at(library, library->chosen), middle_ld(p), middle_ld(p) * p->m, sums, args, queue, error);
 }
 
 /* A thread whose current device is another one is refused; it is put on ours and asked once more. */

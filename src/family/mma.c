@@ -101,7 +101,8 @@ static int registers_of(const shape *s, const gs_problem *problem)
     const int accumulators = s->warp_m * s->warp_n / (problem->acc == GS_F32 ? 32 : 64);
     const int fragments = 2 * (s->warp_m / 4 + s->warp_n / 4);
     const int raw = s->raw_a + s->raw_b, addresses = 44 + copies_of(s) * (raw ? 3 : 1) + raw * RAW_REGISTERS + (s->threads == 32 || gs_is_a_transposed(problem->layout) ? 8 : 0);
-    return accumulators + fragments + addresses + (problem->gate ? 8 + s->raw_b * RAW_REGISTERS : 0);
+    const int sums = problem->bias == GS_DBIAS ? s->warp_n / 4 : 0;   /* of columns */
+    return accumulators + fragments + addresses + sums + (problem->gate ? 8 + s->raw_b * RAW_REGISTERS : 0);
 }
 
 /* Blocks of a multiprocessor at the same time, with so many registers per thread; at least 1. */
@@ -163,6 +164,7 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
     if (problem->gate && s.warp_n < 16) return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "with a gate a warp needs 16 columns: eight of the gate, eight of up");
     if (problem->gate && s.bn / s.halves * s.bk / 8 % s.threads != 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "%d threads do not share the copies of the gate's columns evenly", s.threads);
+    if (s.split > 1 && problem->bias == GS_DBIAS) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "the gradient of a bias is not added up over a cluster");
     if (s.split > 1 && caps->cc < 90) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "clusters need compute capability 9.0");
     if (s.split > 1 && (problem->k + s.bk - 1) / s.bk < 2 * s.split)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "K has %lld blocks for %d parts", (long long)((problem->k + s.bk - 1) / s.bk), s.split);
@@ -305,7 +307,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     entry->cluster[1] = entry->cluster[2] = 1;
     entry->dependent = caps->cc >= 90;
     entry->map_count = 0;
-    return GS_OK;
+    return problem->bias == GS_DBIAS ? gs_kernel_add_column_sums(kernel, problem, s.bm / warps[0], error) : GS_OK;
 }
 
 /* ---- the family ---- */
@@ -315,7 +317,7 @@ const gs_family gs_family_mma = {
     .summary    = "Ampere and later: cp.async stages, ldmatrix, mma.sync; any alignment",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
     .a_transposed = true,
-    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_AUX,
+    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_AUX | GS_WANTS_DBIAS,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

@@ -66,7 +66,8 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     snprintf(entry->name, sizeof entry->name, "gs_simple");
     GS_TRY(gs_formula_set(&entry->grid[0], "cdiv(m,8)", error));   /* only the first dimension may exceed 65535 */
     GS_TRY(gs_formula_set(&entry->grid[1], "min(cdiv(n,32),65535)", error));
-    return gs_formula_set(&entry->grid[2], "min(batch,65535)", error);
+    GS_TRY(gs_formula_set(&entry->grid[2], "min(batch,65535)", error));
+    return problem->bias == GS_DBIAS ? gs_kernel_add_column_sums(kernel, problem, 8, error) : GS_OK;
 }
 
 /* ---- the family ---- */
@@ -75,7 +76,7 @@ const gs_family gs_family_simple = {
     .name       = "simple",
     .summary    = "one thread per element: any problem, any alignment; slow and obviously right",
     .a_transposed = true,
-    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_GROUPS | GS_WANTS_AUX,
+    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_GROUPS | GS_WANTS_AUX | GS_WANTS_DBIAS,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

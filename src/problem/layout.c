@@ -33,7 +33,7 @@ gs_shape gs_shape_of(const gs_problem *p, char operand)
     case 'b': return shape(b ? gs_columns_of_b(p) : p->k, b ? p->k : gs_columns_of_b(p), p->ldb, p->in, p->stride_b, p->groups ? p->groups : p->batch);
     case 'c': return shape(p->m, p->n, p->ldc, p->out, p->stride_c, p->batch);
     case 'e': {
-        const int64_t count = p->bias == GS_BIAS_N ? gs_columns_of_b(p) : p->bias == GS_BIAS_M ? p->m : 0;
+        const int64_t count = p->bias == GS_BIAS_N || p->bias == GS_DBIAS ? gs_columns_of_b(p) : p->bias == GS_BIAS_M ? p->m : 0;
         if (p->groups && p->bias == GS_BIAS_N) return shape(p->groups, count, GS_MAX(count, 1), p->out, 0, 1);
         return shape(1, count, GS_MAX(count, 1), p->out, p->stride_bias ? p->stride_bias : GS_SAME_MATRIX, p->batch);
     }
@@ -47,7 +47,7 @@ unsigned gs_problem_wants(const gs_problem *p)
 {
     const bool strides = p->batch > 1 && (p->stride_a || p->stride_b || p->stride_c || p->stride_d || p->stride_bias);
     return (strides ? GS_WANTS_STRIDES : 0) | (p->scalars ? GS_WANTS_SCALARS : 0) | (p->gate ? GS_WANTS_GATE : 0) | (p->groups ? GS_WANTS_GROUPS : 0) |
-           (gs_has_aux(p) ? GS_WANTS_AUX : 0);
+           (gs_has_aux(p) ? GS_WANTS_AUX : 0) | (p->bias == GS_DBIAS ? GS_WANTS_DBIAS : 0);
 }
 
 bool gs_same_wishes(const gs_problem *x, const gs_problem *y)
@@ -128,6 +128,7 @@ gs_problem gs_problem_of_aux(const gs_problem *problem)
     if (problem->residual) product.beta = 0;
     product.activation = GS_ACTIVATION_NONE;
     product.residual = product.aux = 0;
+    if (!gs_adds_bias(problem)) product.bias = GS_BIAS_NONE, product.stride_bias = 0;
     product.ldd = s.ld;
     product.stride_d = problem->stride_aux;
     product.ldaux = product.stride_aux = 0;

@@ -38,13 +38,19 @@ static inline bool gs_is_gradient(gs_activation activation) { return activation 
 
 static inline bool gs_has_aux(const gs_problem *p) { return p->aux || gs_is_gradient(p->activation); }
 
+/* A bias is added to the sums. */
+static inline bool gs_adds_bias(const gs_problem *p) { return p->bias == GS_BIAS_N || p->bias == GS_BIAS_M; }
+
 /* Elements of an operand are written. */
-static inline bool gs_is_written(const gs_problem *p, char operand) { return operand == 'd' || (operand == 'g' && p->aux); }
+static inline bool gs_is_written(const gs_problem *p, char operand)
+{
+    return operand == 'd' || (operand == 'g' && p->aux) || (operand == 'e' && p->bias == GS_DBIAS);
+}
 
 /* Elements of an operand are read: C where beta is not 0, the bias and the offsets where there are any, aux with a gradient. */
 static inline bool gs_is_read(const gs_problem *p, char operand)
 {
-    return operand == 'c' ? p->beta != 0 : operand == 'e' ? p->bias != GS_BIAS_NONE : operand == 'f' ? p->groups != 0
+    return operand == 'c' ? p->beta != 0 : operand == 'e' ? gs_adds_bias(p) : operand == 'f' ? p->groups != 0
          : operand == 'g' ? gs_is_gradient(p->activation) : operand != 'd';
 }
 
@@ -55,7 +61,8 @@ enum {
     GS_WANTS_GATE    = 4,
     GS_WANTS_GROUPS  = 8,
     GS_WANTS_AUX     = 16,   /* aux, written or read */
-    GS_WANTS_MORE    = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GROUPS | GS_WANTS_AUX   /* arguments behind GS_MORE, see args.h */
+    GS_WANTS_DBIAS   = 32,
+    GS_WANTS_MORE    = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GROUPS | GS_WANTS_AUX | GS_WANTS_DBIAS   /* arguments behind GS_MORE, see args.h */
 };
 unsigned gs_problem_wants(const gs_problem *problem);
 bool     gs_same_wishes(const gs_problem *x, const gs_problem *y);
@@ -81,6 +88,9 @@ int64_t gs_place_in_d(const gs_problem *problem, int64_t row, int64_t col);
 
 /* What every row of an operand ('a' to 'd') begins at a multiple of, as far as powers of two go, is that of this number of elements. */
 int64_t gs_rows_unit(const gs_problem *problem, char operand);
+
+/* The sums of D's columns that are written: of the whole batch, or of each matrix. */
+static inline int64_t gs_dbias_vectors(const gs_problem *p) { return p->stride_bias && p->batch > 1 ? p->batch : 1; }
 
 /* The product whose D is aux: of a problem that writes it. Its sums are those of the problem's reference. */
 gs_problem gs_problem_of_aux(const gs_problem *problem);

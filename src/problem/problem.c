@@ -36,7 +36,7 @@ static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc",
 static const char *const activation_names[] = {[GS_ACTIVATION_NONE] = "", [GS_RELU] = "relu", [GS_GELU] = "gelu", [GS_GELU_ERF] = "gelu_erf", [GS_SILU] = "silu",
                                                 [GS_DRELU] = "drelu", [GS_DGELU] = "dgelu", [GS_DGELU_ERF] = "dgelu_erf", [GS_DSILU] = "dsilu"};
 static const char *const gate_names[] = {[GS_GATE_NONE] = "", [GS_GATE_STACKED] = "gate", [GS_GATE_INTERLEAVED] = "gate_i"};
-static const char *const bias_names[] = {[GS_BIAS_NONE] = "", [GS_BIAS_N] = "bias", [GS_BIAS_M] = "bias_m"};
+static const char *const bias_names[] = {[GS_BIAS_NONE] = "", [GS_BIAS_N] = "bias", [GS_BIAS_M] = "bias_m", [GS_DBIAS] = "dbias"};
 
 static bool valid_type(gs_type type) { return (unsigned)type < GS_COUNT(type_names); }
 static bool valid_layout(gs_layout layout) { return (unsigned)layout < GS_LAYOUTS; }
@@ -176,7 +176,7 @@ static gs_status read_epilogue(reader *r, const char *field)
         const int gate = place_among(word, gate_names, GS_COUNT(gate_names));
         if (!bias && !activation && !gate && !residual && !aux)
             return gs_fail_at(r->error, GS_ERROR_PARSE, column, field,
-                              "expected bias or bias_m, relu, gelu, gelu_erf or silu, or the gradient of one, drelu and so on, gate or gate_i, residual, aux, joined by +");
+                              "expected bias or bias_m, relu, gelu, gelu_erf or silu, or the gradient of one, drelu and so on, gate or gate_i, residual, aux, dbias, joined by +");
         if ((bias && p->bias) || (activation && p->activation) || (gate && p->gate) || (residual && p->residual) || (aux && p->aux))
             return gs_fail_at(r->error, GS_ERROR_PARSE, column, field, "a second %s", bias ? "bias" : activation ? "activation" : gate ? "gate" : aux ? "aux" : "residual");
         if (gate) p->gate = (uint32_t)gate;
@@ -201,7 +201,8 @@ static const char *refuse_gate(const gs_problem *p)
 static const char *refuse_aux(const gs_problem *p)
 {
     const bool gradient = gs_is_gradient(p->activation);
-    if (gradient && p->bias) return "the gradient of an activation takes no bias";
+    if (gradient && gs_adds_bias(p)) return "the gradient of an activation takes no bias";
+    if (p->bias == GS_DBIAS && (p->gate || p->groups)) return "dbias takes no gate and no groups";
     if (gradient && p->aux) return "the gradient of an activation reads aux and writes none";
     if (p->aux && p->activation == GS_ACTIVATION_NONE) return "aux needs an activation: without one it is D";
     return gs_has_aux(p) && p->gate ? "a gate takes no aux" : NULL;
@@ -388,8 +389,9 @@ char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT])
     if (p->alpha != 1) append_float(text, "alpha", p->alpha + 0.0f);
     if (p->beta != 0) append_float(text, "beta", p->beta);
     if (p->scalars) append(text, ":scalars=device");
-    const char *const words[] = {name_of(bias_names, GS_COUNT(bias_names), p->bias), name_of(activation_names, GS_COUNT(activation_names), p->activation),
-                                 name_of(gate_names, GS_COUNT(gate_names), p->gate), p->residual ? "residual" : "", p->aux ? "aux" : ""};
+    const char *const bias = name_of(bias_names, GS_COUNT(bias_names), p->bias);
+    const char *const words[] = {p->bias == GS_DBIAS ? "" : bias, name_of(activation_names, GS_COUNT(activation_names), p->activation),
+                                 name_of(gate_names, GS_COUNT(gate_names), p->gate), p->residual ? "residual" : "", p->aux ? "aux" : "", p->bias == GS_DBIAS ? bias : ""};
     const char *before = ":ep=";
     for (int i = 0; i < (int)GS_COUNT(words); i++) {
         if (!*words[i]) continue;
@@ -418,7 +420,7 @@ static gs_status check_types(const gs_problem *p, gs_error *error)
 static gs_status check_epilogue(const gs_problem *p, gs_error *error)
 {
     if ((unsigned)p->activation >= GS_COUNT(activation_names)) return gs_fail(error, GS_ERROR_RANGE, "activation", "must be none, relu, gelu, gelu_erf or silu, or the gradient of one");
-    if ((unsigned)p->bias >= GS_COUNT(bias_names)) return gs_fail(error, GS_ERROR_RANGE, "bias", "must be none, along n or along m");
+    if ((unsigned)p->bias >= GS_COUNT(bias_names)) return gs_fail(error, GS_ERROR_RANGE, "bias", "must be none, along n or along m, or the gradient of one");
     if (p->residual > 1) return gs_fail(error, GS_ERROR_RANGE, "residual", "must be 0 or 1");
     if (p->residual && (p->activation == GS_ACTIVATION_NONE || p->beta == 0)) return gs_fail(error, GS_ERROR_RANGE, "residual", NEEDS_BOTH);
     if (refuse_gate(p)) return gs_fail(error, GS_ERROR_RANGE, "gate", "%s", refuse_gate(p));
@@ -448,6 +450,7 @@ static gs_status check_strides(const gs_problem *p, gs_error *error)
     if (p->stride_aux && !gs_has_aux(p)) return gs_fail(error, GS_ERROR_RANGE, "saux", NO_AUX);
     if (overlap(p, 'd', p->stride_d))
         return gs_fail(error, GS_ERROR_RANGE, "sd", "matrices of D overlap: they must lie one behind the other or side by side in rows of ldd elements");
+    if (p->bias == GS_DBIAS && overlap(p, 'e', p->stride_bias)) return gs_fail(error, GS_ERROR_RANGE, "se", "the gradients of the bias overlap");
     if (overlap(p, 'g', p->stride_aux))
         return gs_fail(error, GS_ERROR_RANGE, "saux", "matrices of aux overlap: they must lie one behind the other or side by side in rows of ldaux elements");
     return GS_OK;

@@ -31,6 +31,7 @@ static gs_product_operand matrix_of(const gs_problem *p, int index)
                     .row = s.row,
                     .ld = s.ld,
                     .type = npy_type(s.type),
+                    .output = gs_is_written(p, letter),
                     .element = gs_type_size(s.type),
                     .bytes = gs_problem_bytes(p, letter)};
 }
@@ -175,7 +176,7 @@ gs_status gs_product_check(gs_product *p, gs_error *error)
     if (bytes == 0) return GS_OK;
     GS_TRY(p->device->ops->alloc(p->device, bytes, &p->reference, error));
     p->on_cpu = !p->problem.groups && gs_problem_flops(&p->problem) <= CPU_FLOPS;
-    gs_args args = args_of(p);
+    const gs_args args = args_of(p);
     if (p->on_cpu)
         GS_TRY(reference_on_cpu(p, bytes, error));
     else
@@ -184,10 +185,15 @@ gs_status gs_product_check(gs_product *p, gs_error *error)
     if (p->problem.aux && !p->compare.mismatches) {
         const gs_problem before = gs_problem_of_aux(&p->problem);
         gs_compare of_aux;
-        args.d = args.aux;
-        GS_TRY(gs_compare_reference(p->verifier, &before, &args, p->reference, TOLERANCE, &of_aux, NULL, error));
-        p->of_aux = of_aux.mismatches != 0;
-        if (p->of_aux) p->compare = of_aux;
+        gs_args beside = args;
+        beside.d = args.aux;
+        GS_TRY(gs_compare_reference(p->verifier, &before, &beside, p->reference, TOLERANCE, &of_aux, NULL, error));
+        if (of_aux.mismatches) p->of = "aux", p->compare = of_aux;
+    }
+    if (p->problem.bias == GS_DBIAS && p->problem.m > 0 && !p->compare.mismatches) {
+        gs_compare of_sums;
+        GS_TRY(gs_compare_sums(p->verifier, &p->problem, &args, p->reference, TOLERANCE, &of_sums, NULL, error));
+        if (of_sums.mismatches) p->of = "dbias", p->compare = of_sums;
     }
     p->checked = true;
     return GS_OK;
@@ -216,6 +222,13 @@ gs_status gs_product_run(gs_product *p, int64_t seed, gs_error *error)
     const gs_args args = args_of(p);
     GS_TRY(gs_gemm(p->context, &p->problem, &args, NULL, error));
     return p->device->ops->queue_wait(p->device, NULL, error);
+}
+
+gs_status gs_product_write_all(gs_product *p, const char *const path[GS_OPERANDS], gs_error *error)
+{
+    for (int i = 0; i < GS_OPERANDS; i++)
+        if (path[i] && p->m[i].output) GS_TRY(gs_product_write(p, i, path[i], error));
+    return GS_OK;
 }
 
 gs_status gs_product_write(gs_product *p, int index, const char *path, gs_error *error)

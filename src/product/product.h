@@ -23,6 +23,7 @@ typedef struct gs_product_operand {
     int64_t     matrices, stride;
     gs_npy_type type;
     size_t      element, bytes;
+    bool        output;
     char       *host;        /* bytes, NULL: not read from a file */
     gs_pointer  device;
 } gs_product_operand;
@@ -36,7 +37,7 @@ typedef struct gs_product {
     gs_pointer   reference;
     gs_pointer   scalars;    /* alpha and beta where they are in device memory, else 0 */
     gs_compare   compare;    /* of gs_product_check */
-    bool         of_aux;     /* D is right, and it is of aux */
+    const char  *of;         /* NULL: D; else D is right, and it is of "aux" or "dbias" */
     bool         checked;    /* false: there is nothing to check, or nobody did */
     bool         dependent;
     bool         on_cpu;     /* the reference was computed there */
@@ -51,7 +52,8 @@ gs_status gs_product_read(gs_product *p, int index, const char *path, gs_error *
 gs_status gs_product_open(gs_product *p, const char *device, bool dependent, gs_error *error);
 gs_status gs_product_run(gs_product *p, int64_t seed, gs_error *error);   /* once; D, and aux where it is written, are on the device then */
 gs_status gs_product_check(gs_product *p, gs_error *error);
-gs_status gs_product_write(gs_product *p, int index, const char *path, gs_error *error);   /* D (3) or aux (6), as gs_product_read reads it: .npy by the name's end */
+gs_status gs_product_write(gs_product *p, int index, const char *path, gs_error *error);   /* D (3), aux (6) or the gradient of the bias (4), as gs_product_read reads it: .npy by the name's end */
+gs_status gs_product_write_all(gs_product *p, const char *const path[7], gs_error *error);   /* each output that has a path */
 void      gs_product_free(gs_product *p);
 
 #endif

@@ -211,7 +211,7 @@ gs_status gs_track_check(gs_track *track, bool *wrong, gs_error *error)
         .stride_a = gs_shape_of(p, 'a').stride, .stride_b = gs_shape_of(p, 'b').stride, .stride_c = gs_shape_of(p, 'c').stride, .stride_d = gs_shape_of(p, 'd').stride,
         .stride_bias = gs_shape_of(p, 'e').stride, .stride_aux = gs_shape_of(p, 'g').stride, .writes_aux = (int)p->aux,
         .in = p->in, .out = p->out, .layout = (int)p->layout, .alpha = p->alpha, .beta = p->beta,
-        .activation = (int)p->activation, .along = (int)p->bias, .residual = (int)p->residual, .gate = (int)p->gate, .offsets = address(track->at[5]), .groups = (int)p->groups, .room = gs_group_room(p), .seed = SEED,
+        .activation = (int)p->activation, .along = gs_adds_bias(p) ? (int)p->bias : 0, .dbias = p->bias == GS_DBIAS ? (int)gs_dbias_vectors(p) : 0, .residual = (int)p->residual, .gate = (int)p->gate, .offsets = address(track->at[5]), .groups = (int)p->groups, .room = gs_group_room(p), .seed = SEED,
         .samples = device->caps.emulated ? EMULATED_SAMPLES : SAMPLES,
         .relative = p->out == GS_F32 ? 1e-4 : p->out == GS_BF16 ? 0x1p-7 : 0x1p-10,
         .spread = p->acc == GS_F16 ? 0.05 + 0x1p-15 * (double)p->k : 0.01,   /* f16: every 16 products may round the sum so far */

@@ -56,23 +56,24 @@ static void add_aux(gs_random *random, gs_problem *problem)
         problem->aux = 1;
     } else {
         problem->activation = GS_DRELU + (gs_activation)gs_random_below(random, GS_DSILU - GS_DRELU + 1);
-        problem->bias = GS_BIAS_NONE;
+        if (problem->bias != GS_DBIAS) problem->bias = GS_BIAS_NONE;
     }
     if (gs_random_below(random, 2)) problem->ldaux = problem->n + 1 + (int64_t)gs_random_below(random, 24);
 }
 
 /* Half of the problems have one. */
-static void add_epilogue(gs_random *random, bool gates, bool aux, gs_problem *problem)
+static void add_epilogue(gs_random *random, bool gates, bool aux, bool dbias, gs_problem *problem)
 {
     if (gs_random_below(random, 2)) return;
     problem->bias = (gs_bias)gs_random_below(random, GS_BIAS_M + 1);
+    if (dbias && gs_random_below(random, 8) == 0) problem->bias = GS_DBIAS;
     problem->activation = (gs_activation)gs_random_below(random, GS_SILU + 1);
     problem->residual = problem->activation && problem->beta != 0 && gs_random_below(random, 2);
     if (aux && gs_random_below(random, 4) == 0) {
         add_aux(random, problem);
         return;
     }
-    if (!gates || !problem->activation || problem->bias == GS_BIAS_M || gs_random_below(random, 2)) return;
+    if (!gates || !problem->activation || problem->bias == GS_BIAS_M || problem->bias == GS_DBIAS || gs_random_below(random, 2)) return;
     if (gs_random_below(random, 4)) *problem = gs_problem_resized(problem, problem->m, (problem->n + 7) / 8 * 8, problem->k);   /* as tensor copies need it */
     const int64_t row = gs_shape_of(problem, 'b').row;
     problem->gate = 1 + (uint32_t)gs_random_below(random, GS_GATE_INTERLEAVED);
@@ -104,7 +105,7 @@ static void add_strides(gs_random *random, gs_problem *p)
 
 static void add_groups(gs_random *random, gs_problem *problem)
 {
-    if (problem->batch > 1 || gs_random_below(random, 4)) return;
+    if (problem->batch > 1 || problem->bias == GS_DBIAS || gs_random_below(random, 4)) return;
     problem->groups = 1 + (int64_t)gs_random_below(random, gs_random_below(random, 4) ? 8 : 100);
     if (gs_random_below(random, 3) || problem->m < problem->groups) return;
     problem->grouping = GS_GROUPS_MASKED;
@@ -139,7 +140,7 @@ static gs_problem any_problem(gs_random *random, const kinds *all, bool emulated
         problem.ldd += random_padding(random);
         problem.alpha = alphas[gs_random_below(random, GS_COUNT(alphas))];
         problem.beta = betas[gs_random_below(random, GS_COUNT(betas))];
-        add_epilogue(random, all->takes & GS_WANTS_GATE, all->takes & GS_WANTS_AUX, &problem);
+        add_epilogue(random, all->takes & GS_WANTS_GATE, all->takes & GS_WANTS_AUX, all->takes & GS_WANTS_DBIAS, &problem);
         if (!all->many && gs_random_below(random, 4) == 0) problem.batch = 2 + (int64_t)gs_random_below(random, 4);
         if (all->takes & GS_WANTS_SCALARS && gs_random_below(random, 8) == 0) problem.scalars = GS_SCALARS_DEVICE;
         if (all->takes & GS_WANTS_STRIDES && problem.batch > 1 && gs_random_below(random, 2)) add_strides(random, &problem);

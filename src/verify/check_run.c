@@ -12,7 +12,7 @@
 #include "routing/routing.h"
 
 enum {
-    SLOT_GUARD, SLOT_HASH = SLOT_GUARD + GS_OPERANDS, SLOT_WORKSPACE = SLOT_HASH + GS_OPERANDS, SLOT_PADDING, SLOT_PADDING_AUX, SLOT_OUTPUT, SLOT_ZEROED, SLOT_BEHIND, SLOTS
+    SLOT_GUARD, SLOT_HASH = SLOT_GUARD + GS_OPERANDS, SLOT_WORKSPACE = SLOT_HASH + GS_OPERANDS, SLOT_PADDING, SLOT_PADDING_AUX, SLOT_PADDING_SUMS, SLOT_OUTPUT, SLOT_ZEROED, SLOT_BEHIND, SLOTS
 };
 _Static_assert((int)SLOTS <= (int)GS_COUNTERS, "a counter each");
 
@@ -208,6 +208,7 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
     GS_TRY(gs_watch_check(&trial->watch, workspace_seed(trial), SLOT_WORKSPACE, queue, error));
     GS_TRY(gs_check_padding(verifier, &trial->problem, 'd', trial->operand[3].at, trial->poison, SLOT_PADDING, queue, error));
     if (trial->problem.aux) GS_TRY(gs_check_padding(verifier, &trial->problem, 'g', trial->operand[6].at, trial->poison, SLOT_PADDING_AUX, queue, error));
+    if (trial->problem.bias == GS_DBIAS) GS_TRY(gs_check_padding(verifier, &trial->problem, 'e', trial->operand[4].at, trial->poison, SLOT_PADDING_SUMS, queue, error));
     GS_TRY(behind_groups(trial, false, error));
     GS_TRY(gs_check_pattern(verifier, trial->contender->zeroed, trial->contender->zeroed_bytes, 0, SLOT_ZEROED, queue, error));
     uint64_t counters[GS_COUNTERS];
@@ -228,6 +229,9 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
     else if (counters[SLOT_PADDING_AUX])
         gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote into the padding between aux's rows: %llu half-words changed",
                        (unsigned long long)counters[SLOT_PADDING_AUX]);
+    else if (counters[SLOT_PADDING_SUMS])
+        gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote between the gradients of the bias of neighbours: %llu half-words changed",
+                       (unsigned long long)counters[SLOT_PADDING_SUMS]);
     if (counters[SLOT_BEHIND] && !gs_check_run_failed(trial))
         gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote rows of %s behind %s: %llu half-words changed", trial->problem.aux ? "D or aux" : "D",
                            trial->problem.grouping == GS_GROUPS_MASKED ? "those of a group" : "the last group", (unsigned long long)counters[SLOT_BEHIND]);
@@ -465,8 +469,12 @@ gs_status gs_check_run_launch_other(gs_check_run *trial, gs_contender *other, gs
 gs_status gs_check_run_compare(gs_check_run *trial, double tolerance, gs_check_counts *counts, gs_error *error)
 {
     gs_args args = gs_check_run_args(trial);
-    trial->of_aux = false;
+    trial->of_aux = trial->of_sums = false;
     GS_TRY(gs_check_compare(trial->verifier, &trial->problem, &args, trial->reference, tolerance, trial->poison, counts, trial->verifier->queue, error));
+    if (trial->problem.bias == GS_DBIAS && trial->problem.m > 0 && !counts->mismatches) {
+        GS_TRY(gs_check_compare_sums(trial->verifier, &trial->problem, &args, trial->reference, tolerance, trial->poison, counts, trial->verifier->queue, error));
+        trial->of_sums = counts->mismatches != 0;
+    }
     if (!trial->problem.aux || counts->mismatches) return GS_OK;
     const gs_problem before = gs_problem_of_aux(&trial->problem);
     gs_check_counts of_aux;

@@ -42,7 +42,8 @@ typedef struct gs_check_run {
     bool          edge;        /* the problem is one of part 5's: reasons name it */
     bool          explains;    /* a result was wrong and its cause is looked for: groups stay as they are */
     bool          right;       /* a launch since prepare gave a right result */
-    bool          of_aux;      /* D was right, and what was compared last is aux */
+    bool          of_aux;      /* D was right, and what was compared last is aux, */
+    bool          of_sums;     /* or the gradient of a bias */
 } gs_check_run;
 
 static inline bool gs_check_run_failed(const gs_check_run *trial) { return trial->verdict->code != GS_VERDICT_PASS; }
@@ -57,7 +58,7 @@ void      gs_check_run_free(gs_check_run *trial);
 /* Generates A, B and C (NaN when beta is 0, or c_kind when it is not -1) and the reference; remembers the inputs' hashes. */
 gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error *error);
 
-/* Poisons D, aux where it is written, and the workspaces (zero: fills them with zeros instead), launches, waits, looks after the memory. */
+/* Poisons what is written, D and what is beside it, and the workspaces (zero: fills them with zeros instead), launches, waits, looks after the memory. */
 gs_status gs_check_run_launch(gs_check_run *trial, bool zero, gs_error *error);
 
 /* As when it is timed: D and the workspace hold what the launch before left. */
@@ -75,7 +76,7 @@ gs_args gs_check_run_args(const gs_check_run *trial);
 /* The same launch by another contender, which is not on trial and is not looked after. */
 gs_status gs_check_run_launch_other(gs_check_run *trial, gs_contender *other, gs_error *error);
 
-/* D, and where that is right and it is written aux: the counts are of the one that is wrong. */
+/* D, and where that is right what is written beside it, aux and the gradient of a bias: the counts are of the one that is wrong. */
 gs_status gs_check_run_compare(gs_check_run *trial, double tolerance, gs_check_counts *counts, gs_error *error);
 gs_status gs_check_run_output_hash(gs_check_run *trial, uint64_t *hash, gs_error *error);
 

@@ -270,6 +270,16 @@ gs_bound gs_bound_make(const gs_problem *problem, double tolerance)
     };
 }
 
+gs_check_sums gs_sums_bound(const gs_problem *problem, double tolerance)
+{
+    const double rows = (double)problem->m * (double)problem->batch / (double)gs_dbias_vectors(problem);
+    const bool rounds = problem->acc == GS_F16;   /* single products, before they are added up */
+    return (gs_check_sums){
+        .relative = unit_of(problem->out) * (1 + 0x1p-10), .absolute = least_of(problem->out), .added = 0x1p-24 * fmax(tolerance, 1) * (8 + rows / 4 + 4 * sqrt(rows)),
+        .element = rounds ? 0x1p-11 : 0, .least = rounds ? least_of(GS_F16) * 1.13 : 0,
+    };
+}
+
 double gs_frobenius_limit(const gs_problem *problem, const gs_compare *yardstick, double rms)
 {
     const double sums = typical_accumulation(problem) * (problem->gate ? 1.6 : 1);   /* two of them, one through the activation's slope */

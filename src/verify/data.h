@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "common/check.h"
 #include "common/datagen.h"
 #include "verify/verify.h"
 
@@ -40,6 +41,9 @@ typedef struct gs_bound {
 } gs_bound;
 /* alpha times sums below this one may have been minus infinity before. */
 double gs_least_sum(const gs_problem *problem);
+
+/* What the sums of D's columns may be wrong by; the rest of the struct is 0. */
+gs_check_sums gs_sums_bound(const gs_problem *problem, double tolerance);
 
 gs_bound gs_bound_make(const gs_problem *problem, double tolerance);
 

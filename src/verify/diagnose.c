@@ -161,7 +161,7 @@ static gs_status diagnose_epilogue(gs_check_run *trial, int part, double toleran
     bool exchanged = false;
     for (int i = 0; i < (asked.gate ? 8 : 2) * kinds && !right; i++) {
         gs_check_counts counts;
-        if (i % 2 && !asked.bias) continue;
+        if (i % 2 && !gs_adds_bias(&asked)) continue;
         trial->problem.activation = (gs_activation)(i / 2 % kinds);
         trial->problem.aux = 0;
         trial->problem.bias = i % 2 ? GS_BIAS_NONE : asked.bias;
@@ -207,9 +207,11 @@ gs_status gs_check_run_diagnose(gs_check_run *trial, int part, double tolerance,
     else if (rounded_down)
         gs_check_run_blame(trial, GS_VERDICT_BIAS, part,
                        "wrong results are all one step towards zero: truncated, not rounded to nearest; %s", where);
+    else if (trial->of_sums)
+        gs_check_run_blame(trial, of_part[part], part, "%s: look at what adds up D's columns, before they are rounded, and at which rows it has", where);
     else if (trial->of_aux)
         gs_check_run_blame(trial, of_part[part], part, "%s: look at what is written beside D, alpha A B + beta C + bias before the activation, and where", where);
-    else if (trial->problem.bias || trial->problem.activation) return diagnose_epilogue(trial, part, tolerance, where, error);
+    else if (gs_adds_bias(&trial->problem) || trial->problem.activation) return diagnose_epilogue(trial, part, tolerance, where, error);
     else if (part == 1) return diagnose_exact(trial, where, error);
     else blame_plain(trial, part, where);
     return GS_OK;

@@ -10,11 +10,11 @@
 
 enum {
     GS_CHECK_GENERATE, GS_CHECK_POISON, GS_CHECK_GUARD_FILL, GS_CHECK_GUARD, GS_CHECK_VEIL, GS_CHECK_HASH, GS_CHECK_PADDING, GS_CHECK_MEASURE,
-    GS_CHECK_COMPARE, GS_CHECK_WORDS, GS_CHECK_TIMED, GS_CHECK_TIMED_SAMPLES, GS_CHECK_KERNELS
+    GS_CHECK_COMPARE, GS_CHECK_SUMS, GS_CHECK_WORDS, GS_CHECK_TIMED, GS_CHECK_TIMED_SAMPLES, GS_CHECK_KERNELS
 };
 
 #define GS_REFERENCES 96   /* input type x output type x layout x whether C is read x whether a batch has strides */
-#define GS_COUNTERS   22
+#define GS_COUNTERS   24
 
 struct gs_verifier {
     gs_device  *device;
@@ -71,6 +71,13 @@ gs_status gs_check_counters_read(gs_verifier *verifier, uint64_t out[GS_COUNTERS
 /* gs_compare_reference with everything that was counted; elements equal to the poison are told apart. Waits. */
 gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance,
                            uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error);
+
+/* The gradient of a bias, of a problem that has one, behind gs_check_compare over a right D: adds to its counts; first is vector * n + column. Waits. */
+gs_status gs_check_compare_sums(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance,
+                                uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error);
+
+/* Its first wrong sum into col, got and want, which vector of the batch into row. Waits. */
+gs_status gs_check_summary_of_sums(gs_verifier *verifier, const gs_problem *problem, uint64_t first, const gs_args *args, gs_pointer reference, gs_compare *out, gs_error *error);
 
 /* Counts into the public form, with the values of the first mismatch. Waits. */
 gs_status gs_check_summary(gs_verifier *verifier, const gs_problem *problem, const gs_check_counts *counts, const gs_args *args,

@@ -30,6 +30,7 @@ static const char *const names[GS_CHECK_KERNELS] = {
     [GS_CHECK_PADDING]    = "gs_verify_padding",
     [GS_CHECK_MEASURE]    = "gs_verify_measure",
     [GS_CHECK_COMPARE]    = "gs_verify_compare",
+    [GS_CHECK_SUMS]       = "gs_verify_sums",
     [GS_CHECK_WORDS]      = "gs_verify_words",
     [GS_CHECK_TIMED]      = "gs_verify_timed",
     [GS_CHECK_TIMED_SAMPLES] = "gs_verify_timed_samples",
@@ -228,7 +229,7 @@ gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, gs_pointer 
         .sets = address(sets), .count = (gs_u64)count, .samples = SAMPLES, .seed = seed, .m = p->m, .n = p->n, .k = p->k, .batch = p->batch,
         .lda = p->lda, .ldb = p->ldb, .stride_a = gs_shape_of(p, 'a').stride, .stride_b = gs_shape_of(p, 'b').stride, .stride_bias = gs_shape_of(p, 'e').stride,
         .placed_c = gs_placed_of(p, 'c'), .placed_d = gs_placed_of(p, 'd'), .placed_aux = gs_placed_of(p, 'g'), .writes_aux = (int)p->aux, .in = (int)p->in, .out = (int)p->out, .layout = (int)p->layout, .alpha = p->alpha,
-        .beta = p->beta, .activation = (int)p->activation, .along = (int)p->bias, .residual = (int)p->residual, .gate = (int)p->gate, .groups = (int)p->groups, .room = gs_group_room(p), .least = gs_least_sum(p),
+        .beta = p->beta, .activation = (int)p->activation, .along = gs_adds_bias(p) ? (int)p->bias : 0, .dbias = p->bias == GS_DBIAS ? (int)gs_dbias_vectors(p) : 0, .residual = (int)p->residual, .gate = (int)p->gate, .groups = (int)p->groups, .room = gs_group_room(p), .least = gs_least_sum(p),
         .relative = bound.relative, .spread = bound.spread,
         .absolute = bound.absolute, .poison = poison, .found = address(found),
     };
@@ -357,22 +358,27 @@ gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *problem, con
 
 static gs_epilogue epilogue_of(const gs_problem *p, const gs_args *args)
 {
-    return (gs_epilogue){.c = args->c, .bias = args->bias, .placed_c = gs_placed_of(p, 'c'), .m = p->m, .stride_bias = gs_shape_of(p, 'e').stride, .activation = (int)p->activation, .along = (int)p->bias,
+    return (gs_epilogue){.c = args->c, .bias = args->bias, .placed_c = gs_placed_of(p, 'c'), .m = p->m, .stride_bias = gs_shape_of(p, 'e').stride, .activation = (int)p->activation, .along = gs_adds_bias(p) ? (int)p->bias : 0,
                          .residual = (int)p->residual, .gate = (int)p->gate, .n = p->n, .beta = p->beta, .least = gs_least_sum(p), .offsets = args->offsets, .groups = (int)p->groups, .room = gs_group_room(p),
                          .aux = args->aux, .placed_aux = gs_placed_of(p, 'g')};
+}
+
+static gs_check check_of(const gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance, uint32_t poison)
+{
+    const gs_bound bound = gs_bound_make(problem, tolerance);
+    return (gs_check){
+        .d = args->d, .reference = address(reference), .epilogue = epilogue_of(problem, args), .rows = (uint64_t)(problem->m * problem->batch),
+        .placed = gs_placed_of(problem, 'd'), .cols = (uint64_t)problem->n, .type = (int)problem->out, .exact = tolerance == 0 && bound.activation == 0,
+        .relative = bound.relative, .spread = bound.spread, .absolute = bound.absolute, .activation = bound.activation,
+        .poison = poison, .counts = address(verifier->counts),
+    };
 }
 
 gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance,
                            uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error)
 {
     gs_device *const device = verifier->device;
-    const gs_bound bound = gs_bound_make(problem, tolerance);
-    gs_check check = {
-        .d = args->d, .reference = address(reference), .epilogue = epilogue_of(problem, args), .rows = (uint64_t)(problem->m * problem->batch),
-        .placed = gs_placed_of(problem, 'd'), .cols = (uint64_t)problem->n, .type = (int)problem->out, .exact = tolerance == 0 && bound.activation == 0,
-        .relative = bound.relative, .spread = bound.spread, .absolute = bound.absolute, .activation = bound.activation,
-        .poison = poison, .counts = address(verifier->counts),
-    };
+    gs_check check = check_of(verifier, problem, args, reference, tolerance, poison);
     *out = (gs_check_counts){.first = UINT64_MAX, .row_low = UINT64_MAX, .col_low = UINT64_MAX};
     GS_TRY(device->ops->queue_wait(device, queue, error));   /* the counts may still be in use */
     int64_t rows;
@@ -381,6 +387,20 @@ gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, con
     GS_TRY(device->ops->copy_in(device, verifier->counts, out, sizeof *out, error));
     GS_TRY(launch(verifier, GS_CHECK_MEASURE, &check, check.rows * check.cols, queue, error));
     GS_TRY(launch(verifier, GS_CHECK_COMPARE, &check, check.rows * check.cols, queue, error));
+    GS_TRY(device->ops->queue_wait(device, queue, error));
+    return device->ops->copy_out(device, out, verifier->counts, sizeof *out, error);
+}
+
+gs_status gs_check_compare_sums(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance,
+                                uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error)
+{
+    gs_device *const device = verifier->device;
+    gs_check_sums sums = gs_sums_bound(problem, tolerance);
+    sums.of = check_of(verifier, problem, args, reference, tolerance, poison);
+    sums.at = args->bias;
+    sums.vectors = (gs_u64)gs_dbias_vectors(problem);
+    sums.stride = gs_shape_of(problem, 'e').stride;
+    GS_TRY(launch(verifier, GS_CHECK_SUMS, &sums, sums.vectors * sums.of.cols, queue, error));
     GS_TRY(device->ops->queue_wait(device, queue, error));
     return device->ops->copy_out(device, out, verifier->counts, sizeof *out, error);
 }
@@ -402,15 +422,15 @@ static gs_status finish(const gs_verifier *verifier, const gs_problem *p, const 
 {
     double sum[2] = {0, 0}, bias = 0, c = 0;
     int32_t *offsets = NULL;
-    if (p->bias && p->groups) GS_TRY(gs_offsets_get(verifier->device, p, (uintptr_t)args->offsets, &offsets, error));
+    if (gs_adds_bias(p) && p->groups) GS_TRY(gs_offsets_get(verifier->device, p, (uintptr_t)args->offsets, &offsets, error));
     gs_epilogue e = epilogue_of(p, args);
     e.offsets = offsets;
     for (int up = 0; up < (p->gate ? 2 : 1); up++) {
         const int64_t at = p->gate ? gs_gate_column((int)p->gate, p->n, col, up) : col;
         const gs_pointer from = reference + (gs_pointer)(row * gs_columns_of_b(p) + at) * sizeof(double);
-        const int64_t place = p->bias ? (int64_t)gs_bias_place(&e, (gs_u64)row, (gs_u64)at) : 0;
+        const int64_t place = gs_adds_bias(p) ? (int64_t)gs_bias_place(&e, (gs_u64)row, (gs_u64)at) : 0;
         gs_status status = verifier->device->ops->copy_out(verifier->device, &sum[up], from, sizeof(double), error);
-        if (status == GS_OK && p->bias) status = read_element(verifier, p->out, args->bias, place, &bias, error);
+        if (status == GS_OK && gs_adds_bias(p)) status = read_element(verifier, p->out, args->bias, place, &bias, error);
         if (status != GS_OK) {
             free(offsets);
             return status;
@@ -430,6 +450,21 @@ static gs_status finish(const gs_verifier *verifier, const gs_problem *p, const 
     }
     if (p->residual) *value += (double)p->beta * c;
     return GS_OK;
+}
+
+/* The right sum of a column, and what stands there. first: vector * n + column. */
+gs_status gs_check_summary_of_sums(gs_verifier *verifier, const gs_problem *p, uint64_t first, const gs_args *args, gs_pointer reference, gs_compare *out, gs_error *error)
+{
+    const int64_t vector = (int64_t)(first / (uint64_t)p->n), rows = p->m * p->batch / gs_dbias_vectors(p);
+    out->col = (int64_t)(first % (uint64_t)p->n);
+    out->row = vector;
+    out->want = 0;
+    for (int64_t row = vector * rows; row < (vector + 1) * rows; row++) {
+        double value;
+        GS_TRY(finish(verifier, p, args, reference, row, out->col, &value, error));
+        out->want += value;
+    }
+    return read_element(verifier, p->out, args->bias, vector * gs_shape_of(p, 'e').stride + out->col, &out->got, error);
 }
 
 gs_status gs_check_summary(gs_verifier *verifier, const gs_problem *problem, const gs_check_counts *counts, const gs_args *args,

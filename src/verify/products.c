@@ -31,12 +31,18 @@ gs_status gs_check_run_describe(gs_check_run *trial, const gs_check_counts *coun
     const gs_problem of = trial->of_aux ? gs_problem_of_aux(&trial->problem) : trial->problem;
     if (trial->of_aux) args.d = args.aux;
     GS_TRY(gs_check_summary(trial->verifier, &of, counts, &args, trial->reference, &compare, error));
+    if (trial->of_sums) GS_TRY(gs_check_summary_of_sums(trial->verifier, &of, counts->first, &args, trial->reference, &compare, error));
     gs_verdict *const verdict = trial->verdict;
     verdict->mismatches = compare.mismatches;
     verdict->row = compare.row;
     verdict->col = compare.col;
     verdict->got = compare.got;
     verdict->want = compare.want;
+    if (trial->of_sums) {
+        snprintf(text, GS_WHERE, "of the gradient of the bias, beside a right D, %lld of %lld sums, first column %lld: got %.9g, want %.9g", (long long)compare.mismatches,
+                 (long long)(of.n * gs_dbias_vectors(&of)), (long long)compare.col, compare.got, compare.want);
+        return GS_OK;
+    }
     char area[96];
     const double elements = (double)trial->problem.m * (double)trial->problem.batch * (double)trial->problem.n;
     describe_area(&trial->problem, counts, area, sizeof area);

@@ -79,7 +79,7 @@ static gs_status measure_yardstick(gs_check_run *trial, gs_contender *yardstick,
     GS_TRY(gs_check_run_compare(trial, 1, &counts, error));
     *measured = counts.unwritten == 0 && counts.nans == 0;
     const gs_args args = gs_check_run_args(trial);
-    if (trial->of_aux) return GS_OK;   /* a yardstick for neither */
+    if (trial->of_aux || trial->of_sums) return GS_OK;   /* a yardstick for neither */
     return gs_check_summary(trial->verifier, &trial->problem, &counts, &args, trial->reference, compare, error);
 }
 
@@ -260,6 +260,16 @@ gs_status gs_verify(gs_verifier *verifier, gs_contender *contender, const gs_pro
 }
 
 /* ---- for timing ---- */
+
+gs_status gs_compare_sums(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference,
+                          double tolerance, gs_compare *out, gs_queue queue, gs_error *error)
+{
+    gs_check_counts counts;
+    GS_TRY(gs_check_compare(verifier, problem, args, reference, tolerance, GS_POISON_FIRST, &counts, queue, error));
+    GS_TRY(gs_check_compare_sums(verifier, problem, args, reference, tolerance, GS_POISON_FIRST, &counts, queue, error));
+    *out = (gs_compare){.mismatches = (int64_t)counts.mismatches, .row = -1, .col = -1};
+    return counts.mismatches ? gs_check_summary_of_sums(verifier, problem, counts.first, args, reference, out, error) : GS_OK;
+}
 
 gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference,
                                double tolerance, gs_compare *out, gs_queue queue, gs_error *error)

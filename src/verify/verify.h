@@ -98,6 +98,10 @@ typedef struct gs_compare {
 gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference,
                                double tolerance, gs_compare *out, gs_queue queue, gs_error *error);
 
+/* The same of the gradient of a bias, where the problem has one and D was right. */
+gs_status gs_compare_sums(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference,
+                          double tolerance, gs_compare *out, gs_queue queue, gs_error *error);
+
 /* The operands of a call that is timed, as a table of them lies on the device; D is all that lies between begin and end, poisoned before the
  * call. Addresses of 4 bytes. */
 typedef struct gs_timed_operands {

@@ -91,6 +91,7 @@ static void what_it_has_is_fused(void **state)
         {"f16:16x24x8:tn:beta=1:ep=bias+gelu", 36,  4}, {"f16:16x24x8:tn:ep=bias_m",          0, 2}, {"f16:16x24x8:tn:ep=silu",        0, 2},
         {"f16:16x24x8:tn:ep=bias+gelu_erf",     0,  2}, {"f16:16x24x8:tn:beta=1:ep=relu+residual", 0, 2},
         {"f16:16x24x8:tn:ep=bias+gelu+aux",     0,  2}, {"f16:16x24x8:tn:ep=relu+aux",        0, 2}, {"f16:16x24x8:nn:ep=dgelu",       0, 2},
+        {"f16:16x24x8:tn:ep=dbias",            0,  2},
         {"f16:16x24x8:tn:ep=relu+gate",         0,  2}, {"f16:16x24x8:nn:ep=bias+gelu+gate_i", 0, 2},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
@@ -137,6 +138,7 @@ static void check_results(const char *text, bool in_place)
     const size_t aux_count = gs_has_aux(&p) ? gs_problem_bytes(&p, 'g') / 2 : 1;
     const gs_shape shape = gs_shape_of(&p, 'g');
     uint16_t *const aux = calloc(aux_count, 2);
+    static double total[2048];   /* of columns */
     const gs_pointer at_aux = fill(aux_count, 13, aux), at_c = fill(count, 7, c), at_bias = fill(bias_count, 11, bias), at_d = in_place ? at_c : fill(count, 3, d);
     for (size_t i = 0; i < GS_MAX(count, middle); i++) sums[i] = gs_f64_to_f16(number(i, 5));
     product = sums;
@@ -162,6 +164,7 @@ static void check_results(const char *text, bool in_place)
         assert_true((last->d == args.d) == !behind);
         OK(device->ops->copy_out(device, d, at_d, count * 2, &error));
         if (p.aux) OK(device->ops->copy_out(device, aux, at_aux, aux_count * 2, &error));
+        memset(total, 0, sizeof total);
         for (int64_t row = 0; row < p.m * p.batch; row++)
             for (int64_t col = 0; col < p.n; col++) {
                 double want = gs_f16_to_f32(sums[row * ld + (p.gate ? gs_gate_column((int)p.gate, p.n, col, false) : col)]), up = 1;
@@ -169,15 +172,19 @@ static void check_results(const char *text, bool in_place)
                     const int64_t at = gs_gate_column((int)p.gate, p.n, col, true);
                     up = gs_f16_to_f32(sums[row * ld + at]) + (p.bias ? gs_f16_to_f32(bias[at]) : 0);
                     if (p.bias) want += gs_f16_to_f32(bias[gs_gate_column((int)p.gate, p.n, col, false)]);
-                } else if (p.bias) want += gs_f16_to_f32(bias[p.bias == GS_BIAS_N ? col : row % p.m]);
+                } else if (gs_adds_bias(&p)) want += gs_f16_to_f32(bias[p.bias == GS_BIAS_N ? col : row % p.m]);
                 const double beside = gs_f16_to_f32(aux[row / p.m * shape.stride + row % p.m * shape.ld + col]);
                 if (p.aux && beside != want) fail_msg("%s: (%d, %d): %g in aux, want %g", text, (int)row, (int)col, beside, want);
                 want = gs_is_gradient(p.activation) ? gs_slope_result((int)p.activation, want, beside, 0, -1e9).value : gs_activate((int)p.activation, want) * up;
                 if (p.residual) want += (double)beta * gs_f16_to_f32(c[row * p.ldc + col]);
+                total[col] += want;
                 const double got = gs_f16_to_f32(d[row * p.ldd + col]);
                 if (!(fabs(got - want) <= 0x1p-11 * fabs(want) + 0x1p-16)) fail_msg("%s: (%d, %d): got %g, want %g", text, (int)row, (int)col, got, want);
             }
     }
+    if (p.bias == GS_DBIAS) OK(device->ops->copy_out(device, bias, at_bias, (size_t)p.n * 2, &error));
+    for (int64_t col = 0; col < p.n && p.bias == GS_DBIAS; col++)
+        if (!(fabs(gs_f16_to_f32(bias[col]) - total[col]) <= 0x1p-11 * fabs(total[col]) + 0x1p-10)) fail_msg("%s: column %d: got %g, want %g", text, (int)col, (double)gs_f16_to_f32(bias[col]), total[col]);
     device->ops->free(device, at_c);
     device->ops->free(device, at_bias);
     device->ops->free(device, at_aux);
@@ -205,6 +212,9 @@ static void results_are_right(void **state)
     check_results("f16:9x27x8:tn:ldaux=33:b=3:ep=drelu", false);
     check_results("f16:16x21x8:tn:beta=1:ep=dgelu_erf+residual", true);
     check_results("f16:5x1030x8:tn:b=2:saux=5151:ep=dsilu", false);
+    check_results("f16:70x24x8:tn:ep=dbias", false);
+    check_results("f16:300x21x8:nn:b=2:ep=dgelu+dbias", false);
+    check_results("f16:33x1030x8:tn:beta=1:ep=relu+residual+aux+dbias", true);
     check_results("f16:16x24x8:tn:ep=silu+gate", false);
     check_results("f16:9x21x8:tn:b=2:ep=bias+gelu+gate", false);
     check_results("f16:5x1031x8:nn:ldd=1040:ldc=1040:ep=bias+relu+gate_i", false);

@@ -108,7 +108,7 @@ static char *patched(const char *source, const edit *edits, const char *name)
 typedef struct matrices {
     gs_problem problem;
     uint16_t  *a, *b;
-    void      *c, *d, *aux;
+    void      *c, *d, *aux, *sums;   /* sums: of D's columns */
     gs_args    args;
 } matrices;
 
@@ -134,11 +134,13 @@ static void make_matrices(matrices *m, gs_device *device)
     m->c = calloc(1, bytes_c);
     m->d = malloc(bytes_c);
     m->aux = malloc(gs_problem_bytes(p, 'g') + 1);
-    assert_true(m->a && m->b && m->c && m->d && m->aux);
+    m->sums = malloc(gs_problem_bytes(p, 'e') + 1);
+    assert_true(m->a && m->b && m->c && m->d && m->aux && m->sums);
     for (size_t i = 0; i < bytes_a / 2; i++) m->a[i] = encode(p, small(&random));
     for (size_t i = 0; i < bytes_b / 2; i++) m->b[i] = encode(p, small(&random));
     m->args = (gs_args){.a = (void *)(uintptr_t)to_device(device, m->a, bytes_a), .b = (void *)(uintptr_t)to_device(device, m->b, bytes_b),
                         .c = (void *)(uintptr_t)to_device(device, m->c, bytes_c), .d = (void *)(uintptr_t)to_device(device, NULL, bytes_c)};
+    if (p->bias == GS_DBIAS) m->args.bias = (void *)(uintptr_t)to_device(device, NULL, gs_problem_bytes(p, 'e'));
     if (p->aux) m->args.aux = (void *)(uintptr_t)to_device(device, NULL, gs_problem_bytes(p, 'g'));
 }
 
@@ -149,6 +151,7 @@ static void free_matrices(matrices *m)
     free(m->c);
     free(m->d);
     free(m->aux);
+    free(m->sums);
 }
 
 static float decode(gs_type type, const void *from, size_t i)
@@ -198,7 +201,7 @@ static const int *multiplied(const matrices *m)
     return product.sum = sum;
 }
 
-/* Whether D is A times B, or relu of it beside A times B in aux; C is zero. */
+/* Whether D is A times B, or relu of it beside A times B in aux, and the sums of its columns are right; C is zero. */
 static bool right_result(const matrices *m)
 {
     const gs_problem *const p = &m->problem;
@@ -208,6 +211,11 @@ static bool right_result(const matrices *m)
         for (int64_t n = 0; n < p->n && right; n++)
             right = decode(p->out, m->d, (size_t)(row * p->ldd + n)) == (float)(p->activation == GS_RELU ? GS_MAX(sum[row * p->n + n], 0) : sum[row * p->n + n]) &&
                     (!p->aux || decode(p->out, m->aux, (size_t)(row * gs_shape_of(p, 'g').ld + n)) == (float)sum[row * p->n + n]);
+    for (int64_t n = 0; n < p->n && p->bias == GS_DBIAS && right; n++) {
+        int total = 0;
+        for (int64_t row = 0; row < p->batch * p->m; row++) total += sum[row * p->n + n];
+        right = decode(p->out, m->sums, (size_t)n) == decode(p->out, (const uint16_t[]){encode(p, (float)total)}, 0);
+    }
     return right;
 }
 
@@ -278,11 +286,13 @@ static outcome run_once(const variant *v, uint64_t seed, const char *options)
     result.findings = gs_emu_findings(device, &findings);
     if (result.findings) result.first = findings[0];
     const size_t bytes = gs_problem_bytes(&m.problem, 'd');
+    if (result.status == GS_OK && m.args.bias) result.status = device->ops->copy_out(device, m.sums, (gs_pointer)(uintptr_t)m.args.bias, gs_problem_bytes(&m.problem, 'e'), &error);
     if (result.status == GS_OK && m.args.aux) result.status = device->ops->copy_out(device, m.aux, (gs_pointer)(uintptr_t)m.args.aux, gs_problem_bytes(&m.problem, 'g'), &error);
     if (result.status == GS_OK && device->ops->copy_out(device, m.d, (gs_pointer)(uintptr_t)m.args.d, bytes, &error) == GS_OK) result.right = right_result(&m);
     gs_loaded_destroy(&loaded);
     if (workspace) device->ops->free(device, workspace);
     for (int i = 0; i < 4; i++) device->ops->free(device, (gs_pointer)(uintptr_t)(i == 0 ? m.args.a : i == 1 ? m.args.b : i == 2 ? m.args.c : m.args.d));
+    if (m.args.bias) device->ops->free(device, (gs_pointer)(uintptr_t)m.args.bias);
     if (m.args.aux) device->ops->free(device, (gs_pointer)(uintptr_t)m.args.aux);
     gs_device_close(&device);
     free_matrices(&m);

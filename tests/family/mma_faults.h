@@ -31,6 +31,10 @@
     {"aux: stored without a barrier", "bf16:65x67x131:nn:ldaux=71:ep=relu+aux mma/32x64x64/w2x2/s2/g1", {{"        __syncwarp();\n        store_slab((unsigned char *)p.aux", "        store_slab((unsigned char *)p.aux"},
       {"    __syncthreads();   /* the slabs", "    /* the slabs"}}, {F(RACE)}},
     {"aux: D in the slab that is still read", MMA_AUX, {{"columns, lane);\n        __syncwarp();\n#endif", "columns, lane);\n#endif"}}, {F(RACE)}},
+    {"dbias: rows beyond the last", "f16:90x64x64:tn:ep=dbias mma/64x64x32/w2x2/s3/g1", {{"    if (row < p.m) leave_column_sums(", "    leave_column_sums("}}, {F(OUT_OF_BOUNDS), RESULT}},
+    {"dbias: columns beyond the last", "f16:64x36x64:tn:ep=dbias mma/64x64x32/w2x2/s3/g1", {{"sums, columns, lane);", "sums, WARP_N, lane);"}}, {F(OUT_OF_BOUNDS), F(UNORDERED), F(RACE)}},
+    {"dbias: lanes of four rows are added up", "f16:64x64x64:tn:ep=dbias mma/64x64x32/w2x2/s3/g1", {{"for (int other = 4; other < 32; other *= 2) {", "for (int other = 4; other < 16; other *= 2) {"}}, {RESULT}},
+    {"dbias: the row of sums of another warp", "f16:100x64x64:tn:ep=dbias mma/64x64x32/w2x2/s3/g1", {{"gs_partial_sums(p, index, row / WARP_M)", "gs_partial_sums(p, index, row / GS_BM)"}}, {F(UNORDERED), F(UNINITIALIZED), F(RACE)}},
     {"aux: rows beyond the last", MMA_AUX, {{"p.ldaux, slab, (int)min(p.m - first, 16LL),", "p.ldaux, slab, 16,"}}, {F(OUT_OF_BOUNDS)}},
     {"aux: columns beyond the last", "f16:64x36x64:tn:ldaux=68:ep=relu+aux mma/64x64x32/w2x2/s3/g1", {{"(int)min(p.m - first, 16LL), columns, lane);\n        __syncwarp();", "(int)min(p.m - first, 16LL), WARP_N, lane);\n        __syncwarp();"}}, {F(OUT_OF_BOUNDS)}},
     /* ---- dependent launches, planted ---- */
@@ -43,6 +47,7 @@
     {"cp.async, tn", MMA, {{0}}, {0}},
     {"cp.async, nn, f16 sums", MMA_NN, {{0}}, {0}},
     {"aux", MMA_AUX, {{0}}, {0}},
+    {"dbias", "f16:100x50x64:tn:b=2:ep=dbias mma/64x64x32/w2x2/s3/g1", {{0}}, {0}},
     {"aux, raw rows", "bf16:65x67x131:nn:ldaux=71:ep=relu+aux mma/32x64x64/w2x2/s2/g1", {{0}}, {0}},
     {"raw rows", MMA_ODD, {{0}}, {0}},
     {"cp.async, nt", MMA_NT, {{0}}, {0}},

@@ -64,6 +64,8 @@ static void texts_become_canonical(void **state)
         {"f16:2x3x4:nn:b=2:saux=6:ep=drelu",                    "f16:2x3x4:nn:b=2:ep=drelu"},
         {"f16:2x3x4:nn:ldaux=10:b=2:saux=5:ep=dgelu",           "f16:2x3x4:nn:ldaux=10:b=2:saux=5:ep=dgelu"},
         {"f16:2x3x4:nn:g=3:ep=dgelu_erf:ldaux=7",               "f16:2x3x4:nn:ldaux=7:g=3:ep=dgelu_erf"},
+        {"f16:2x3x4:nn:ep=dbias+dgelu",                         "f16:2x3x4:nn:ep=dgelu+dbias"},
+        {"f16:2x3x4:nn:b=2:se=5:ep=dbias",                      "f16:2x3x4:nn:b=2:se=5:ep=dbias"},
         {"f16:2x3x4:nn:beta=2:ep=residual+dsilu",               "f16:2x3x4:nn:beta=2:ep=dsilu+residual"},
         {"f16:2x3x4:nn:ldb=6:ep=bias+relu+gate_i",              "f16:2x3x4:nn:ep=bias+relu+gate_i"},
         {"bf16:2x3x4:tn:ldb=5:beta=2:ep=residual+gate_i+gelu",  "bf16:2x3x4:tn:ldb=5:beta=2:ep=gelu+gate_i+residual"},
@@ -146,6 +148,8 @@ static void errors_name_field_and_column(void **state)
         {"f16:1x1x1:nn:ep=relu+aux+aux",     GS_ERROR_PARSE, "ep",     26},
         {"f16:1x1x1:nn:ep=silu+gate+aux",    GS_ERROR_RANGE, "ep",     17},
         {"f16:1x1x1:nn:ep=bias+drelu",       GS_ERROR_RANGE, "ep",     17},
+        {"f16:1x1x1:nn:ep=bias+dbias",       GS_ERROR_PARSE, "ep",     22},
+        {"f16:1x1x1:nn:g=2:ep=dbias",        GS_ERROR_RANGE, "ep",     21},
         {"f16:1x1x1:nn:ep=drelu+aux",        GS_ERROR_RANGE, "ep",     17},
         {"f16:1x1x1:nn:ep=dsilu+gate",       GS_ERROR_RANGE, "ep",     17},
         {"f16:1x1x1:nn:ep=relu+dsilu",       GS_ERROR_PARSE, "ep",     22},
@@ -327,6 +331,13 @@ static void check_finds_what_no_kernel_can_do(void **state)
     WITH((p.activation = GS_DRELU, p.bias = GS_BIAS_N), GS_ERROR_RANGE, "aux");
     WITH((p.activation = GS_DRELU, p.aux = 1), GS_ERROR_RANGE, "aux");
     WITH((p.activation = GS_DRELU, p.gate = GS_GATE_INTERLEAVED), GS_ERROR_RANGE, "aux");
+    WITH((p.bias = GS_DBIAS), GS_OK, "");
+    WITH((p.bias = GS_DBIAS, p.activation = GS_DGELU), GS_OK, "");
+    WITH((p.bias = GS_DBIAS, p.activation = GS_SILU, p.gate = GS_GATE_STACKED), GS_ERROR_RANGE, "aux");
+    WITH((p.bias = GS_DBIAS, p.groups = 2), GS_ERROR_RANGE, "aux");
+    WITH((p.bias = GS_DBIAS, p.batch = 2, p.stride_bias = 63), GS_ERROR_RANGE, "se");
+    WITH((p.bias = GS_DBIAS, p.batch = 2, p.stride_bias = 64), GS_OK, "");
+    WITH((p.bias = GS_DBIAS + 1), GS_ERROR_RANGE, "bias");
     WITH(p.reserved[0] = 1, GS_ERROR_UNSUPPORTED, "reserved");
     WITH(p.scalars = 1, GS_OK, "");
     WITH(p.scalars = 2, GS_ERROR_RANGE, "scalars");

@@ -89,7 +89,7 @@ static void aux_goes_from_a_product_to_the_next(void **state)
     CHECK(p.device->ops->fill(p.device, p.m[6].device + 2, 0x12345678, 4, NULL, &error));
     CHECK(p.device->ops->queue_wait(p.device, NULL, &error));
     CHECK(gs_product_check(&p, &error));
-    assert_true(p.of_aux && p.compare.mismatches == 2 && p.compare.row == 0 && p.compare.col == 1);
+    assert_true(p.of && strcmp(p.of, "aux") == 0 && p.compare.mismatches == 2 && p.compare.row == 0 && p.compare.col == 1);
     gs_product_free(&p);
     CHECK(gs_product_read(&next, 6, path, &error));
     CHECK(gs_product_open(&next, "emu:h200", false, &error));

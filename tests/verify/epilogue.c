@@ -133,7 +133,7 @@ static void wrong_aux(void **state)
         {"f16:40x24x72:nn:ldaux=30:ep=relu+aux",     NULL, LAST, LAST "            if (row + 1 < p.m) ((out_type *)p.aux)[row * p.ldaux + p.n] = 0;\n", "between aux's rows", GS_VERDICT_GUARD},
         {"f16:40x24x72:nn:ep=relu+aux",              NULL, LAST, LAST "            ((out_type *)p.aux)[p.m * p.ldaux] = 0;\n", "before or behind aux", GS_VERDICT_GUARD},
         {"f16:40x24x72:nn:ep=dgelu",                 NULL, LAST, LAST "            ((out_type *)p.aux)[5] = 0;\n", "changed its input aux", GS_VERDICT_INPUT},
-        {"f16:40x24x72:nn:ldaux=25:ep=dgelu",        NULL, "gs_finished(p, value, c, row, col,", "gs_finished(p, value, c, row / 2, col,", "epilogue", GS_VERDICT_EXACT},
+        {"f16:40x24x72:nn:ldaux=25:ep=dgelu",        NULL, "gs_finished(p, value, c, row, col, p.m, p.n, batch + group)", "gs_finished(p, value, c, row / 2, col, p.m, p.n, batch + group)", "epilogue", GS_VERDICT_EXACT},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
         const gs_verdict verdict = verdict_with(cases[i].asked, cases[i].built ? cases[i].built : cases[i].asked, cases[i].from, cases[i].to);
@@ -189,6 +189,28 @@ static void activations(void **state)
     }
 }
 
+/* The sums of columns: of other rows, not written, written beside. */
+static void wrong_sums(void **state)
+{
+    (void)state;
+    static const struct {
+        const char      *asked, *built, *from, *to, *reason;
+        gs_verdict_code  code;
+    } cases[] = {
+        {"f16:40x24x72:tn:beta=1:ep=drelu+dbias",  NULL, NULL, NULL, "the chosen tests passed", GS_VERDICT_PASS},
+        {"f16:13x24x8:tn:b=3:se=30:ep=dbias",      NULL, NULL, NULL, "the chosen tests passed", GS_VERDICT_PASS},
+        {"f16:40x24x72:tn:ep=dbias",               "f16:40x24x72:tn", NULL, NULL, "never written; of the gradient of the bias", GS_VERDICT_UNWRITTEN},
+        {"bf16:40x24x72:tn:ep=dgelu+dbias",        NULL, "i < SUM_ROWS; i++) value", "i < SUM_ROWS - 1; i++) value", "of the gradient of the bias", GS_VERDICT_EXACT},
+        {"f16:40x24x72:tn:d=f32:ep=dbias",         NULL, "= STORE_OUT(value);\n            }", "= STORE_OUT(value);\n                if (row == 39) value = 0;\n            }", "of the gradient of the bias", GS_VERDICT_EXACT},
+        {"bf16:40x24x72:tn:ep=relu+dbias",         NULL, "    compute_and_sum(p, row);", "    compute_and_sum(p, row);\n    if (row == 0) ((out_type *)p.bias)[p.n] = 0;", "before or behind bias", GS_VERDICT_GUARD},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_verdict verdict = verdict_with(cases[i].asked, cases[i].built ? cases[i].built : cases[i].asked, cases[i].from, cases[i].to);
+        if (verdict.code != cases[i].code || !strstr(verdict.reason, cases[i].reason))
+            fail_msg("%s (%d): %s: %s", cases[i].asked, (int)i, gs_verdict_name(verdict.code), verdict.reason);
+    }
+}
+
 /* Slopes against differences of the activations; drelu is exact. */
 static void slopes(void **state)
 {
@@ -213,7 +235,7 @@ static void slopes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(activations), cmocka_unit_test(wrong_epilogues), cmocka_unit_test(exchanged), cmocka_unit_test(wrong_aux), cmocka_unit_test(slopes), cmocka_unit_test(bias_is_an_input),
+        cmocka_unit_test(activations), cmocka_unit_test(wrong_epilogues), cmocka_unit_test(exchanged), cmocka_unit_test(wrong_aux), cmocka_unit_test(wrong_sums), cmocka_unit_test(slopes), cmocka_unit_test(bias_is_an_input),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
