@@ -10,7 +10,7 @@
  * GS_STAGES, GS_ORDER (0 ab, 1 ba), GS_CM GS_CN (blocks of a cluster along M, N, which share operands), GS_CK (blocks of a cluster along
  * K), GS_TICKETS (shares of K that meet in the workspace, each of GS_CK blocks), GS_ROWS_A GS_ROWS_B (rows of a K-major box: fewer than the
  * tile's where the matrix has no more), GS_WALK_N (1: neighbouring blocks are neighbours along N), GS_VECTOR (1: rows of D start and end at
- * multiples of 16 bytes; f32: of 8), GS_BLOCKS (of a multiprocessor), GS_FEED_A GS_FEED_B (who brings an operand, common/feed.cuh:
+ * multiples of 16 bytes; f32: of 8), GS_C_UNITS (1: C is read by units of 16 bytes; 0: by element), GS_BLOCKS (of a multiprocessor), GS_FEED_A GS_FEED_B (who brings an operand, common/feed.cuh:
  * tensor copies, or threads; the producer has four warps then).
  *
  * GS_GATE: what is multiplied has twice the columns of D, as in ws.cu: eight of the gate, eight of up in turn. GS_BN counts columns of the product. */
@@ -26,6 +26,7 @@
 #include "common/exchange.cuh"
 #include "common/feed.cuh"
 #include "common/mbarrier.cuh"
+#include "common/mma_sync.cuh"
 #include "common/rows.cuh"
 #include "common/sizes.cuh"
 #include "common/strides.cuh"
@@ -97,6 +98,13 @@
 #define PARTS_BYTES ((GS_CK - 1) * SLICE_BYTES)      /* what the other blocks of a cluster send */
 #define CHUNK (SLICE < 8 ? SLICE : 8)                /* most groups in a warp's buffer for the transposition of f16 and bf16 */
 #define BUFFER_BYTES (GS_OUT == 2 ? 0 : CHUNK * 256)
+
+#define OUT_BYTES (GS_OUT == 2 ? 4 : 2)
+#define FIRST_COUNT (SLICE >= 8 ? 8 : SLICE >= 4 ? 4 : SLICE >= 2 ? 2 : 1)   /* groups that are stored first */
+#define C_UNITS (GS_BETA && GS_C_UNITS)
+#define EARLY_BIAS (GS_BIAS && !GS_GATE)
+#define BIAS_ALONG_Y ((GS_BIAS == 1) != GS_ORDER)
+#define RUNS ((SLICE * 8 + GS_BIAS_RUN - 1) / GS_BIAS_RUN)
 
 #define PASTE_(a, b, c) a##b##c
 #define PASTE(a, b, c) PASTE_(a, b, c)
@@ -561,6 +569,16 @@ static __device__ __forceinline__ int index_of(const target &to)
 #endif
 }
 
+/* Where C of a matrix of the batch begins, in elements. */
+static __device__ __forceinline__ long long begin_of_c(const gs_kernel_args &p, int index)
+{
+#if GS_STRIDES
+    return index * p.stride_c;
+#else
+    return (long long)index * gs_size_m(p) * gs_size_ldc(p);
+#endif
+}
+
 /* An element of C; 0 outside, and where it is not read. */
 static __device__ __forceinline__ float own_c(const gs_kernel_args &p, const target &to, int row, int col)
 {
@@ -586,15 +604,49 @@ static __device__ __forceinline__ float own_c(const gs_kernel_args &p, const tar
     return own;
 }
 
+/* What a block's slice needs beside its sums, asked for before they are complete. */
+typedef struct early {
+#if EARLY_BIAS && BIAS_ALONG_Y
+    gs_bias_word run[RUNS];
+#elif EARLY_BIAS
+    gs_raw of[ROW_BLOCKS][2];   /* of this thread's two elements along X */
+#endif
+#if C_UNITS
+    uint4 c[(FIRST_COUNT + 1) / 2];   /* of the groups that are stored first */
+#endif
+    char none;
+} early;
+
+/* Groups of a slice whose elements are neighbours in D: which of its 64-row blocks, and the first of its groups. */
+typedef struct part {
+    const early *early;
+    int block, group;
+} part;
+
 #if GS_GATE
 /* What is stored is finished before: the sums of a pair come together first. */
-static __device__ __forceinline__ float output(float value, const gs_kernel_args &, const target &, int, int) { return value; }
+static __device__ __forceinline__ float2 output(float first, float second, const gs_kernel_args &, const target &, int, int, const part &, int, int, unsigned) { return make_float2(first, second); }
 #else
-/* An accumulator as it is stored. x, y: its place in the tile of wgmma. */
-static __device__ __forceinline__ float output(float sum, const gs_kernel_args &p, const target &to, int x, int y)
+/* Two sums that are neighbours along Y as they are stored. x, y: place of the first in the tile of wgmma; g: its group in the part; h: half along X; c: of C where
+ * that is read by units. */
+static __device__ __forceinline__ float2 output(float first, float second, const gs_kernel_args &p, const target &to, int x, int y, const part &in, int g, int h, unsigned c)
 {
     const int row = GS_ORDER ? y : x, col = GS_ORDER ? x : y;
-    return gs_finished(p, gs_alpha(p) * sum, own_c(p, to, row, col), row, col, to.m, to.n, index_of(to));
+    float2 bias = make_float2(0, 0);
+#if EARLY_BIAS && BIAS_ALONG_Y
+    const int at = (in.group + g) * 8;
+    bias = gs_bias_in_run(in.early->run[at / GS_BIAS_RUN], at % GS_BIAS_RUN + threadIdx.x % 4 * 2);
+#elif EARLY_BIAS
+    bias.x = bias.y = gs_raw_to_f32(in.early->of[in.block][h]);
+#endif
+#if C_UNITS
+    const float2 own = gs_halves_of(c);
+#else
+    const float2 own = make_float2(own_c(p, to, row, col), own_c(p, to, row + GS_ORDER, col + 1 - GS_ORDER));
+#endif
+    (void)in, (void)g, (void)h, (void)c;
+    return make_float2(gs_finish(p, gs_alpha(p) * first, bias.x, own.x, row, col, to.m, to.n, index_of(to)),
+                       gs_finish(p, gs_alpha(p) * second, bias.y, own.y, row + GS_ORDER, col + 1 - GS_ORDER, to.m, to.n, index_of(to)));
 }
 #endif
 
@@ -602,14 +654,15 @@ static __device__ __forceinline__ float output(float sum, const gs_kernel_args &
 
 /* COUNT groups of a warp's 16 rows of X: runs of 32 bytes, straight from the accumulators. */
 template <int COUNT>
-static __device__ __forceinline__ void store_chunk(const float (&sum)[4 * COUNT], unsigned buffer, const gs_kernel_args &p, const target &to, int x, int y)
+static __device__ __forceinline__ void store_chunk(const float (&sum)[4 * COUNT], unsigned buffer, const gs_kernel_args &p, const target &to, int x, int y, const part &in)
 {
     const int lane = threadIdx.x % 32;
     (void)buffer;
 #pragma unroll
     for (int i = 0; i < 2 * COUNT; i++) {
         const int own_x = x + lane / 4 + i % 2 * 8, own_y = y + i / 2 * 8 + lane % 4 * 2;
-        const float v0 = output(sum[2 * i], p, to, own_x, own_y), v1 = output(sum[2 * i + 1], p, to, own_x, own_y + 1);
+        const float2 pair = output(sum[2 * i], sum[2 * i + 1], p, to, own_x, own_y, in, i / 2, i % 2, 0);
+        const float v0 = pair.x, v1 = pair.y;
         float *const d = (float *)to.d + (GS_ORDER ? own_y : own_x) * to.ldd + (GS_ORDER ? own_x : own_y);
         if (GS_ORDER) {
             if (inside_m(to, own_y) && inside_n(to, own_x)) d[0] = v0;
@@ -637,6 +690,60 @@ static __device__ __forceinline__ unsigned piece_at(unsigned buffer, int row, in
     return buffer + row * PIECES * 16 + (piece ^ (swap & (PIECES - 1))) * 16;
 }
 
+#if C_UNITS
+/* Where piece i of this lane's share of COUNT groups lies: its row and its piece of 16 bytes. */
+template <int COUNT>
+static __device__ __forceinline__ int2 share_at(int i)
+{
+    constexpr int PIECES = GS_ORDER ? 2 : COUNT, STRIDE = 32 / PIECES;
+    const int lane = threadIdx.x % 32;
+    return make_int2(lane / PIECES + i * STRIDE, lane % PIECES);
+}
+
+/* This lane's share of C of COUNT groups, whose first element is at (row, col) of a matrix of rows x columns. */
+template <int COUNT>
+static __device__ __forceinline__ void load_c(uint4 *c, const gs_kernel_args &p, int index, int row, int col, int rows, int columns)
+{
+    const unsigned short *const from = (const unsigned short *)p.c + begin_of_c(p, index);
+#pragma unroll
+    for (int i = 0; i < (COUNT + 1) / 2; i++) {
+        const int2 at = share_at<COUNT>(i);
+        const int own_row = row + at.x, own_col = col + at.y * 8;
+        c[i] = make_uint4(0, 0, 0, 0);
+        if ((COUNT > 1 || threadIdx.x % 32 < 16) && own_row < rows && own_col < columns) c[i] = *(const uint4 *)(from + own_row * gs_size_ldc(p) + own_col);
+    }
+}
+
+/* From there to a warp's buffer. */
+template <int COUNT>
+static __device__ __forceinline__ void put_c(unsigned buffer, const uint4 *c)
+{
+#pragma unroll
+    for (int i = 0; i < (COUNT + 1) / 2; i++) {
+        const int2 at = share_at<COUNT>(i);
+        const unsigned v[4] = {c[i].x, c[i].y, c[i].z, c[i].w};
+        if (COUNT > 1 || threadIdx.x % 32 < 16) gs_store_shared_u32x4(piece_at<GS_ORDER ? 2 : COUNT>(buffer, at.x, at.y), v);
+    }
+    __syncwarp();
+}
+
+/* From there the words of groups g and g + 1, or of the only one: first half along X and second of each. Lanes meet at ldmatrix, so D may take the
+ * buffer next. */
+template <int COUNT, int PIECES>
+static __device__ __forceinline__ void take_c(unsigned (&c)[4], unsigned buffer, int g)
+{
+    const int lane = threadIdx.x % 32, group = g + (COUNT > 1 ? lane / 16 : 0);
+    const unsigned from = GS_ORDER ? piece_at<PIECES>(buffer, group * 8 + lane % 8, lane / 8 % 2) : piece_at<PIECES>(buffer, lane % 16, group);
+    if constexpr (COUNT == 1) {
+        unsigned two[2];
+        GS_ORDER ? gs_ldmatrix_x2_trans(two, from) : gs_ldmatrix_x2(two, from);
+        c[0] = two[0], c[1] = two[1];
+    } else {
+        GS_ORDER ? gs_ldmatrix_x4_trans(c, from) : gs_ldmatrix_x4(c, from);
+    }
+}
+#endif
+
 /* COUNT groups from a warp's buffer to D, rows and columns from (row, col) on: by whole pieces, all of them read before the first is
  * stored, or where rows of D start at any element. */
 template <int COUNT, int PIECES>
@@ -663,26 +770,30 @@ static __device__ __forceinline__ void drain(unsigned buffer, const target &to, 
 
 /* COUNT groups of a warp's 16 rows of X through its buffer: as stored, rows are 16 bytes times COUNT (ab), or 32 bytes (ba, transposed). */
 template <int COUNT>
-static __device__ __forceinline__ void store_chunk(const float (&sum)[4 * COUNT], unsigned buffer, const gs_kernel_args &p, const target &to, int x, int y)
+static __device__ __forceinline__ void store_chunk(const float (&sum)[4 * COUNT], unsigned buffer, const gs_kernel_args &p, const target &to, int x, int y, const part &in)
 {
     constexpr int PIECES = GS_ORDER ? 2 : COUNT;
     const int lane = threadIdx.x % 32;
-    unsigned part[2 * COUNT];
+    unsigned words[2 * COUNT], c[4] = {0};
 #pragma unroll
     for (int i = 0; i < 2 * COUNT; i++) {
+#if C_UNITS
+        if (i % 4 == 0) take_c<COUNT, PIECES>(c, buffer, i / 2);
+#endif
         const int own_x = x + lane / 4 + i % 2 * 8, own_y = y + i / 2 * 8 + lane % 4 * 2;
-        part[i] = pack(output(sum[2 * i], p, to, own_x, own_y), output(sum[2 * i + 1], p, to, own_x, own_y + 1));
+        const float2 pair = output(sum[2 * i], sum[2 * i + 1], p, to, own_x, own_y, in, i / 2, i % 2, c[i % 4]);
+        words[i] = pack(pair.x, pair.y);
     }
 #pragma unroll
     for (int g = 0; g < COUNT; g += 2) {
         const int group = g + (COUNT > 1 ? lane / 16 : 0);
         const unsigned row = GS_ORDER ? piece_at<PIECES>(buffer, group * 8 + lane % 8, lane / 8 % 2) : piece_at<PIECES>(buffer, lane % 16, group);
         if constexpr (COUNT == 1)
-            GS_ORDER ? gs_stmatrix_x2_trans(row, part[0], part[1]) : gs_stmatrix_x2(row, part[0], part[1]);
+            GS_ORDER ? gs_stmatrix_x2_trans(row, words[0], words[1]) : gs_stmatrix_x2(row, words[0], words[1]);
         else if constexpr (GS_ORDER)
-            gs_stmatrix_x4_trans(row, part[2 * g], part[2 * g + 1], part[2 * g + 2], part[2 * g + 3]);
+            gs_stmatrix_x4_trans(row, words[2 * g], words[2 * g + 1], words[2 * g + 2], words[2 * g + 3]);
         else
-            gs_stmatrix_x4(row, part[2 * g], part[2 * g + 1], part[2 * g + 2], part[2 * g + 3]);
+            gs_stmatrix_x4(row, words[2 * g], words[2 * g + 1], words[2 * g + 2], words[2 * g + 3]);
     }
     __syncwarp();
     drain<COUNT, PIECES>(buffer, to, GS_ORDER ? y : x, GS_ORDER ? x : y);
@@ -745,49 +856,98 @@ static __device__ __forceinline__ void store_gated(const float (&sum)[4 * COUNT]
         const int row = x + lane / 4 + i % 4 / 2 * 8, col = y / 2 + i / 4 * 8 + lane % 4 * 2 + i % 2;
         value[i] = gated(sum[i / 4 * 8 + i % 4], sum[i / 4 * 8 + 4 + i % 4], p, to, row, col);
     }
-    store_chunk<COUNT / 2>(value, buffer, p, to, x, y / 2);
+    store_chunk<COUNT / 2>(value, buffer, p, to, x, y / 2, part{});
 }
 #endif
 #endif
 
-/* Groups FIRST and those after it of a warp's 16 rows of a 64-row block. */
+/* Groups FIRST and those after it of a warp's 16 rows of a 64-row block. c: this lane's share of C of the first ones. */
 template <int FIRST>
 static __device__ __forceinline__ void store_groups(const float (&own)[4 * SLICE], const float4 *parts, unsigned mine, int block, unsigned buffer,
-                                                    const gs_kernel_args &p, const target &to, int x, int y)
+                                                    const gs_kernel_args &p, const target &to, int x, int y, const early &early, const uint4 *c)
 {
     constexpr int LEFT = SLICE - FIRST, COUNT = LEFT >= 8 ? 8 : LEFT >= 4 ? 4 : LEFT >= 2 ? 2 : 1;
     float sum[4 * COUNT];
+    uint4 next[4];
+#if C_UNITS
+    constexpr int THEN = LEFT - COUNT, MORE = THEN >= 8 ? 8 : THEN >= 4 ? 4 : THEN >= 2 ? 2 : 1;
+    put_c<COUNT>(buffer, c);
+    if (THEN > 0) load_c<MORE>(next, p, index_of(to), GS_ORDER ? y + (FIRST + COUNT) * 8 : x, GS_ORDER ? x : y + (FIRST + COUNT) * 8, to.m, to.n);
+#endif
     gather<FIRST, COUNT>(sum, own, parts, mine, block);
 #if GS_GATE
     store_gated<COUNT>(sum, buffer, p, to, x, y + FIRST * 8);
+    (void)early;
 #else
-    store_chunk<COUNT>(sum, buffer, p, to, x, y + FIRST * 8);
+    store_chunk<COUNT>(sum, buffer, p, to, x, y + FIRST * 8, part{&early, block, FIRST});
 #endif
-    if constexpr (FIRST + COUNT < SLICE) store_groups<FIRST + COUNT>(own, parts, mine, block, buffer, p, to, x, y);
+    (void)c;
+    if constexpr (FIRST + COUNT < SLICE) store_groups<FIRST + COUNT>(own, parts, mine, block, buffer, p, to, x, y, early, next);
+}
+
+/* Where this warp's share of the block's slice begins in the product. */
+static __device__ __forceinline__ int first_x(const place &at, int consumer) { return (GS_ORDER ? at.n : at.m) + consumer * ROW_BLOCKS * 64 + threadIdx.x / 32 % 4 * 16; }
+static __device__ __forceinline__ int first_y(const place &at) { return (GS_ORDER ? at.m : at.n) + at.rank_k * SLICE * 8; }
+
+/* Before the sums are complete: the bias, the first part of C, and the rest of it to L2. What comes from the kernel before is there. */
+static __device__ __forceinline__ void ask_early(early *early, const gs_kernel_args &p, const place &at, int consumer)
+{
+    const int x = first_x(at, consumer), y = first_y(at);
+#if EARLY_BIAS && BIAS_ALONG_Y
+#pragma unroll
+    for (int i = 0; i < RUNS; i++) early->run[i] = gs_bias_run(p, y + i * GS_BIAS_RUN, false, index_of(at));
+#elif EARLY_BIAS
+#pragma unroll
+    for (int i = 0; i < 2 * ROW_BLOCKS; i++) early->of[i / 2][i % 2] = gs_bias_at(p, x + i / 2 * 64 + i % 2 * 8 + threadIdx.x % 32 / 4, false, index_of(at));
+#endif
+#if C_UNITS
+    load_c<FIRST_COUNT>(early->c, p, index_of(at), GS_ORDER ? y : x, GS_ORDER ? x : y, gs_size_m(p), gs_size_n(p));
+#endif
+#if GS_BETA
+    constexpr int halves = GS_GATE ? 2 : 1, rows = GS_ORDER ? SLICE * 8 : 16, columns = (GS_ORDER ? 16 : SLICE * 8) / halves, sectors = (columns * OUT_BYTES + 31) / 32;
+    const int row = GS_ORDER ? y : x, col = (GS_ORDER ? x : y) / halves;
+#pragma unroll
+    for (int block = 0; block < ROW_BLOCKS; block++) {
+        const int from_row = row + (GS_ORDER ? 0 : block * 64), from_col = col + (GS_ORDER ? block * 64 / halves : 0);
+#pragma unroll 1
+        for (int i = threadIdx.x % 32; i < rows * sectors; i += 32) {
+            const int r = from_row + i / sectors, c = from_col + i % sectors * (32 / OUT_BYTES);
+            if (r < gs_size_m(p) && c < gs_size_n(p)) gs_prefetch_l2((const unsigned char *)p.c + (begin_of_c(p, index_of(at)) + r * gs_size_ldc(p) + c) * OUT_BYTES);
+        }
+    }
+#endif
+    (void)early, (void)p, (void)x, (void)y;
 }
 
 /* The slice of this block to D; without `on` no row of it. parts: as of leave. */
 static __device__ __forceinline__ void store_slice(const slice &sum, const float4 *parts, unsigned buffer, const gs_kernel_args &p, const place &at, int consumer,
-                                                   bool on)
+                                                   bool on, const early &early)
 {
-    const int first = at.rank_k * SLICE * 8;   /* of the slice in the tile, along Y */
-    const int x = (GS_ORDER ? at.n : at.m) + consumer * ROW_BLOCKS * 64 + threadIdx.x / 32 % 4 * 16;
-    const int y = (GS_ORDER ? at.m : at.n) + first;
+    const int x = first_x(at, consumer), y = first_y(at);
     target to = {on ? gs_size_m(p) : 0, gs_size_n(p), gs_size_ldd(p), p.d};
 #if GS_BATCHED
 #if GS_STRIDES
-    const long long before_d = at.index * p.stride_d, before_c = at.index * p.stride_c;
+    const long long before_d = at.index * p.stride_d;
 #else
-    const long long rows = (long long)at.index * gs_size_m(p), before_d = rows * gs_size_ldd(p), before_c = rows * gs_size_ldc(p);
+    const long long before_d = (long long)at.index * gs_size_m(p) * gs_size_ldd(p);
 #endif
     to.index = at.index;
-    to.d = (unsigned char *)p.d + before_d * (GS_OUT == 2 ? 4 : 2);
-    to.c = (const unsigned char *)p.c + before_c * (GS_OUT == 2 ? 4 : 2);
+    to.d = (unsigned char *)p.d + before_d * OUT_BYTES;
+    to.c = (const unsigned char *)p.c + begin_of_c(p, at.index) * OUT_BYTES;
 #endif
     if (RAGGED && GS_ORDER) to.m = min(to.m, at.m + GS_BM);
     if (RAGGED && !GS_ORDER) to.n = min(to.n, GS_GATE ? (at.n + GS_BN) / 2 : at.n + GS_BN);
 #pragma unroll
-    for (int block = 0; block < ROW_BLOCKS; block++) store_groups<0>(sum[block], parts, at.share / GS_CK, block, buffer, p, to, x + block * 64, y);
+    for (int block = 0; block < ROW_BLOCKS; block++) {
+#if C_UNITS
+        uint4 c[4];
+        if (block > 0) load_c<FIRST_COUNT>(c, p, index_of(to), GS_ORDER ? y : x + block * 64, GS_ORDER ? x + block * 64 : y, to.m, to.n);
+        const uint4 *const own = block > 0 ? c : early.c;
+#else
+        const uint4 *const own = 0;
+#endif
+        store_groups<0>(sum[block], parts, at.share / GS_CK, block, buffer, p, to, x + block * 64, y, early, own);
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS)
@@ -842,6 +1002,7 @@ gs_splitk(
     gs_named_barrier(1, THREADS);
     if (SHARERS > 1) gs_cluster_wait();
 
+    early early = {};
     /* The end runs twice: first for no rows, while the operands are under way, so that its code has been fetched when it matters. */
     float acc[ROW_BLOCKS][BY / 2] = {};
 #if GS_CK > 1
@@ -855,6 +1016,7 @@ gs_splitk(
         if (REHEARSED) asm volatile("" : "+r"(pass));   /* one copy of the code for both */
         if (pass == 1) {
             gs_dependent_wait();
+            ask_early(&early, p, at, warp / 4);
             multiply(acc, stages, full, blocks, warp / 4, at);
 #if GS_CK > 1
             exchange(sum, acc, landing, parts, at);
@@ -865,7 +1027,7 @@ gs_splitk(
             if (!others) return;
 #endif
         }
-        store_slice(sum, others, buffers + warp * BUFFER_BYTES, p, at, warp / 4, pass == 1);
+        store_slice(sum, others, buffers + warp * BUFFER_BYTES, p, at, warp / 4, pass == 1, early);
     }
     (void)landing, (void)parts;
 }

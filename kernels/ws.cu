@@ -15,7 +15,7 @@
  * GS_BM GS_BN (tile), GS_SWAP_AB (1: X is B), GS_WY (extent of a consumer along Y: the tile's, or less where consumers stand side by
  * side), GS_STAGES, GS_CM GS_CN (cluster blocks along M, N), GS_GROUP GS_ALONG_N (raster), GS_CONSUMERS (warpgroups), GS_MODE, GS_SLABS
  * (epilogue buffers of a consumer warp), GS_FIRST (1: what is stored is the first to leave L2), GS_DIRECT (1: D's rows do not start or
- * end at multiples of 16 bytes, plain stores instead of tensor copies). GS_PACK_A GS_PACK_B: copies are made first (common/pack.cuh).
+ * end at multiples of 16 bytes, plain stores instead of tensor copies), GS_C_UNITS (1: C's do, and C is read by 16 bytes; 0: by element). GS_PACK_A GS_PACK_B: copies are made first (common/pack.cuh).
  * GS_FEED_A GS_FEED_B: who brings an operand (common/feed.cuh): tensor copies, or the producer's four warps.
  *
  * GS_GATE: what is multiplied has twice the columns of D: eight of the gate, then the eight of up that belong to them, and so on, as B's map brings them. So a
@@ -38,6 +38,7 @@
 #include "common/epilogue.cuh"
 #include "common/feed.cuh"
 #include "common/mbarrier.cuh"
+#include "common/mma_sync.cuh"
 #include "common/rows.cuh"
 #include "common/strides.cuh"
 #include "common/tma.cuh"
@@ -102,6 +103,8 @@
 #define CHUNKS ((GS_WY / HALF_Y + CHUNK - 1) / CHUNK)
 #define PARTS (BLOCKS * CHUNKS)
 #define PART_WORDS 16                                /* of a thread */
+#define C_UNITS (GS_BETA && GS_C_UNITS)
+#define BIAS_ALONG_Y ((GS_BIAS == 1) != GS_SWAP_AB)
 
 #if GS_ACC == 2
 #define ACC_COUNT (GS_WY / 2)
@@ -492,41 +495,15 @@ static __device__ __forceinline__ float2 scaled_pair(unsigned pair, float alpha)
 }
 #endif
 
-/* The pair of neighbours along Y in group g of 8 along Y, half h along X, in f32; row, col: of the first in D. */
-static __device__ __forceinline__ float2 output_pair(const accumulator *acc, int g, int h, const gs_kernel_args *p, int index, int row, int col)
+/* The pair of sums of neighbours along Y in group g of 8 along Y, half h along X, in f32. */
+static __device__ __forceinline__ float2 sum_pair(const accumulator *acc, int g, int h, const gs_kernel_args *p)
 {
 #if GS_ACC == 2
-    float2 value = make_float2(acc[4 * g + 2 * h], acc[4 * g + 2 * h + 1]);
+    return make_float2(acc[4 * g + 2 * h], acc[4 * g + 2 * h + 1]);
 #else
-    float2 value = scaled_pair(acc[2 * g + h], gs_alpha(*p));
+    return scaled_pair(acc[2 * g + h], gs_alpha(*p));
 #endif
-    float2 own = make_float2(0, 0);   /* of C */
-#if GS_BETA
-    own = make_float2(load_c(p, index, row, col), load_c(p, index, row + GS_SWAP_AB, col + !GS_SWAP_AB));
-#endif
-    return make_float2(gs_finished(*p, value.x, own.x, row, col, p->m, p->n, index),
-                       gs_finished(*p, value.y, own.y, row + GS_SWAP_AB, col + !GS_SWAP_AB, p->m, p->n, index));
 }
-
-#if GS_GATE
-/* The same of D, from the pairs of the gate and of up in neighbouring groups along Y or, swap_ab, in the two halves along X: g counts along Y of D. */
-static __device__ __forceinline__ float2 gated_pair(const accumulator *acc, int g, int h, const gs_kernel_args *p, int index, int row, int col)
-{
-    const int of_gate = GS_SWAP_AB ? g : 2 * g, of_up = GS_SWAP_AB ? g : 2 * g + 1, half_gate = GS_SWAP_AB ? 0 : h, half_up = GS_SWAP_AB ? 1 : h;
-#if GS_ACC == 2
-    const float2 gate = make_float2(acc[4 * of_gate + 2 * half_gate], acc[4 * of_gate + 2 * half_gate + 1]);
-    const float2 up = make_float2(acc[4 * of_up + 2 * half_up], acc[4 * of_up + 2 * half_up + 1]);
-#else
-    const float2 gate = scaled_pair(acc[2 * of_gate + half_gate], gs_alpha(*p)), up = scaled_pair(acc[2 * of_up + half_up], gs_alpha(*p));
-#endif
-    float2 own = make_float2(0, 0);
-#if GS_BETA
-    own = make_float2(load_c(p, index, row, col), load_c(p, index, row + GS_SWAP_AB, col + !GS_SWAP_AB));
-#endif
-    return make_float2(gs_gated(*p, gate.x, up.x, own.x, row, col, p->m, p->n, index),
-                       gs_gated(*p, gate.y, up.y, own.y, row + GS_SWAP_AB, col + !GS_SWAP_AB, p->m, p->n, index));
-}
-#endif
 
 template <int PART>
 struct part {
@@ -536,9 +513,144 @@ struct part {
     static constexpr int rows = GS_SWAP_AB ? wide : 16, span = (GS_SWAP_AB ? 16 / HALF_X : wide) * OUT_BYTES;   /* of the slab; bytes of a row in it */
 };
 
-/* This thread's words of a part: by groups of 8 along Y, the first 8 along X and the others. at: the warp's share of the tile. */
+/* What a part needs beside its sums, asked for while they are not complete or the part before is stored. */
+typedef struct beside {
+#if C_UNITS
+    uint4 c[4];         /* the warp's share of C by units of 16 bytes, row by row, a unit for each lane in turn */
+#endif
+#if GS_BIAS && BIAS_ALONG_Y
+    gs_bias_word bias[2];   /* a run along Y; with a gate also that of up */
+#elif GS_BIAS
+    gs_raw bias[2];         /* of this thread's first element along X and of its second or, with a gate, of up */
+#endif
+    char none;
+} beside;
+
+/* at: the warp's share of the tile. */
 template <int PART>
-static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const accumulator (&acc)[BLOCKS][ACC_COUNT], const gs_kernel_args *p, place at)
+static __device__ __forceinline__ void load_beside(beside *of, const gs_kernel_args *p, place at)
+{
+    const int lane = threadIdx.x % 32, row = at.row + part<PART>::row, col = at.col + part<PART>::col;
+#if C_UNITS
+    constexpr int units = part<PART>::span / 16;
+#if GS_GROUPED
+    const int end = at.end;
+#else
+    const int end = p->m;
+#endif
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const int unit = lane + 32 * i, r = unit / units, c = col + unit % units * (16 / OUT_BYTES);
+        of->c[i] = make_uint4(0, 0, 0, 0);
+        if (r < part<PART>::rows && row + r < end && c < p->n)
+            of->c[i] = *(const uint4 *)((const unsigned char *)p->c + (gs_row_of_c(*p, GS_GROUPED ? 0 : index_of(at), row + r) + c) * OUT_BYTES);
+    }
+#endif
+#if GS_BIAS
+    const int from = GS_BIAS == 1 ? col : row;
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        if (BIAS_ALONG_Y && i > 0 && !GS_GATE) break;
+#if BIAS_ALONG_Y
+        of->bias[i] = gs_bias_run(*p, from, i, index_of(at));
+#else
+        of->bias[i] = gs_bias_at(*p, from + lane / 4 + (GS_GATE ? 0 : 8 * i), GS_GATE && i, index_of(at));
+#endif
+    }
+#endif
+    (void)of, (void)p, (void)lane, (void)row, (void)col;
+}
+
+#if C_UNITS
+/* Asks for the warp's share of C from part PART on to come to L2, while the tile is multiplied. */
+template <int PART>
+static __device__ __forceinline__ void prefetch_c(const gs_kernel_args *p, place at)
+{
+    constexpr int sectors = part<PART>::span / 32 > 0 ? part<PART>::span / 32 : 1;   /* of 32 bytes, in a row */
+    const int row = at.row + part<PART>::row, col = at.col + part<PART>::col;
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        const int sector = threadIdx.x % 32 + 32 * i, r = row + sector / sectors, c = col + sector % sectors * (32 / OUT_BYTES);
+        if (sector / sectors < part<PART>::rows && r < p->m && c < p->n) gs_prefetch_l2((const unsigned char *)p->c + (gs_row_of_c(*p, GS_GROUPED ? 0 : index_of(at), r) + c) * OUT_BYTES);
+    }
+    if constexpr (PART + 1 < PARTS) prefetch_c<PART + 1>(p, at);
+}
+#endif
+
+/* That of a pair along Y. up: with a gate. All lanes. */
+static __device__ __forceinline__ float2 bias_pair(const beside *of, int g, int h, int up)
+{
+#if GS_BIAS && BIAS_ALONG_Y
+    return gs_bias_in_run(of->bias[up], 8 * g + threadIdx.x % 4 * 2);
+#elif GS_BIAS
+    const float x = gs_raw_to_f32(of->bias[GS_GATE ? up : h]);
+    return make_float2(x, x);
+#else
+    return make_float2(0, 0);
+#endif
+    (void)of, (void)g, (void)h, (void)up;
+}
+
+/* 16-byte piece c of row r of a slab stands at piece c ^ swizzled(r): the swizzle of `span` bytes that the store's tensor map undoes. */
+template <int SPAN>
+static __device__ __forceinline__ int swizzled(int r) { return SPAN == 128 ? r % 8 : SPAN == 64 ? r / 2 % 4 : SPAN == 32 ? r / 4 % 2 : 0; }
+
+#if C_UNITS
+/* The warp's share of a part of C, by units as they lie in its rows, to a slab. */
+template <int ROWS, int SPAN>
+static __device__ __forceinline__ void put_c(unsigned slab, const uint4 (&c)[4])
+{
+    constexpr int units = SPAN / 16;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const int unit = threadIdx.x % 32 + 32 * i, r = unit / units;
+        const unsigned v[4] = {c[i].x, c[i].y, c[i].z, c[i].w};
+        if (r < ROWS) gs_store_shared_u32x4(slab + r * SPAN + (unit % units ^ swizzled<SPAN>(r)) * 16, v);
+    }
+    __syncwarp();
+}
+
+#if GS_OUT == 2
+/* From there the pair in group g, half h; fill_slab puts D's there, by the same lane. */
+template <int ROWS, int SPAN>
+static __device__ __forceinline__ float2 c_pair(unsigned slab, int g, int h)
+{
+    const int lane = threadIdx.x % 32;
+#if GS_SWAP_AB
+    const int r = lane % 4 * 2;
+    const unsigned from = slab + (8 * g + r) * SPAN + ((2 * h + lane / 16) ^ swizzled<SPAN>(r)) * 16 + lane / 4 % 4 * 4;
+    return make_float2(gs_load_shared_f32(from), gs_load_shared_f32(from + SPAN));
+#else
+    const int r = lane / 4, piece = (2 * g + lane % 4 / 2) ^ swizzled<SPAN>(r);
+    return gs_load_shared_f32x2(slab + (r + 8 * h) * SPAN + piece * 16 + lane % 2 * 8);
+#endif
+}
+#else
+/* From there the words of groups g and g + 1, or of g where it is the last; fill_slab puts D's there, when all lanes have read: lanes meet at ldmatrix. */
+template <int ROWS, int SPAN>
+static __device__ __forceinline__ void take_c(unsigned (&c)[4], unsigned slab, int g)
+{
+    const int lane = threadIdx.x % 32;
+    unsigned two[2];
+#if GS_SWAP_AB
+    const int r = lane % 8;
+    const unsigned from = slab + (lane / 16 * 8 + r) * SPAN + 16 * (lane / 8 % 2 ^ swizzled<SPAN>(r)) + g * 8 * SPAN;
+    if (g + 1 < ROWS / 8) return gs_ldmatrix_x4_trans(c, from);
+    gs_ldmatrix_x2_trans(two, from);
+#else
+    const int r = lane % 16;
+    if (g + 1 < SPAN / 16) return gs_ldmatrix_x4(c, slab + r * SPAN + 16 * ((g + lane / 16) ^ swizzled<SPAN>(r)));
+    gs_ldmatrix_x2(two, slab + r * SPAN + g * 16);   /* such rows are not swizzled */
+#endif
+    c[0] = two[0], c[1] = two[1];
+}
+#endif
+#endif
+
+/* This thread's words of a part: by groups of 8 along Y, the first 8 along X and the others. at: the warp's share of the tile; slab: where C's share of the part
+ * is, if it is read by units. All lanes. */
+template <int PART>
+static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const accumulator (&acc)[BLOCKS][ACC_COUNT], const gs_kernel_args *p, place at, const beside *of, unsigned slab)
 {
     const accumulator *const own = acc[part<PART>::block] + part<PART>::chunk * CHUNK * HALF_Y * ACC_COUNT / GS_WY;
 #if GS_ACC == 0 && GS_OUT == 0 && !GS_BETA && !GS_BIAS && !GS_ACTIVATION
@@ -551,48 +663,59 @@ static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const
         const float2 value = scaled_pair(words[i], gs_alpha(*p));
         words[i] = gs_pack_f16x2(value.x, value.y);
     }
-    (void)at;
+    (void)at, (void)of, (void)slab;
 #else
     const int across = threadIdx.x % 32 / 4, along = threadIdx.x % 4 * 2;
     const int row = at.row + part<PART>::row + (GS_SWAP_AB ? along : across), col = at.col + part<PART>::col + (GS_SWAP_AB ? across : along);
+#if C_UNITS && GS_OUT != 2
+    unsigned c[4];   /* of two groups */
+#endif
 #pragma unroll
     for (int g = 0; g < part<PART>::wide / 8; g++) {
+#if C_UNITS && GS_OUT != 2
+        if (g % 2 == 0) take_c<part<PART>::rows, part<PART>::span>(c, slab, g);
+#endif
 #pragma unroll
         for (int h = 0; h < 2 / HALF_X; h++) {
+            const int at_row = row + 8 * (GS_SWAP_AB ? g : h), at_col = col + 8 * (GS_SWAP_AB ? h : g);
+            (void)at_row, (void)at_col;
+#if C_UNITS && GS_OUT == 2
+            const float2 plus = c_pair<part<PART>::rows, part<PART>::span>(slab, g, h);
+#elif C_UNITS
+            const float2 plus = gs_halves_of(c[g % 2 * 2 + h]);
+#elif GS_BETA
+            const float2 plus = make_float2(load_c(p, index_of(at), at_row, at_col), load_c(p, index_of(at), at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB));
+#else
+            const float2 plus = make_float2(0, 0);
+#endif
+            const float2 b = bias_pair(of, g, h, 0);
 #if GS_GATE
-            const float2 value = gated_pair(own, g, h, p, index_of(at), row + 8 * (GS_SWAP_AB ? g : h), col + 8 * (GS_SWAP_AB ? h : g));
-#if GS_SWAP_AB
-#if GS_OUT == 2
-            words[2 * g] = value.x;
-            words[2 * g + 1] = value.y;
-#elif GS_OUT == 1
-            words[g] = gs_pack_bf16x2(value.x, value.y);
+            /* gate and up: neighbouring groups along Y or, swap_ab, the two halves along X */
+            const float2 gate = sum_pair(own, GS_SWAP_AB ? g : 2 * g, GS_SWAP_AB ? 0 : h, p), up = sum_pair(own, GS_SWAP_AB ? g : 2 * g + 1, GS_SWAP_AB ? 1 : h, p);
+            const float2 b_up = bias_pair(of, g, h, 1);
+            const float2 value = make_float2(gs_finish_gate(*p, gate.x, up.x, b.x, b_up.x, plus.x), gs_finish_gate(*p, gate.y, up.y, b.y, b_up.y, plus.y));
+            const int at_word = GS_SWAP_AB ? g : 2 * g + h;
 #else
-            words[g] = gs_pack_f16x2(value.x, value.y);
-#endif
-            continue;
-#endif
-#else
-            const float2 value = output_pair(own, g, h, p, index_of(at), row + 8 * (GS_SWAP_AB ? g : h), col + 8 * (GS_SWAP_AB ? h : g));
+            const float2 sum = sum_pair(own, g, h, p);
+            const float2 value = make_float2(gs_finish(*p, sum.x, b.x, plus.x, at_row, at_col, p->m, p->n, index_of(at)),
+                                             gs_finish(*p, sum.y, b.y, plus.y, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, p->m, p->n, index_of(at)));
+            const int at_word = 2 * g + h;
 #endif
 #if GS_OUT == 2
-            words[4 * g + 2 * h] = value.x;
-            words[4 * g + 2 * h + 1] = value.y;
+            words[2 * at_word] = value.x;
+            words[2 * at_word + 1] = value.y;
 #elif GS_OUT == 1
-            words[2 * g + h] = gs_pack_bf16x2(value.x, value.y);
+            words[at_word] = gs_pack_bf16x2(value.x, value.y);
 #else
-            words[2 * g + h] = gs_pack_f16x2(value.x, value.y);
+            words[at_word] = gs_pack_f16x2(value.x, value.y);
 #endif
         }
     }
+    (void)slab;
 #endif
 }
 
 /* ---- from words to D ---- */
-
-/* 16-byte piece c of row r of a slab stands at piece c ^ swizzled(r): the swizzle of `span` bytes that the store's tensor map undoes. */
-template <int SPAN>
-static __device__ __forceinline__ int swizzled(int r) { return SPAN == 128 ? r % 8 : SPAN == 64 ? r / 2 % 4 : SPAN == 32 ? r / 4 % 2 : 0; }
 
 /* The warp's share of a part into a slab: 16 rows of SPAN bytes or, swap_ab, ROWS rows of 16 columns. */
 #if GS_SWAP_AB && GS_GATE
@@ -702,15 +825,31 @@ typedef struct sink {
     const gs_kernel_args *p;
 } sink;
 
-/* Stores a part through the warp's next slab; the slabs are used in turn, from the first one in each tile. */
+/* A part goes through one of the warp's slabs; they are used in turn, from the first one in each tile. */
+template <int PART>
+static __device__ __forceinline__ unsigned char *slab_of(const sink *to) { return to->slabs + PART % GS_SLABS * SLAB_BYTES; }
+
+/* Waits until the part's slab is free. */
+template <int PART>
+static __device__ __forceinline__ void wait_for_slab(void)
+{
+#if !GS_DIRECT
+    /* the stores since this slab's last one, in this tile or in the one before, may still be under way */
+    constexpr int pending = PART >= GS_SLABS ? GS_SLABS - 1 : PARTS - 1 - (PARTS - 1 - PART) / GS_SLABS * GS_SLABS;
+    if (gs_elect()) gs_tma_wait_read<pending>();
+    __syncwarp();
+#endif
+}
+
+/* Stores a part through its slab, which is free. */
 template <int PART>
 static __device__ __forceinline__ void store_part(const sink *to, const word (&words)[PART_WORDS], place at)
 {
-    unsigned char *const slab = to->slabs + PART % GS_SLABS * SLAB_BYTES;
+    unsigned char *const slab = slab_of<PART>(to);
     const int row = at.row + part<PART>::row, col = at.col + part<PART>::col;
     constexpr int rows = part<PART>::rows, span = part<PART>::span;
-#if GS_DIRECT
     fill_slab<rows, span>(gs_shared_address(slab), words);
+#if GS_DIRECT
     __syncwarp();
 #if GS_GROUPED
     store_slab_direct<rows, span>(slab, to->p, 0, at.end, row, col);
@@ -718,13 +857,7 @@ static __device__ __forceinline__ void store_part(const sink *to, const word (&w
     store_slab_direct<rows, span>(slab, to->p, index_of(at), to->p->m, row, col);
 #endif
     __syncwarp();
-#else
-    /* the stores since this slab's last one, in this tile or in the one before, may still be under way */
-    constexpr int pending = PART >= GS_SLABS ? GS_SLABS - 1 : PARTS - 1 - (PARTS - 1 - PART) / GS_SLABS * GS_SLABS;
-    if (gs_elect()) gs_tma_wait_read<pending>();
-    __syncwarp();
-    fill_slab<rows, span>(gs_shared_address(slab), words);
-#if GS_GROUPED
+#elif GS_GROUPED
     const bool whole = row + rows <= at.end;   /* else rows of the next group lie in its box */
     if (whole) gs_tma_fence();
     __syncwarp();
@@ -753,18 +886,24 @@ static __device__ __forceinline__ void store_part(const sink *to, const word (&w
         gs_tma_commit();
     }
 #endif
-#endif
 }
 
 /* Part PART and those after it. A template, not a loop: a loop of this size is not always unrolled, and accumulators that are indexed
  * at run time would live in local memory. */
 template <int PART>
-static __device__ __forceinline__ void store_tile(const sink *to, const accumulator (&acc)[BLOCKS][ACC_COUNT], place at)
+static __device__ __forceinline__ void store_tile(const sink *to, const accumulator (&acc)[BLOCKS][ACC_COUNT], place at, const beside *of)
 {
     word words[PART_WORDS];
-    words_of<PART>(words, acc, to->p, at);
+    const unsigned slab = gs_shared_address(slab_of<PART>(to));
+    wait_for_slab<PART>();
+#if C_UNITS
+    put_c<part<PART>::rows, part<PART>::span>(slab, of->c);
+#endif
+    beside next;
+    if constexpr (PART + 1 < PARTS) load_beside<PART + 1>(&next, to->p, at);
+    words_of<PART>(words, acc, to->p, at, of, slab);
     store_part<PART>(to, words, at);
-    if constexpr (PART + 1 < PARTS) store_tile<PART + 1>(to, acc, at);
+    if constexpr (PART + 1 < PARTS) store_tile<PART + 1>(to, acc, at, &next);
 }
 
 #if GS_MODE == LAG
@@ -776,19 +915,23 @@ typedef struct lagging {
 } lagging;
 
 template <int PART>
-static __device__ __forceinline__ void keep_tile(lagging *late, const accumulator (&acc)[BLOCKS][ACC_COUNT], const gs_kernel_args *p)
+static __device__ __forceinline__ void keep_tile(lagging *late, const accumulator (&acc)[BLOCKS][ACC_COUNT], const gs_kernel_args *p, const beside *of)
 {
-    words_of<PART>(late->words[PART], acc, p, late->at);
-    if constexpr (PART + 1 < PARTS) keep_tile<PART + 1>(late, acc, p);
+    beside next;
+    if constexpr (PART + 1 < PARTS) load_beside<PART + 1>(&next, p, late->at);
+    words_of<PART>(late->words[PART], acc, p, late->at, of, 0);
+    if constexpr (PART + 1 < PARTS) keep_tile<PART + 1>(late, acc, p, &next);
 }
 
 template <int PART>
 static __device__ __forceinline__ void store_late(const sink *to, lagging *late)
 {
-    if (late->next == PART)
+    if (late->next == PART) {
+        wait_for_slab<PART>();
         store_part<PART>(to, late->words[PART], late->at);
-    else if constexpr (PART + 1 < PARTS)
+    } else if constexpr (PART + 1 < PARTS) {
         store_late<PART + 1>(to, late);
+    }
 }
 #endif
 
@@ -980,6 +1123,17 @@ gs_ws(
             gs_mbarrier_wait(in.full + at.stage * 8, at.phase);
             multiply_stage(acc, &in, at.stage, true);
             ring_next(&at);
+#if GS_GATE
+            tile.col /= 2;   /* in D */
+#endif
+#if GS_SWAP_AB
+            const place corner = place_in(tile, own_y, (own_x + warp % 4 * 16) / HALF_X);
+#else
+            const place corner = place_in(tile, own_x + warp % 4 * 16, own_y / HALF_Y);
+#endif
+#if C_UNITS
+            prefetch_c<0>(&p, corner);
+#endif
 #pragma unroll 1
             for (int block = 1; block < k_blocks; block++) {
                 gs_mbarrier_wait(in.full + at.stage * 8, at.phase);
@@ -999,24 +1153,18 @@ gs_ws(
             /* Every stage of this tile has arrived: the other's waits are for what comes after it. */
             if (lane == 0) gs_mbarrier_arrive(turn + (1 - consumer) * 8);
 #endif
+            beside first;
+            load_beside<0>(&first, &p, corner);
             gs_wgmma_wait<0>();
             release(&in, last);
             scale(acc, gs_alpha(p));
-#if GS_GATE
-            tile.col /= 2;   /* in D */
-#endif
-#if GS_SWAP_AB
-            const place corner = place_in(tile, own_y, (own_x + warp % 4 * 16) / HALF_X);
-#else
-            const place corner = place_in(tile, own_x + warp % 4 * 16, own_y / HALF_Y);
-#endif
 #if GS_MODE == LAG
             for (; late.next < PARTS; late.next++) store_late<0>(&to, &late);
             late.at = corner;
-            keep_tile<0>(&late, acc, &p);
+            keep_tile<0>(&late, acc, &p, &first);
             late.next = 0;
 #else
-            store_tile<0>(&to, acc, corner);
+            store_tile<0>(&to, acc, corner, &first);
             __syncwarp();   /* lanes meet before the next tile: without this the compiler keeps addresses of the main loop per lane */
 #endif
 #if GS_MODE == PP

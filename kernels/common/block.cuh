@@ -68,6 +68,23 @@ __device__ __forceinline__ void gs_stmatrix_x1_trans(unsigned address, unsigned 
 
 __device__ __forceinline__ void gs_store_shared_f32(unsigned address, float x) { asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(x) : "memory"); }
 
+/* What lies there will be read soon: into L2, without waiting. */
+__device__ __forceinline__ void gs_prefetch_l2(const void *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
+
+__device__ __forceinline__ float gs_load_shared_f32(unsigned address)
+{
+    float x;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(address) : "memory");
+    return x;
+}
+
+__device__ __forceinline__ float2 gs_load_shared_f32x2(unsigned address)
+{
+    float2 v;
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "r"(address) : "memory");
+    return v;
+}
+
 __device__ __forceinline__ void gs_store_shared_f32x2(unsigned address, float x, float y)
 {
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");

@@ -104,6 +104,17 @@ static __device__ __forceinline__ float gs_activated(float x)
 #endif
 }
 
+#if GS_OUT == 2
+typedef float gs_raw;            /* an element of D's type, as it is loaded: nothing waits for it before it is converted */
+static __device__ __forceinline__ float gs_raw_to_f32(gs_raw raw) { return raw; }
+#else
+typedef unsigned short gs_raw;
+static __device__ __forceinline__ float gs_raw_to_f32(gs_raw raw) { return GS_OUT == 1 ? gs_bf16_to_f32(raw) : gs_f16_to_f32(raw); }
+
+/* Two of them that are neighbours. */
+static __device__ __forceinline__ float2 gs_halves_of(unsigned both) { return make_float2(gs_raw_to_f32((gs_raw)both), gs_raw_to_f32((gs_raw)(both >> 16))); }
+#endif
+
 /* x times the slope of the activation at z. Beyond some size the slope is 0 or 1 in f32; without that limit infinity would give NaN. A NaN stays NaN. */
 static __device__ __forceinline__ float gs_sloped(float x, float z)
 {
@@ -149,13 +160,7 @@ static __device__ __forceinline__ float gs_aux_of(const gs_kernel_args &p, long 
 #if GS_GRADIENT
     const long long at = gs_place_in_aux(p, row, col, index);
     if (row >= rows || col >= cols) return 0;
-#if GS_OUT == 2
-    return ((const float *)p.aux)[at];
-#elif GS_OUT == 1
-    return gs_bf16_to_f32(((const unsigned short *)p.aux)[at]);
-#else
-    return gs_f16_to_f32(((const unsigned short *)p.aux)[at]);
-#endif
+    return gs_raw_to_f32(((const gs_raw *)p.aux)[at]);
 #else
     (void)p, (void)row, (void)col, (void)rows, (void)cols, (void)index;
     return 0;
@@ -181,7 +186,7 @@ static __device__ __forceinline__ void gs_put_aux(const gs_kernel_args &p, float
 }
 
 /* The bias of an element of D; 0 where the element lies outside of D. rows, cols: of a matrix; index: which of the batch, or the row's group. */
-static __device__ __forceinline__ float gs_bias_of(const gs_kernel_args &p, long long row, long long col, long long rows, long long cols, long long index)
+static __device__ __forceinline__ gs_raw gs_bias_raw(const gs_kernel_args &p, long long row, long long col, long long rows, long long cols, long long index)
 {
 #if GS_BIAS
 #if GS_STRIDES
@@ -192,18 +197,17 @@ static __device__ __forceinline__ float gs_bias_of(const gs_kernel_args &p, long
     const long long at = GS_BIAS == 1 ? col : row;
 #endif
     if (row >= rows || col >= cols) return 0;
-#if GS_OUT == 2
-    return ((const float *)p.bias)[at];
-#elif GS_OUT == 1
-    return gs_bf16_to_f32(((const unsigned short *)p.bias)[at]);
+    return ((const gs_raw *)p.bias)[at];
 #else
-    return gs_f16_to_f32(((const unsigned short *)p.bias)[at]);
-#endif
-#else
-    (void)p, (void)row, (void)col, (void)rows, (void)cols, (void)index;
+    (void)p, (void)row, (void)col, (void)rows, (void)cols;
     return 0;
 #endif
     (void)index;
+}
+
+static __device__ __forceinline__ float gs_bias_of(const gs_kernel_args &p, long long row, long long col, long long rows, long long cols, long long index)
+{
+    return GS_BIAS ? gs_raw_to_f32(gs_bias_raw(p, row, col, rows, cols, index)) : 0;
 }
 
 /* An element of D before it is rounded, from what the activation is applied to; the rest as below. */
@@ -221,8 +225,24 @@ static __device__ __forceinline__ float gs_behind_bias(const gs_kernel_args &p, 
     return biased;
 }
 
-/* An element of D before it is rounded, from what bias and activation are applied to; aux is written. c: its element of C, where that is a residual; row and col: its place in a
+/* An element of D before it is rounded, from alpha times its sum, its bias (0: none), and its element of C, where C is read; aux is written. row and col: its place in a
  * matrix of so many rows and columns, the index-th of the batch, or of a group. */
+static __device__ __forceinline__ float gs_finish(const gs_kernel_args &p, float scaled, float bias, float c, long long row, long long col, long long rows, long long cols, long long index)
+{
+#if GS_BETA && !GS_RESIDUAL
+    scaled = gs_plus_c(p, c, scaled);
+#endif
+#if GS_BIAS
+    scaled += bias;
+#endif
+#if GS_AUX
+    gs_put_aux(p, scaled, row, col, rows, cols, index);
+#endif
+    (void)bias;
+    return gs_behind_bias(p, scaled, c, row, col, rows, cols, index);
+}
+
+/* The same from what bias and activation are applied to. c: its element of C, where that is a residual. */
 static __device__ __forceinline__ float gs_activated_sum(const gs_kernel_args &p, float scaled, float c, long long row, long long col, long long rows, long long cols, long long index = 0)
 {
 #if GS_BIAS
@@ -234,13 +254,10 @@ static __device__ __forceinline__ float gs_activated_sum(const gs_kernel_args &p
     return gs_behind_bias(p, scaled, c, row, col, rows, cols, index);
 }
 
-/* The same from alpha times its sum and, where C is read, its element of C. */
+/* As gs_finish, from the element's place. */
 static __device__ __forceinline__ float gs_finished(const gs_kernel_args &p, float scaled, float c, long long row, long long col, long long rows, long long cols, long long index = 0)
 {
-#if GS_BETA && !GS_RESIDUAL
-    scaled = gs_plus_c(p, c, scaled);
-#endif
-    return gs_activated_sum(p, scaled, c, row, col, rows, cols, index);
+    return gs_finish(p, scaled, gs_bias_of(p, row, col, rows, cols, index), c, row, col, rows, cols, index);
 }
 
 #if GS_GATE
@@ -254,22 +271,75 @@ static __device__ __forceinline__ long long gs_column_in_turn(long long col, lon
     const long long own = col / 16 * 8 + col % 8;
     return col / 8 % 2 ? gs_column_of_up(own, cols) : gs_column_of_gate(own);
 }
+#endif
 
-/* An element of D before it is rounded, from alpha times the sum of its gate and that of up. */
-static __device__ __forceinline__ float gs_gated(const gs_kernel_args &p, float gate, float up, float c, long long row, long long col, long long rows, long long cols, long long index = 0)
+#if GS_BIAS
+/* A run of the bias that a warp's lanes hold, so that it can be asked for early and takes few registers: 64 elements, two in each lane, or 32 in f32. */
+#define GS_BIAS_RUN (GS_OUT == 2 ? 32 : 64)
+typedef struct gs_bias_word {
+    gs_raw at[GS_BIAS_RUN / 32];
+} gs_bias_word;
+
+/* The bias of an element of D by its place along the bias, or, up, that of up; 0 outside of D. */
+static __device__ __forceinline__ gs_raw gs_bias_at(const gs_kernel_args &p, long long at, bool up, long long index)
+{
+#if GS_GATE
+    if (at >= p.n) return 0;
+    return gs_bias_raw(p, 0, up ? gs_column_of_up(at, p.n) : gs_column_of_gate(at), p.m, 2LL * p.n, index);
+#else
+    (void)up;
+    return gs_bias_raw(p, GS_BIAS == 1 ? 0 : at, GS_BIAS == 1 ? at : 0, p.m, p.n, index);
+#endif
+}
+
+/* This lane's word of the run that begins there. */
+static __device__ __forceinline__ gs_bias_word gs_bias_run(const gs_kernel_args &p, long long from, bool up, long long index)
+{
+    gs_bias_word word;
+#pragma unroll
+    for (int i = 0; i < GS_BIAS_RUN / 32; i++) word.at[i] = gs_bias_at(p, from + threadIdx.x % 32 * (GS_BIAS_RUN / 32) + i, up, index);
+    return word;
+}
+
+/* Elements at and at + 1 of a run, at: even. All lanes. */
+static __device__ __forceinline__ float2 gs_bias_in_run(const gs_bias_word &word, int at)
+{
+#if GS_OUT == 2
+    return make_float2(__shfl_sync(0xffffffff, word.at[0], at), __shfl_sync(0xffffffff, word.at[0], at + 1));
+#else
+    return gs_halves_of(__shfl_sync(0xffffffff, (unsigned)word.at[0] | (unsigned)word.at[1] << 16, at / 2));
+#endif
+}
+#endif
+
+#if GS_GATE
+/* An element of D before it is rounded, from alpha times the sum of its gate and that of up, the bias of each (0: none), and its element of C. */
+static __device__ __forceinline__ float gs_finish_gate(const gs_kernel_args &p, float gate, float up, float bias_gate, float bias_up, float c)
 {
 #if GS_BIAS
-    if (row < rows && col < cols) {
-        gate += gs_bias_of(p, row, gs_column_of_gate(col), rows, 2 * cols, index);
-        up += gs_bias_of(p, row, gs_column_of_up(col, cols), rows, 2 * cols, index);
-    }
+    gate += bias_gate;
+    up += bias_up;
 #endif
     float value = gs_activated(gate) * up;
 #if GS_BETA && GS_RESIDUAL
     value = gs_plus_c(p, c, value);
 #endif
-    (void)c, (void)row, (void)col, (void)rows, (void)cols, (void)index;
+    (void)p, (void)bias_gate, (void)bias_up, (void)c;
     return value;
+}
+
+/* The same, from the element's place. */
+static __device__ __forceinline__ float gs_gated(const gs_kernel_args &p, float gate, float up, float c, long long row, long long col, long long rows, long long cols, long long index = 0)
+{
+    float bias_gate = 0, bias_up = 0;
+#if GS_BIAS
+    if (row < rows && col < cols) {
+        bias_gate = gs_bias_of(p, row, gs_column_of_gate(col), rows, 2 * cols, index);
+        bias_up = gs_bias_of(p, row, gs_column_of_up(col, cols), rows, 2 * cols, index);
+    }
+#endif
+    (void)row, (void)col, (void)rows, (void)cols, (void)index;
+    return gs_finish_gate(p, gate, up, bias_gate, bias_up, c);
 }
 #endif
 

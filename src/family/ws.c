@@ -102,6 +102,13 @@ static bool is_direct(const gs_problem *problem)
     return (gs_rows_unit(problem, 'd') * (int64_t)gs_type_size(problem->out)) % 16 != 0 || (problem->n * (int64_t)gs_type_size(problem->out)) % 16 != 0;
 }
 
+/* C is read by units of 16 bytes. Not with swapped operands and a gate, where a warp's share has rows of 8 columns. */
+static bool reads_units(const gs_problem *problem, const gs_ws_shape *s)
+{
+    return problem->beta != 0 && !(problem->gate && s->swap_ab) && (gs_rows_unit(problem, 'c') * (int64_t)gs_type_size(problem->out)) % 16 == 0 &&
+           (problem->n * (int64_t)gs_type_size(problem->out)) % 16 == 0;
+}
+
 gs_ws_shape gs_ws_shape_of(const gs_schedule *schedule, const gs_problem *problem)
 {
     const int16_t *const tile = value_of(schedule, GS_WS_TILE), *const mode = value_of(schedule, GS_WS_MODE);
@@ -147,6 +154,12 @@ static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedu
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for groups with a gate");
     if (both && ((s->consumers == 2 && is_direct(problem) && s->accumulators >= 80) || (s->consumers > 2 && s->accumulators > limit / 8 * 5)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for C beside a bias or an activation");
+    if (s->consumers == 4 && (problem->beta != 0 || problem->activation == GS_GELU_ERF))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "four consumers have no registers for C or for gelu_erf");
+    if (s->consumers == 3 && problem->beta != 0 && problem->out == GS_F32 && s->accumulators > 88)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for C and f32 output");
+    if (both && problem->activation == GS_GELU_ERF && s->accumulators > (s->consumers == 3 ? 48 : 100))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for C and gelu_erf");
     if (gs_has_epilogue(problem) && problem->acc == GS_F16 && s->mode == GS_WS_PP && s->accumulators > 96)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for an epilogue and f16 sums");
     if (problem->gate && both && s->consumers == 3 && is_direct(problem) && s->accumulators > 56)
@@ -173,8 +186,8 @@ static gs_status check_mode(const gs_ws_shape *s, const gs_schedule *schedule, c
     if (s->wy > 256) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "a consumer multiplies at most 256 columns");
     if (problem->gate && (s->swap_ab ? s->bx : s->wy) % 16 != 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "a gate takes columns in sixteens: eight of the gate, eight of up");
-    if (s->mode == GS_WS_LAG && (problem->out == GS_F32 || gs_has_epilogue(problem) || is_direct(problem)))
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "lag keeps 16-bit results without an epilogue for rows of D at multiples of 16 bytes");
+    if (s->mode == GS_WS_LAG && (problem->out == GS_F32 || problem->beta != 0 || is_direct(problem)))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "lag keeps 16-bit results without C, for rows of D at multiples of 16 bytes");
     if (s->first && is_direct(problem)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "D is stored by threads, without cache hints");
     if (!is_y_along_k(s, problem) && s->wy % 32 != 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "an operand that is not stored along K needs tiles of whole boxes of 32");
@@ -363,12 +376,13 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     gs_kernel_define(kernel, "GS_SLABS", shape.slabs);
     gs_kernel_define(kernel, "GS_FIRST", shape.first);
     gs_kernel_define(kernel, "GS_DIRECT", direct);
+    gs_kernel_define(kernel, "GS_C_UNITS", reads_units(problem, &shape));
     if (problem->batch > 1) gs_kernel_define(kernel, "GS_BATCHED", 1);
 
     gs_manifest *const manifest = &kernel->manifest;
     manifest->accumulator = problem->acc;
     manifest->bitwise = true;
-    manifest->align[2] = out_bytes;
+    manifest->align[2] = reads_units(problem, &shape) ? 16 : out_bytes;
     manifest->align[3] = direct ? out_bytes : 16;
     GS_TRY(gs_rows_build(kernel, rows_of(schedule), problem, error));
 

@@ -38,7 +38,9 @@ static gs_status choose_row(gs_context *context, gs_plan *plan, const gs_row *ro
                  exact ? "" : ")", plan->schedule);
         return gs_plan_finish(plan, origin, error);
     }
-    GS_TRY(gs_plan_use_schedule(plan, &row->schedule, &plan->problem, error));
+    gs_schedule schedule = row->schedule;
+    if (origin == GS_ORIGIN_NEAREST) gs_schedule_suit(&schedule, &plan->problem, &plan->device->caps);   /* what no parameter helps, the next line refuses */
+    GS_TRY(gs_plan_use_schedule(plan, &schedule, &plan->problem, error));
     if (origin == GS_ORIGIN_TABLE && gs_row_predicted(row))
         snprintf(plan->why, sizeof plan->why, "tuned table, exact: %s, predicted %.2f us", plan->schedule, row->us);
     else if (origin == GS_ORIGIN_TABLE && gs_row_alone(row))

@@ -81,6 +81,10 @@ double gs_schedule_predict(const gs_schedule *schedule, const gs_problem *proble
 /* The same schedule string but for the last parameter (the raster, fixed sizes, the fetch) and for hints: the two differ little. */
 bool gs_schedule_twins(const gs_schedule *a, const gs_schedule *b);
 
+/* Makes a schedule of a similar problem one that can compute this problem, where one parameter is in the way: the last one that helps takes, of the values that
+ * do, that with the lowest predicted time. A schedule that passes gs_schedule_check stays as it is. False where no single parameter helps. */
+bool gs_schedule_suit(gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps);
+
 /* The valid schedules with the lowest predicted time, best first, at most `most`; families is a bit set (0: all).
  * Returns how many were written. No allocation beyond the caller's array. */
 int gs_schedule_shortlist(const gs_problem *problem, const gs_caps *caps, uint32_t families, gs_schedule *list, int most);

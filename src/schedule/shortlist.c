@@ -87,3 +87,25 @@ int gs_schedule_shortlist(const gs_problem *problem, const gs_caps *caps, uint32
     const gs_profile profile = gs_profile_of(caps);
     return gs_shortlist(problem, &profile, families, list, most);
 }
+
+bool gs_schedule_suit(gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
+{
+    if (gs_schedule_check(schedule, problem, caps, NULL) == GS_OK) return true;
+    const gs_family_id family = (gs_family_id)schedule->family;
+    for (int i = gs_family_parameters(family) - 1; i >= 0; i--) {
+        gs_schedule best = *schedule;
+        double us = INFINITY;
+        for (int value = 0; value < gs_family_parameter(family, i)->count; value++) {
+            gs_schedule other = *schedule;
+            other.value[i] = (uint8_t)value;
+            if (gs_schedule_check(&other, problem, caps, NULL) != GS_OK || gs_schedule_predict(&other, problem, caps) >= us) continue;
+            us = gs_schedule_predict(&other, problem, caps);
+            best = other;
+        }
+        if (us < INFINITY) {
+            *schedule = best;
+            return true;
+        }
+    }
+    return false;
+}

@@ -108,11 +108,20 @@ static char *patched(const char *source, const edit *edits, const char *name)
 typedef struct matrices {
     gs_problem problem;
     uint16_t  *a, *b;
-    void      *c, *d, *aux, *sums;   /* sums: of D's columns */
+    void      *c, *d, *bias, *aux, *sums;   /* sums: of D's columns */
     gs_args    args;
 } matrices;
 
 static uint16_t encode(const gs_problem *p, float value) { return p->in == GS_F16 ? gs_f32_to_f16(value) : gs_f32_to_bf16(value); }
+
+/* Of D's type. */
+static void encode_out(const gs_problem *p, void *to, size_t i, float value)
+{
+    if (p->out == GS_F32)
+        ((float *)to)[i] = value;
+    else
+        ((uint16_t *)to)[i] = p->out == GS_F16 ? gs_f32_to_f16(value) : gs_f32_to_bf16(value);
+}
 
 static float small(gs_random *random) { return (float)(int)gs_random_below(random, 3) - 1; }
 
@@ -129,16 +138,20 @@ static void make_matrices(matrices *m, gs_device *device)
     const gs_problem *const p = &m->problem;
     gs_random random = {7};
     const size_t bytes_a = gs_problem_bytes(p, 'a'), bytes_b = gs_problem_bytes(p, 'b'), bytes_c = gs_problem_bytes(p, 'd');
+    const size_t size = gs_type_size(p->out), bytes_bias = (size_t)(p->bias == GS_BIAS_M ? p->m : p->n) * size;
     m->a = malloc(bytes_a);
     m->b = malloc(bytes_b);
     m->c = calloc(1, bytes_c);
     m->d = malloc(bytes_c);
+    m->bias = malloc(bytes_bias);
     m->aux = malloc(gs_problem_bytes(p, 'g') + 1);
     m->sums = malloc(gs_problem_bytes(p, 'e') + 1);
-    assert_true(m->a && m->b && m->c && m->d && m->aux && m->sums);
+    assert_true(m->a && m->b && m->c && m->d && m->bias && m->aux && m->sums);
     for (size_t i = 0; i < bytes_a / 2; i++) m->a[i] = encode(p, small(&random));
     for (size_t i = 0; i < bytes_b / 2; i++) m->b[i] = encode(p, small(&random));
-    m->args = (gs_args){.a = (void *)(uintptr_t)to_device(device, m->a, bytes_a), .b = (void *)(uintptr_t)to_device(device, m->b, bytes_b),
+    for (size_t i = 0; p->beta != 0 && i < bytes_c / size; i++) encode_out(p, m->c, i, small(&random));
+    for (size_t i = 0; i < bytes_bias / size; i++) encode_out(p, m->bias, i, small(&random));
+    m->args = (gs_args){.bias = p->bias && p->bias != GS_DBIAS ? (void *)(uintptr_t)to_device(device, m->bias, bytes_bias) : NULL, .a = (void *)(uintptr_t)to_device(device, m->a, bytes_a), .b = (void *)(uintptr_t)to_device(device, m->b, bytes_b),
                         .c = (void *)(uintptr_t)to_device(device, m->c, bytes_c), .d = (void *)(uintptr_t)to_device(device, NULL, bytes_c)};
     if (p->bias == GS_DBIAS) m->args.bias = (void *)(uintptr_t)to_device(device, NULL, gs_problem_bytes(p, 'e'));
     if (p->aux) m->args.aux = (void *)(uintptr_t)to_device(device, NULL, gs_problem_bytes(p, 'g'));
@@ -150,6 +163,7 @@ static void free_matrices(matrices *m)
     free(m->b);
     free(m->c);
     free(m->d);
+    free(m->bias);
     free(m->aux);
     free(m->sums);
 }
@@ -201,16 +215,21 @@ static const int *multiplied(const matrices *m)
     return product.sum = sum;
 }
 
-/* Whether D is A times B, or relu of it beside A times B in aux, and the sums of its columns are right; C is zero. */
+/* Whether D is A times B, plus C (as D is laid out) and the bias, where the problem has them, and relu of that, which stands in aux, and the sums of its columns are right. */
 static bool right_result(const matrices *m)
 {
     const gs_problem *const p = &m->problem;
     const int *const sum = multiplied(m);
     bool right = true;
     for (int64_t row = 0; row < p->batch * p->m && right; row++)   /* matrices lie one behind the other */
-        for (int64_t n = 0; n < p->n && right; n++)
-            right = decode(p->out, m->d, (size_t)(row * p->ldd + n)) == (float)(p->activation == GS_RELU ? GS_MAX(sum[row * p->n + n], 0) : sum[row * p->n + n]) &&
-                    (!p->aux || decode(p->out, m->aux, (size_t)(row * gs_shape_of(p, 'g').ld + n)) == (float)sum[row * p->n + n]);
+        for (int64_t n = 0; n < p->n && right; n++) {
+            const size_t at = (size_t)(row * p->ldd + n);
+            float value = (float)sum[row * p->n + n] + p->beta * decode(p->out, m->c, at);
+            if (m->args.bias && p->bias != GS_DBIAS) value += decode(p->out, m->bias, (size_t)(p->bias == GS_BIAS_M ? row % p->m : n));
+            const bool kept = !p->aux || decode(p->out, m->aux, (size_t)(row * gs_shape_of(p, 'g').ld + n)) == value;
+            if (p->activation == GS_RELU && value < 0) value = 0;
+            right = kept && decode(p->out, m->d, at) == value;
+        }
     for (int64_t n = 0; n < p->n && p->bias == GS_DBIAS && right; n++) {
         int total = 0;
         for (int64_t row = 0; row < p->batch * p->m; row++) total += sum[row * p->n + n];
@@ -286,7 +305,7 @@ static outcome run_once(const variant *v, uint64_t seed, const char *options)
     result.findings = gs_emu_findings(device, &findings);
     if (result.findings) result.first = findings[0];
     const size_t bytes = gs_problem_bytes(&m.problem, 'd');
-    if (result.status == GS_OK && m.args.bias) result.status = device->ops->copy_out(device, m.sums, (gs_pointer)(uintptr_t)m.args.bias, gs_problem_bytes(&m.problem, 'e'), &error);
+    if (result.status == GS_OK && m.problem.bias == GS_DBIAS) result.status = device->ops->copy_out(device, m.sums, (gs_pointer)(uintptr_t)m.args.bias, gs_problem_bytes(&m.problem, 'e'), &error);
     if (result.status == GS_OK && m.args.aux) result.status = device->ops->copy_out(device, m.aux, (gs_pointer)(uintptr_t)m.args.aux, gs_problem_bytes(&m.problem, 'g'), &error);
     if (result.status == GS_OK && device->ops->copy_out(device, m.d, (gs_pointer)(uintptr_t)m.args.d, bytes, &error) == GS_OK) result.right = right_result(&m);
     gs_loaded_destroy(&loaded);

@@ -10,8 +10,13 @@
 
 #define SPLITK_UNITS "f16:64x64x776:tn splitk/64x64x64/s4/ab/c1x1/k1/any/cpasync"
 #define SPLITK_SHIFT "f16:60x61x1031:nn splitk/64x64x64/s4/ba/c1x1/k2/any/cpasync"
+#define SPLITK_C     "bf16:72x136x512:tn:beta=1:ep=bias splitk/64x96x64/s4/ab/c1x1/k2/any"
+#define SPLITK_C_BA  "f16:24x136x512:tn:beta=1:ep=bias+relu splitk/24x64x64/s8/ba/c1x1/k1/any"
 
     /* ---- splitk, planted ---- */
+    {"splitk: C of the groups before", SPLITK_C, {{"GS_ORDER ? x : y + (FIRST + COUNT) * 8, to.m", "GS_ORDER ? x : y + FIRST * 8, to.m"}}, {RESULT}},
+    {"splitk: the bias of the next pair", SPLITK_C, {{"% GS_BIAS_RUN + threadIdx.x % 4 * 2);", "% GS_BIAS_RUN + (threadIdx.x + 1) % 4 * 2);"}}, {RESULT}},
+    {"splitk: the bias of the other half", SPLITK_C_BA, {{"in.early->of[in.block][h]", "in.early->of[in.block][1 - h]"}}, {RESULT}},
     {"splitk: threads hand over without a fence", SPLITK_UNITS, {{"    gs_feed_arrive(full + stage * 8);", "    __syncwarp();\n    if (gs_elect()) gs_mbarrier_arrive(full + stage * 8);"}}, {F(PROXY_FENCE)}},
     {"splitk: threads hand over what has not arrived", SPLITK_UNITS, {{"        gs_cp_async_wait<AHEAD>();\n", ""}}, {F(EARLY_READ), F(RACE), F(PROXY_FENCE)}},
     {"splitk: the last stages' groups are not counted", SPLITK_UNITS, {{"        gs_cp_async_commit();\n", "        if (block < blocks) gs_cp_async_commit();\n"}}, {F(EARLY_READ), F(RACE), F(PROXY_FENCE)}},
@@ -42,6 +47,8 @@
     {"splitk: ragged rows beyond the last", SPLITK_ODD, {{"to.ldd * 2, to.m - row, to.n - col,", "to.ldd * 2, 128, to.n - col,"}}, {F(OUT_OF_BOUNDS), F(EARLY_ACCESS)}},
     {"splitk: ragged rows of another swap", SPLITK_ODD, {{"return pieces + piece_at<PIECES>(0, r, i);", "return pieces + piece_at<PIECES>(0, r, i ^ 1);"}}, {RESULT}},
     /* ---- honest ---- */
+    {"splitk: as it is, C and a bias", SPLITK_C, {{0}}, {0}},
+    {"splitk: as it is, C and a bias, columns first", SPLITK_C_BA, {{0}}, {0}},
     {"splitk: A stored K x M", "f16:128x64x520:nt splitk/64x64x64/s4/ab/c1x1/k2/any", {{0}}, {0}},
     {"splitk: A stored K x M, brought by threads", "f16:67x61x1031:nt splitk/64x64x64/s4/ab/c1x1/k2/any/cpasync", {{0}}, {0}},
     {"splitk", SPLITK, {{0}}, {0}},

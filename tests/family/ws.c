@@ -323,7 +323,6 @@ static void test_refuses(void **state)
     refuse("ws/128x128x64/s3/c1x1/coopf/g8", "f16:4096x4096x4096:tn:b=2", h200, "mode");
     refuse(good, "f16:65536x65536x64:tn:b=8192", h200, "b");
     refuse("ws/256x192x64/s3/c1x1/coop/g8", "f16:4096x4096x4096:tn:ep=bias", h200, "tile");
-    refuse("ws/128x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn:ep=bias", h200, "mode");
     refuse(good, "f16:4096x4096x0:tn", h200, "m");
     refuse("ws/256x256x64/s2/c1x1/coop/g8", "f16:4096x4096x4096:tn", h200, "tile");
     refuse("ws/128x256x64/s8/c1x1/coop/g8", "f16:4096x4096x4096:tn", h200, "stages");
@@ -332,6 +331,7 @@ static void test_refuses(void **state)
     refuse("ws/128x208x64/s3/c1x1/pp/g8", "f16:4096x4096x4096:nn", h200, "tile");
     refuse("ws/128x128x64/s3/c1x1/coop4/g8", "f16:4096x4096x4096:tn", h200, "mode");
     refuse("ws/128x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn:beta=1", h200, "mode");
+    refuse("ws/256x72x64/s3/c1x1/coop4/g8", "f16:4096x4096x4096:tn:beta=1", h200, "mode");
     refuse("ws/128x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn:d=f32", h200, "mode");
     refuse("ws/128x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn:ldd=4097", h200, "mode");
     refuse("ws/256x192x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn", h200, "tile");

@@ -11,6 +11,8 @@
 #define WS_SWAP_AB "f16:257x256x200:tn ws/136x128x64/s3/c1x1/coop/g1"
 #define WS_ODD   "f16:130x65x200:tn:ldb=208:ldd=67 ws/128x64x64/s3/c1x1/coop/g1"
 #define WS_BETA  "f16:256x128x192:tn:beta=1:d=f32 ws/128x128x64/s3/c1x1/coop/g1"
+#define WS_C     "bf16:200x200x192:tn:beta=1:ep=bias ws/128x128x64/s3/c1x1/coop/g1"
+#define WS_C_SWAP "f16:200x200x192:tn:beta=1 ws/72x128x64/s3/c1x1/pp/g1"
 #define WS_PARTS "f16:256x128x192:tn:d=f32 ws/256x128x64/s4/c1x1/coop/g1"
 #define WS_TAIL  "f16:264x96x130:nn:lda=136 ws/256x96x64/s3/c1x1/coop/g1"
 #define WS_TURNS "f16:1536x768x320:tn ws/64x64x64/s3/c1x1/pp/g4"
@@ -92,6 +94,11 @@
     {"swap_ab: an odd group is not stored", WS_SWAP_AB, {{"    if (ROWS / 8 % 2) gs_stmatrix_x2_trans", "    if (ROWS < 0) gs_stmatrix_x2_trans"}}, {F(UNINITIALIZED), RESULT}},
     {"swap_ab: the rows of the other order", WS_SWAP_AB, {{"place_in(tile, own_y, (own_x", "place_in(tile, own_y + warp % 4 * 16, (own_x"}}, {RESULT}},
     {"swap_ab: X by its own rows", WS_SWAP_AB, {{"map_x, GS_SWAP_AB ? tile.col : tile.row", "map_x, tile.row"}}, {RESULT}},
+    {"C is read from the slab before all of it is there", WS_BETA, {{"    __syncwarp();\n}\n\n#if GS_OUT == 2\n/* From there", "}\n\n#if GS_OUT == 2\n/* From there"}}, {F(RACE)}},
+    {"C goes to a slab that is still stored", "f16:256x128x192:tn:d=f32:beta=1 ws/256x128x64/s4/c1x1/coop/g1", {{"    wait_for_slab<PART>();\n#if C_UNITS", "#if C_UNITS"}}, {F(OVERWRITE)}},
+    {"C of the part before", WS_C, {{"load_beside<PART + 1>(&next, to->p, at);", "load_beside<PART>(&next, to->p, at);"}}, {RESULT}},
+    {"the bias of the next pair", WS_C, {{"8 * g + threadIdx.x % 4 * 2);", "8 * g + (threadIdx.x + 1) % 4 * 2);"}}, {RESULT}},
+    {"swap_ab: C's swizzle of other rows", WS_C_SWAP, {{"16 * (lane / 8 % 2 ^ swizzled<SPAN>(r))", "16 * (lane / 8 % 2)"}}, {RESULT}},
     /* ---- ws in clusters, planted ---- */
     {"the peer is not armed for what it gets", WS_PAIR, {{"gs_mbarrier_expect(full, COPIED_BYTES);", "gs_mbarrier_expect(full, COPIED_BYTES / CLUSTER);"}}, {F(BYTE_COUNT), F(EARLY_READ), F(DEADLOCK), F(UNINITIALIZED)}},
     {"multicast to itself only", WS_PAIR, {{"(1 | 1 << CY) << rank_y);", "1 << rank);"}}, {F(DEADLOCK), F(BYTE_COUNT), F(EARLY_READ), F(UNINITIALIZED)}},
@@ -121,6 +128,9 @@
     {"as it is, plain stores", WS_ODD, {{0}}, {0}},
     {"as it is, beta", WS_BETA, {{0}}, {0}},
     {"as it is, parts that share slabs", WS_PARTS, {{0}}, {0}},
+    {"as it is, C and a bias", WS_C, {{0}}, {0}},
+    {"as it is, C, swap_ab", WS_C_SWAP, {{0}}, {0}},
+    {"as it is, late, with an activation", "bf16:1536x1536x64:tn:ep=bias+relu ws/128x128x64/s3/c1x1/lag/g4", {{0}}, {0}},
     {"as it is, turns", WS_TURNS, {{0}}, {0}},
     {"as it is, turns in pairs, few tiles", "f16:640x200x200:nn ws/64x64x64/s4/c2x1/pp/h2", {{0}}, {0}},
     {"as it is, late", WS_LATE, {{0}}, {0}},
