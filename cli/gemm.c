@@ -29,7 +29,7 @@ static const cli_option options[] = {
     {"b",        0, CLI_TEXT, offsetof(settings, file[1]), "FILE", "B as stored: nn, nt K x N; tn, tt N x K; default: random data"},
     {"c",        0, CLI_TEXT, offsetof(settings, file[2]), "FILE", "C, M x N, read where beta is not 0; default: random data"},
     {"bias",     0, CLI_TEXT, offsetof(settings, file[4]), "FILE", "the bias, N or M elements, read where the problem has one; default: random data; with ep=dbias it is written"},
-    {"offsets",  0, CLI_TEXT, offsetof(settings, file[5]), "FILE", "raw 32-bit integers: groups + 1 offsets of g=, groups counts of gm=; default: random"},
+    {"offsets",  0, CLI_TEXT, offsetof(settings, file[5]), "FILE", "raw 32-bit integers: groups + 1 offsets of g= and gk=, groups counts of gm=; default: random"},
     {"aux",      0, CLI_TEXT, offsetof(settings, file[6]), "FILE", "aux, M x N: written with ep=relu+aux, read with ep=drelu; default: random data"},
     {"out",      0, CLI_OUTPUT, offsetof(settings, file[3]), "FILE", "write D, M x N; *.npy: as a NumPy file, else raw elements"},
     {"no-check", 0, CLI_FLAG, offsetof(settings, no_check), NULL,  "do not compare the result with a reference"},
@@ -180,7 +180,7 @@ static int run(const cli_command *command, int argc, char **argv)
         return cli_fail(command, argv[1], &error);
     if (s.file[2] && problem.beta == 0) return cli_usage(command, "--c: C is not read while beta is 0; write %s:beta=1", argv[1]);
     if (s.file[4] && !problem.bias) return cli_usage(command, "--bias: the problem has none; write %s:ep=bias", argv[1]);
-    if (s.file[5] && !problem.groups) return cli_usage(command, "--offsets: the problem has no groups; write %s:g=8", argv[1]);
+    if (s.file[5] && gs_problem_bytes(&problem, 'f') == 0) return cli_usage(command, "--offsets: the problem has no groups; write %s:g=8", argv[1]);
     if (s.file[6] && !problem.aux && problem.activation < GS_DRELU) return cli_usage(command, "--aux: the problem has none; write %s:ep=relu+aux or ep=drelu", argv[1]);
     gs_problem_format(&problem, text);
     gs_product_make(&j.product, &problem);

@@ -43,12 +43,13 @@ KERNEL void gs_race_sample(const gs_race_check p)
         const long long of_b = p.groups ? gs_group_in(p.offsets, p.groups, p.room, row) : batch;
         const bool ta = p.layout & 2, tb = p.layout & 1;
         const long long a = batch * p.stride_a + (ta ? row : row * p.lda), step_a = ta ? p.lda : 1;
+        const long long first = p.k_groups ? p.offsets[batch] : 0, end = p.k_groups ? p.offsets[batch + 1] : p.k;
         double sums[2] = {0, 0}, sizes[2] = {0, 0};
         for (int up = 0; up < (p.gate ? 2 : 1); up++) {
             const long long col_of_b = p.gate ? gs_gate_column(p.gate, p.n, col, up) : col;
             const long long b = of_b * p.stride_b + (tb ? col_of_b * p.ldb : col_of_b), step_b = tb ? 1 : p.ldb;
             double sum = 0, squares = 0;
-            for (long long k = lane; k < p.k; k += 32) {
+            for (long long k = first + lane; k < end; k += 32) {
                 const double product = (double)load(p.a, a + k * step_a, p.in) * load(p.b, b + k * step_b, p.in);
                 sum += product;
                 squares += product * product;

@@ -3,7 +3,8 @@
  *
  * Both take any size, any leading dimension and any alignment that the element types have. Compiled with GS_IN, GS_ACC, GS_OUT
  * (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt) and GS_BETA (0: C is not read), simple also with the epilogue's of epilogue.cuh
- * and GS_GROUPED (how many groups of rows), GS_MASKED (1: each has m / GS_GROUPED rows of its own). */
+ * and GS_GROUPED (how many groups of rows), GS_MASKED (1: each has m / GS_GROUPED rows of its own),
+ * GS_K_GROUPS (groups along K). */
 #include "common/along.h"
 #include "common/args.h"
 #include "common/block.cuh"
@@ -127,12 +128,19 @@ extern "C" __global__ void gs_simple(const gs_kernel_args p)
     compute_and_sum(p, row);
 #else
     for (long long batch = blockIdx.z; batch < p.batch; batch += gridDim.z) {
+#if GS_K_GROUPS
+        const int first = p.offsets[batch], terms = p.offsets[batch + 1] - first;
+#else
+        const int first = 0, terms = p.k;
+        (void)first;
+#endif
         for (long long col = (long long)blockIdx.y * blockDim.x + threadIdx.x; col < p.n; col += (long long)gridDim.y * blockDim.x) {
 #if GS_GATE
-            const float gate = gs_alpha(p) * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch + group) + gs_column_of_gate(col) * stride_b_n(p), stride_b_k(p), p.k);
-            const float up = gs_alpha(p) * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch + group) + gs_column_of_up(col, p.n) * stride_b_n(p), stride_b_k(p), p.k);
+            const float gate = gs_alpha(p) * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch + group) + gs_column_of_gate(col) * stride_b_n(p), stride_b_k(p), terms);
+            const float up = gs_alpha(p) * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch + group) + gs_column_of_up(col, p.n) * stride_b_n(p), stride_b_k(p), terms);
 #else
-            const float value = gs_alpha(p) * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch + group) + col * stride_b_n(p), stride_b_k(p), p.k);
+            const float value = gs_alpha(p) * dot(matrix_a(p, batch) + row * stride_a_m(p) + first * stride_a_k(p), stride_a_k(p),
+                                             matrix_b(p, batch + group) + col * stride_b_n(p) + first * stride_b_k(p), stride_b_k(p), terms);
 #endif
             const float c = GS_BETA ? LOAD_OUT(((const out_type *)p.c)[gs_row_of_c(p, batch, row) + col]) : 0;
 #if GS_GATE

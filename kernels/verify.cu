@@ -393,12 +393,13 @@ GS_KERNEL void gs_verify_timed_samples(const gs_timed p)
         const long long of_b = p.groups ? gs_group_in(offsets, p.groups, p.room, row) : batch;
         const bool ta = p.layout & 2, tb = p.layout & 1;
         const long long a = batch * p.stride_a + (ta ? row : row * p.lda), step_a = ta ? p.lda : 1, line = batch * p.m + row;
+        const long long first = p.k_groups ? offsets[batch] : 0, end = p.k_groups ? offsets[batch + 1] : p.k;
         double sums[2] = {0, 0}, sizes[2] = {0, 0};
         for (int up = 0; up < (p.gate ? 2 : 1); up++) {
             const long long col_of_b = p.gate ? gs_gate_column(p.gate, p.n, col, up) : col;
             const long long b = of_b * p.stride_b + (tb ? col_of_b * p.ldb : col_of_b), step_b = tb ? 1 : p.ldb;
             double sum = 0, squares = 0;
-            for (long long k = (long long)lane; k < p.k; k += (long long)lanes) {
+            for (long long k = first + (long long)lane; k < end; k += (long long)lanes) {
                 const double product = value_at(s->a, (gs_u64)(a + k * step_a), p.in) * value_at(s->b, (gs_u64)(b + k * step_b), p.in);
                 sum += product;
                 squares += product * product;

@@ -11,7 +11,7 @@
  * X is the operand whose rows (columns, of B) meet wgmma's 64-row side, Y the other one: A and B, or, swap_ab, B and A; what wgmma computes
  * is then D transposed, for tiles of D with fewer rows than a multiple of 64.
  *
- * Set by the builder (src/family/ws.c): GS_BATCHED (1: maps of a batch), GS_GROUPED (groups of rows, each with a B of its own; 0: none), GS_MASKED (1: each group has m / GS_GROUPED rows), GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt), GS_BETA (1: C is read),
+ * Set by the builder (src/family/ws.c): GS_BATCHED (1: maps of a batch), GS_GROUPED (groups of rows, each with a B of its own; 0: none), GS_MASKED (1: each group has m / GS_GROUPED rows), GS_K_GROUPS (1: each matrix of the batch has a range of K), GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt), GS_BETA (1: C is read),
  * GS_BM GS_BN (tile), GS_SWAP_AB (1: X is B), GS_WY (extent of a consumer along Y: the tile's, or less where consumers stand side by
  * side), GS_STAGES, GS_CM GS_CN (cluster blocks along M, N), GS_GROUP GS_ALONG_N (raster), GS_CONSUMERS (warpgroups), GS_MODE, GS_SLABS
  * (epilogue buffers of a consumer warp), GS_FIRST (1: what is stored is the first to leave L2), GS_DIRECT (1: D's rows do not start or
@@ -457,6 +457,34 @@ static __device__ __forceinline__ void release(const stages *at, unsigned stage)
     else
         gs_mbarrier_arrive(at->empty + stage * 8);
 }
+
+#if GS_K_GROUPS
+/* Where a tile's range of K begins, its k-blocks, and how many rows of the last one are its own. Of an empty range a block, of which nothing is its own. */
+typedef struct range_of_k {
+    int first, blocks, last;
+} range_of_k;
+
+static __device__ __forceinline__ range_of_k range_of(const gs_kernel_args *p, place tile)
+{
+    const int index = index_of(tile), first = p->offsets[index], count = p->offsets[index + 1] - first;
+    const range_of_k r = {first, count > 0 ? (count - 1) / BK + 1 : 1, count > 0 ? (count - 1) % BK + 1 : 0};
+    return r;
+}
+
+/* Rows of a k-block from `from` on, which belong to another matrix or to none, become zeros: in both operands, for they may be infinite. All consumers. */
+static __device__ __forceinline__ void clear_rows(unsigned char *x, unsigned char *y, int from)
+{
+    const int thread = threadIdx.x - 128, rows = BK - from, units_y = Y_SPAN / 16;
+    const uint4 zero = make_uint4(0, 0, 0, 0);
+#pragma unroll 1
+    for (int i = thread; i < BX / 64 * rows * 8; i += GS_CONSUMERS * 128) *(uint4 *)(x + i / (rows * 8) * (BK * 128) + from * 128 + i % (rows * 8) * 16) = zero;
+#pragma unroll 1
+    for (int i = thread; i < BY * 2 / Y_SPAN * rows * units_y; i += GS_CONSUMERS * 128)
+        *(uint4 *)(y + i / (rows * units_y) * (BK * Y_SPAN) + from * Y_SPAN + i % (rows * units_y) * 16) = zero;
+    gs_tma_fence();
+    gs_named_barrier(3, GS_CONSUMERS * 128);
+}
+#endif
 
 /* ---- from accumulators to words of D ---- */
 
@@ -1012,7 +1040,9 @@ gs_ws(
     __syncthreads();
 #endif
 
-    const int k_blocks = (p.k - 1) / BK + 1;
+#if !GS_K_GROUPS
+    const int k_blocks = (p.k - 1) / BK + 1, first_k = 0;
+#endif
     place tile;
 
     if (warp < 4) {
@@ -1058,10 +1088,13 @@ gs_ws(
             gs_dependent_wait();
             bool more = walk_at(&walk, &p, rank, &tile);
             while (more) {
+#if GS_K_GROUPS
+                const int first_k = range_of(&p, tile).first, k_blocks = range_of(&p, tile).blocks;
+#endif
 #pragma unroll 1
                 for (int block = 0; block < k_blocks; block++) {
                     gs_mbarrier_wait(empty + at.stage * 8, at.phase ^ 1);
-                    load_stage(map_x, map_y, x_stages + at.stage * X_BYTES, y_stages + at.stage * Y_BYTES, full + at.stage * 8, tile, block * BK, rank);
+                    load_stage(map_x, map_y, x_stages + at.stage * X_BYTES, y_stages + at.stage * Y_BYTES, full + at.stage * 8, tile, first_k + block * BK, rank);
                     ring_next(&at);
                 }
                 walk_step(&walk, &p);   /* of no use but once, and in nobody's way: the ring is full */
@@ -1098,7 +1131,7 @@ gs_ws(
 #endif
             &p,
         };
-        if (GS_READS_LATE || GS_DIRECT || GS_GROUPED) gs_dependent_wait();   /* what tensor copies store comes after what they loaded */
+        if (GS_READS_LATE || GS_DIRECT || GS_GROUPED || GS_K_GROUPS) gs_dependent_wait();   /* what tensor copies store comes after what they loaded */
         ring at = {0, 0};
         tile_walk walk = walk_start(tiles, GS_MODE == PP ? consumer : 0, GS_MODE == PP ? 2 : 1);
         walk_step(&walk, &p);
@@ -1121,6 +1154,11 @@ gs_ws(
 #endif
             unsigned last = at.stage;
             gs_mbarrier_wait(in.full + at.stage * 8, at.phase);
+#if GS_K_GROUPS
+            const int k_blocks = range_of(&p, tile).blocks;
+            if (k_blocks == 1 && range_of(&p, tile).last < BK)
+                clear_rows(base + at.stage * X_BYTES, base + GS_STAGES * X_BYTES + at.stage * Y_BYTES, range_of(&p, tile).last);
+#endif
             multiply_stage(acc, &in, at.stage, true);
             ring_next(&at);
 #if GS_GATE
@@ -1137,6 +1175,10 @@ gs_ws(
 #pragma unroll 1
             for (int block = 1; block < k_blocks; block++) {
                 gs_mbarrier_wait(in.full + at.stage * 8, at.phase);
+#if GS_K_GROUPS
+                if (block == k_blocks - 1 && range_of(&p, tile).last < BK)
+                    clear_rows(base + at.stage * X_BYTES, base + GS_STAGES * X_BYTES + at.stage * Y_BYTES, range_of(&p, tile).last);
+#endif
                 multiply_stage(acc, &in, at.stage, false);
                 gs_wgmma_wait<1>();
                 release(&in, last);

@@ -87,7 +87,7 @@ typedef struct gs_args {
                                   device memory, read when the kernel runs; alpha is needed, and beta where the problem's is not 0 */
     const void  *bias;         /* N or M elements, with a gate 2N, with groups along N a row of these for each, problem.out; NULL where the problem has none. Aligned to an
                                   element. With GS_DBIAS it is written, N elements, and overlaps no other operand */
-    const int32_t *offsets;    /* in device memory: problem.groups + 1 rows, with GS_GROUPS_MASKED problem.groups counts; NULL where there are no groups */
+    const int32_t *offsets;    /* in device memory: problem.groups + 1 rows, with GS_GROUPS_MASKED problem.groups counts, with GS_GROUPS_K problem.batch + 1 places along K; NULL where there are no groups */
     void        *aux;          /* M x N, problem.out: written with problem.aux, read with the gradient of an activation; NULL else. It overlaps no other
                                   operand */
     uint64_t     reserved[3];  /* zero */

@@ -59,6 +59,11 @@
  *
  *     bf16:4096x14336x4096:tn:gm=8                  8 groups of up to 512 rows
  *
+ * Groups along K, gk=8 (gradients of the weights of experts): A and B are one matrix each, sorted by group along K, and D and C are a batch of 8. Matrix i of D is the
+ * product of k offsets[i] to offsets[i + 1] - 1; K is the capacity. An empty group gives beta C. No strides, no epilogue.
+ *
+ *     bf16:14336x4096x4096:nt:gk=8                  A: 4096 x 14336, B: 4096 x 4096, D: 8 of 14336 x 4096
+ *
  * 64_4096_64 is a short form of f16:64x4096x64:nn. */
 #ifndef GEMMSMITH_PROBLEM_H
 #define GEMMSMITH_PROBLEM_H
@@ -116,10 +121,11 @@ typedef enum gs_scalars {
     GS_SCALARS_DEVICE   = 1
 } gs_scalars;
 
-/* How the rows of groups lie. */
+/* How groups lie. */
 typedef enum gs_grouping {
     GS_GROUPS_SORTED    = 0,  /* one group behind the other: offsets say where each begins */
-    GS_GROUPS_MASKED    = 1   /* each in M / groups rows of its own: counts say how many of them it uses */
+    GS_GROUPS_MASKED    = 1,  /* each in M / groups rows of its own: counts say how many of them it uses */
+    GS_GROUPS_K         = 2   /* along K, sorted: of a batch without strides that shares A and B; groups is 0, batch says how many there are */
 } gs_grouping;
 
 #define GS_SAME_MATRIX  (-1LL)        /* stride of an operand that all matrices of a batch share */
@@ -150,7 +156,7 @@ typedef struct gs_problem {
     int64_t   stride_bias;        /* the same of the bias; 0: all matrices have one bias */
     int64_t   groups;             /* 0: none; or how many groups of rows, at most GS_MAX_GROUPS, then batch is 1 */
     uint32_t  aux;                /* 1: what the activation is applied to is written to gs_args.aux; needs an activation that is no gradient, and no gate */
-    uint32_t  grouping;           /* gs_grouping; without groups 0. GS_GROUPS_MASKED: M is a multiple of groups */
+    uint32_t  grouping;           /* gs_grouping; without groups 0. GS_GROUPS_MASKED: M is a multiple of groups; GS_GROUPS_K: batch is at most GS_MAX_GROUPS */
     int64_t   ldaux;              /* leading dimension of aux, in elements; 0: n. Only where aux is written or read */
     int64_t   stride_aux;         /* elements from a matrix of aux to the next; 0: ldaux * m. As of D they do not overlap */
     uint64_t  reserved[1];        /* zero */
@@ -186,7 +192,7 @@ GS_API gs_status gs_problem_check(const gs_problem *problem, gs_error *error);
  * the groups' offsets or counts ('f') or of aux ('g'), 0 without. */
 GS_API size_t gs_problem_bytes(const gs_problem *problem, char operand);
 
-/* 2 M N K batch, twice that with a gate; of groups as if all M rows were in one. */
+/* 2 M N K batch, twice that with a gate; of groups as if all M rows, or all of K, were in one. */
 GS_API double gs_problem_flops(const gs_problem *problem);
 
 /* Size in bytes of an element. */

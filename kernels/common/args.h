@@ -19,7 +19,7 @@ typedef struct gs_kernel_args {
     long long    stride_a, stride_b, stride_c, stride_d;   /* elements from a matrix of the batch to the next; 0: all are the same one */
     long long    stride_bias;
     const float *alpha_at, *beta_at;   /* in device memory, where GS_SCALARS is set: in place of alpha and beta */
-    const int   *offsets;              /* where GS_GROUPED is set, to the number of groups: the first row of each, and behind the last the end. GS_MASKED: of each how many rows it has */
+    const int   *offsets;              /* where GS_GROUPED is set, to the number of groups: the first row of each, and behind the last the end. GS_MASKED: of each how many rows it has; GS_K_GROUPS: the same along K, batch groups */
     void        *aux;                  /* of D's type, rows ldaux elements apart; written or read */
     long long    ldaux, stride_aux;
 #endif

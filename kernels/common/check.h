@@ -90,6 +90,7 @@ typedef struct gs_timed {
     double       alpha, beta;
     int          activation, along, residual, gate, groups;   /* as in gs_epilogue */
     long long    room;
+    int          k_groups;               /* 1: offsets along K, of a batch that shares A and B */
     double       least;
     double       relative, spread, absolute;   /* bound as in gs_check, with the root of the sum of squared products for rms; and what an activation adds */
     unsigned int poison;                 /* 32-bit pattern */

@@ -27,6 +27,7 @@ typedef struct gs_race_check {
     const int   *offsets;
     int          groups;
     long long    room;               /* as in gs_epilogue */
+    int          k_groups;           /* 1: offsets along K, of a batch that shares A and B */
     gs_u64       seed;
     gs_u64      *wrong;        /* adds the samples that are wrong and the elements that are NaN */
 } gs_race_check;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Where the matrices of a batch begin, in elements. Set by the builder where they do not follow each other at ld * rows: GS_STRIDES (1), and GS_SAME (1: all have one
- * A, 2: one B, 3: both). Needs args.h and along.h. */
+ * A, 2: one B, 3: both). GS_K_GROUPS: those of a batch share A and B, of which each has a range of K. Needs args.h and along.h. */
 #ifndef GS_KERNELS_STRIDES_CUH
 #define GS_KERNELS_STRIDES_CUH
 
@@ -10,6 +10,9 @@
 #ifndef GS_GATE
 #define GS_GATE 0
 #endif
+#ifndef GS_K_GROUPS
+#define GS_K_GROUPS 0
+#endif
 #ifndef GS_SAME
 #define GS_SAME 0
 #endif
@@ -18,6 +21,8 @@ static __device__ __forceinline__ long long gs_begin_a(const gs_kernel_args &p, 
 {
 #if GS_STRIDES
     return index * p.stride_a;
+#elif GS_K_GROUPS
+    return 0;
 #else
     return index * p.lda * (GS_A_ALONG_K ? p.m : p.k);
 #endif
@@ -27,6 +32,8 @@ static __device__ __forceinline__ long long gs_begin_b(const gs_kernel_args &p, 
 {
 #if GS_STRIDES
     return index * p.stride_b;
+#elif GS_K_GROUPS
+    return 0;
 #else
     return index * p.ldb * (GS_B_ALONG_K ? (GS_GATE ? 2LL * p.n : p.n) : p.k);
 #endif

@@ -149,6 +149,7 @@ class Problem:
     batch = property(lambda self: self._c.batch)
     groups = property(lambda self: self._c.groups)
     masked = property(lambda self: self._c.grouping == 1)
+    along_k = property(lambda self: self._c.grouping == 2)
     flops = property(lambda self: _lib().gs_problem_flops(_c.byref(self._c)))
 
     def bytes(self, operand):
@@ -232,7 +233,7 @@ class Plan:
     def run(self, a, b, d, c=None, workspace=None, stream=0, alpha=None, beta=None, bias=None, offsets=None, aux=None):
         """Puts one multiplication on the stream (the handle as an int; 0: the default stream). c is needed where beta is not 0, bias
         (N or M elements of D's type, with groups groups x N) where the problem has one, offsets where
-        it has groups, int32 on the device: groups + 1 of them with g=, with gm= groups counts,
+        it has groups, int32 on the device: groups + 1 of them with g= and gk=, with gm= groups counts,
         aux (M x N of D's type) where what the activation is applied to is written (ep=...+aux) or read (ep=dgelu). With ep=...+dbias
         the sums of D's columns are written to bias.
         alpha, beta: other values than the problem's, beta 0 exactly where the problem's is; with scalars=device tensors of one f32 on

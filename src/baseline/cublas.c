@@ -76,7 +76,7 @@ static gs_status check(const gs_problem *problem, gs_error *error)
 {
     GS_TRY(gs_problem_check(problem, error));
     if (problem->scalars) return gs_fail(error, GS_ERROR_UNSUPPORTED, "scalars", "alpha and beta in device memory are not given to cublasGemmEx");
-    if (problem->groups) return gs_fail(error, GS_ERROR_UNSUPPORTED, "g", "cublasGemmEx takes no groups");
+    if (gs_has_offsets(problem)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "g", "cublasGemmEx takes no groups");
     if (problem->out != problem->in && problem->out != GS_F32)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "d", "cublasGemmEx writes the input type or f32");
     if (problem->acc == GS_F16 && !gs_cublas_fits_f16(problem))

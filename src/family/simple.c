@@ -28,8 +28,9 @@ static gs_resources resources_of(const gs_schedule *schedule, const gs_problem *
 
 /* ---- the time model ---- */
 
-static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const gs_profile *profile)
+static gs_work work_of(const gs_schedule *schedule, const gs_problem *given, const gs_profile *profile)
 {
+    const gs_problem average = gs_problem_average(given), *const p = given->grouping == GS_GROUPS_K ? &average : given;
     const gs_rates *const r = &profile->rates;
     const gs_resources resources = resources_of(schedule, p, &profile->caps);
     const double warps = resources.threads / 32.0;
@@ -44,7 +45,7 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const g
         .start   = r->mma_start,
         .finish  = r->mma_finish,
         .store   = 32 * warps * (double)gs_type_size(p->out),
-        .memory_bytes = gs_compulsory_bytes(p),
+        .memory_bytes = gs_compulsory_bytes(given),
     };
 }
 
@@ -76,7 +77,7 @@ const gs_family gs_family_simple = {
     .name       = "simple",
     .summary    = "one thread per element: any problem, any alignment; slow and obviously right",
     .a_transposed = true,
-    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_GROUPS | GS_WANTS_AUX | GS_WANTS_DBIAS,
+    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_GROUPS | GS_WANTS_K_GROUPS | GS_WANTS_AUX | GS_WANTS_DBIAS,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

@@ -148,7 +148,7 @@ static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedu
     if (s->accumulators > 128 && s->consumers == 2 && (gs_has_epilogue(problem) || is_direct(problem)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for an epilogue or unaligned rows of D");
     const bool both = problem->beta != 0 && (problem->bias || problem->activation);
-    if (problem->groups && (s->accumulators + kept > 200 || (both && s->consumers == 2 && s->accumulators > 96)))
+    if (gs_has_offsets(problem) && (s->accumulators + kept > 200 || (both && s->consumers == 2 && s->accumulators > 96)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for groups");
     if (problem->groups && problem->gate && ((s->mode == GS_WS_PP && s->accumulators > (problem->acc == GS_F16 ? 64 : 112)) || (both && s->consumers == 3 && problem->acc == GS_F16 && s->accumulators > 28)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for groups with a gate");
@@ -198,7 +198,9 @@ static gs_status check_mode(const gs_ws_shape *s, const gs_schedule *schedule, c
 static gs_status check_batch(const gs_ws_shape *s, const gs_schedule *schedule, const gs_problem *p, gs_error *error)
 {
     const int16_t *const tile = value_of(schedule, GS_WS_TILE);
-    if (p->batch == 1 && !p->groups) return GS_OK;
+    if (p->batch == 1 && !gs_has_offsets(p)) return GS_OK;
+    if (p->grouping == GS_GROUPS_K && p->layout != GS_NT) return gs_fail(error, GS_ERROR_UNSUPPORTED, "layout", "groups along K need A stored K x M and B stored K x N: nt");
+    if (p->grouping == GS_GROUPS_K && s->mode == GS_WS_PP) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "consumers that take turns do not know how long the other's sums are");
     if (p->groups > MOST_GROUPS) return gs_fail(error, GS_ERROR_UNSUPPORTED, "g", "at most %d groups", MOST_GROUPS);
     if (p->groups && gs_is_a_transposed(p->layout)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "layout", "a group may begin at any row: tensor copies of A stored K x M cannot");
     if (rows_of(schedule) != GS_ROWS_GIVEN) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "a batch and groups are read by tensor copies, as they are given");
@@ -414,7 +416,7 @@ const gs_family gs_family_ws = {
     .summary    = "Hopper: TMA producer warp, wgmma consumer warpgroups, persistent tiles, clusters",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
     .hopper     = true, .a_transposed = true,
-    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_GROUPS,
+    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_GROUPS | GS_WANTS_K_GROUPS,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

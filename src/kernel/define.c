@@ -42,6 +42,10 @@ void gs_kernel_define_problem(gs_kernel *kernel, const gs_problem *problem)
     if (wants & GS_WANTS_STRIDES) gs_kernel_define(kernel, "GS_STRIDES", 1);
     const int same = (problem->stride_a == GS_SAME_MATRIX) + 2 * (problem->stride_b == GS_SAME_MATRIX);
     if (wants & GS_WANTS_STRIDES && same) gs_kernel_define(kernel, "GS_SAME", same);
+    if (wants & GS_WANTS_K_GROUPS) {
+        gs_kernel_define(kernel, "GS_SAME", 3);
+        gs_kernel_define(kernel, "GS_K_GROUPS", 1);
+    }
     if (wants & GS_WANTS_SCALARS) gs_kernel_define(kernel, "GS_SCALARS", 1);
     if (wants & GS_WANTS_GATE) gs_kernel_define(kernel, "GS_GATE", (int)problem->gate);
     if (problem->aux) gs_kernel_define(kernel, "GS_AUX", 1);

@@ -48,7 +48,7 @@ gs_status gs_plan_use_schedule(gs_plan *plan, const gs_schedule *schedule, const
     plan->workspace_bytes = gs_loaded_workspace(plan->loaded);
     for (int i = 0; i < 4; i++) plan->align[i] = kernel.manifest.align[i];
     plan->align[4] = (int)gs_type_size(plan->problem.out);
-    plan->align[5] = plan->problem.groups ? (int)sizeof(int32_t) : 1;
+    plan->align[5] = gs_has_offsets(&plan->problem) ? (int)sizeof(int32_t) : 1;
     plan->align[6] = plan->problem.aux ? plan->align[3] : (int)gs_type_size(plan->problem.out);   /* written as D is */
     gs_schedule_format(schedule, plan->schedule);
     return GS_OK;
@@ -82,7 +82,7 @@ gs_status gs_plan_finish(gs_plan *plan, gs_origin origin, gs_error *error)
     say_epilogue(plan);
     plan->empty = plan->problem.m == 0 || plan->problem.n == 0;
     plan->reads_c = plan->problem.beta != 0;
-    plan->reads_more = plan->problem.bias != GS_BIAS_NONE || plan->problem.scalars || plan->problem.groups || gs_has_aux(&plan->problem);
+    plan->reads_more = plan->problem.bias != GS_BIAS_NONE || plan->problem.scalars || gs_has_offsets(&plan->problem) || gs_has_aux(&plan->problem);
     for (int i = 0; i < 4; i++) plan->below[i] = i == 2 && !plan->reads_c ? 0 : (uintptr_t)plan->align[i] - 1;
     if (plan->empty) {   /* nothing is launched, whatever was chosen */
         gs_loaded_destroy(&plan->loaded);

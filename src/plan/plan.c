@@ -84,7 +84,7 @@ static bool rung(gs_plan *plan, gs_status status, const gs_error *error, const c
 typedef struct expected { double own_us, cublaslt_us; } expected;
 
 /* There are weights for such problems: they were not trained on groups. */
-static bool has_weights_for(const gs_context *context, const gs_problem *shape) { return has_weights(context) && !shape->groups; }
+static bool has_weights_for(const gs_context *context, const gs_problem *shape) { return has_weights(context) && !gs_has_offsets(shape); }
 
 static bool is_learned(const gs_context *context, const gs_problem *shape, const gs_schedule *schedule)
 {
@@ -137,7 +137,7 @@ static gs_status choose_default(const gs_context *context, gs_plan *plan, const 
         tried += !over_limit(status, error);
         if (status == GS_ERROR_NO_COMPILER || status == GS_ERROR_DEVICE_MEMORY || status == GS_ERROR_FAULT) return status;
     }
-    if (status != GS_OK && (shape->groups || shape->scalars)) {   /* no library is behind: the last rung */
+    if (status != GS_OK && (gs_has_offsets(shape) || shape->scalars)) {   /* no library is behind: the last rung */
         list[chosen = 0] = gs_schedule_first(GS_FAMILY_SIMPLE);
         status = gs_plan_use_schedule(plan, &list[0], shape, error);
     }
@@ -291,7 +291,7 @@ static __attribute__((noinline)) gs_status check_args(const gs_plan *plan, const
     GS_TRY(gs_sized_check(args, offsetof(gs_args, reserved), sizeof *args, "gs_args", "gs_args_make", NULL));
     if (args->reserved_flags) return GS_ERROR_UNSUPPORTED;
     if (plan->empty) return GS_OK;
-    if (!args->d || (plan->problem.k > 0 && (!args->a || !args->b)) || (reads_c && !args->c) || (plan->problem.bias && !args->bias) || (plan->problem.groups && !args->offsets) ||
+    if (!args->d || (plan->problem.k > 0 && (!args->a || !args->b)) || (reads_c && !args->c) || (plan->problem.bias && !args->bias) || (gs_has_offsets(&plan->problem) && !args->offsets) ||
         (gs_has_aux(&plan->problem) && !args->aux)) return GS_ERROR_ARGUMENT;
     if (plan->problem.scalars) {
         if (!args->alpha || (reads_c && !args->beta)) return GS_ERROR_ARGUMENT;
@@ -299,7 +299,7 @@ static __attribute__((noinline)) gs_status check_args(const gs_plan *plan, const
         return GS_ERROR_ARGUMENT;
     }
     if (!aligned(args->a, plan->align[0]) || !aligned(args->b, plan->align[1]) || (reads_c && !aligned(args->c, plan->align[2])) ||
-        !aligned(args->d, plan->align[3]) || (plan->problem.bias && !aligned(args->bias, plan->align[4])) || (plan->problem.groups && !aligned(args->offsets, plan->align[5])) ||
+        !aligned(args->d, plan->align[3]) || (plan->problem.bias && !aligned(args->bias, plan->align[4])) || (gs_has_offsets(&plan->problem) && !aligned(args->offsets, plan->align[5])) ||
         (gs_has_aux(&plan->problem) && !aligned(args->aux, plan->align[6])))
         return GS_ERROR_ALIGNMENT;
     return GS_OK;

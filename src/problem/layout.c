@@ -28,16 +28,17 @@ static gs_shape shape(int64_t rows, int64_t row, int64_t ld, gs_type type, int64
 gs_shape gs_shape_of(const gs_problem *p, char operand)
 {
     const bool a = gs_is_a_transposed(p->layout), b = gs_is_b_transposed(p->layout);
+    const int64_t factors = p->grouping == GS_GROUPS_K ? 1 : p->batch;   /* matrices of A, of B */
     switch (operand) {
-    case 'a': return shape(a ? p->k : p->m, a ? p->m : p->k, p->lda, p->in, p->stride_a, p->batch);
-    case 'b': return shape(b ? gs_columns_of_b(p) : p->k, b ? p->k : gs_columns_of_b(p), p->ldb, p->in, p->stride_b, p->groups ? p->groups : p->batch);
+    case 'a': return shape(a ? p->k : p->m, a ? p->m : p->k, p->lda, p->in, p->stride_a, factors);
+    case 'b': return shape(b ? gs_columns_of_b(p) : p->k, b ? p->k : gs_columns_of_b(p), p->ldb, p->in, p->stride_b, p->groups ? p->groups : factors);
     case 'c': return shape(p->m, p->n, p->ldc, p->out, p->stride_c, p->batch);
     case 'e': {
         const int64_t count = p->bias == GS_BIAS_N || p->bias == GS_DBIAS ? gs_columns_of_b(p) : p->bias == GS_BIAS_M ? p->m : 0;
         if (p->groups && p->bias == GS_BIAS_N) return shape(p->groups, count, GS_MAX(count, 1), p->out, 0, 1);
         return shape(1, count, GS_MAX(count, 1), p->out, p->stride_bias ? p->stride_bias : GS_SAME_MATRIX, p->batch);
     }
-    case 'f': return shape(1, p->groups ? p->groups + (p->grouping != GS_GROUPS_MASKED) : 0, p->groups + 1, GS_F32, 0, 1);
+    case 'f': return shape(1, gs_has_offsets(p) ? gs_group_count(p) + (p->grouping != GS_GROUPS_MASKED) : 0, gs_group_count(p) + 1, GS_F32, 0, 1);
     case 'g': return shape(gs_has_aux(p) ? p->m : 0, p->n, p->ldaux ? p->ldaux : GS_MAX(p->n, 1), p->out, p->stride_aux, p->batch);
     default:  return shape(p->m, p->n, p->ldd, p->out, p->stride_d, p->batch);
     }
@@ -47,7 +48,8 @@ unsigned gs_problem_wants(const gs_problem *p)
 {
     const bool strides = p->batch > 1 && (p->stride_a || p->stride_b || p->stride_c || p->stride_d || p->stride_bias);
     return (strides ? GS_WANTS_STRIDES : 0) | (p->scalars ? GS_WANTS_SCALARS : 0) | (p->gate ? GS_WANTS_GATE : 0) | (p->groups ? GS_WANTS_GROUPS : 0) |
-           (gs_has_aux(p) ? GS_WANTS_AUX : 0) | (p->bias == GS_DBIAS ? GS_WANTS_DBIAS : 0);
+           (gs_has_aux(p) ? GS_WANTS_AUX : 0) | (p->bias == GS_DBIAS ? GS_WANTS_DBIAS : 0) |
+           (p->grouping == GS_GROUPS_K ? GS_WANTS_K_GROUPS : 0);
 }
 
 bool gs_same_wishes(const gs_problem *x, const gs_problem *y)
@@ -141,6 +143,7 @@ gs_problem gs_problem_packed(const gs_problem *problem)
     packed.acc = problem->acc;
     packed.out = problem->out;
     packed.batch = problem->batch;
+    packed.grouping = problem->grouping == GS_GROUPS_K ? problem->grouping : 0;
     packed.alpha = problem->alpha;
     return packed;
 }

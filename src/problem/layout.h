@@ -47,10 +47,14 @@ static inline bool gs_is_written(const gs_problem *p, char operand)
     return operand == 'd' || (operand == 'g' && p->aux) || (operand == 'e' && p->bias == GS_DBIAS);
 }
 
+/* Groups of rows or along K: offsets, or counts, in device memory. */
+static inline bool    gs_has_offsets(const gs_problem *p) { return p->groups != 0 || p->grouping == GS_GROUPS_K; }
+static inline int64_t gs_group_count(const gs_problem *p) { return p->grouping == GS_GROUPS_K ? p->batch : p->groups; }
+
 /* Elements of an operand are read: C where beta is not 0, the bias and the offsets where there are any, aux with a gradient. */
 static inline bool gs_is_read(const gs_problem *p, char operand)
 {
-    return operand == 'c' ? p->beta != 0 : operand == 'e' ? gs_adds_bias(p) : operand == 'f' ? p->groups != 0
+    return operand == 'c' ? p->beta != 0 : operand == 'e' ? gs_adds_bias(p) : operand == 'f' ? gs_has_offsets(p)
          : operand == 'g' ? gs_is_gradient(p->activation) : operand != 'd';
 }
 
@@ -62,7 +66,8 @@ enum {
     GS_WANTS_GROUPS  = 8,
     GS_WANTS_AUX     = 16,   /* aux, written or read */
     GS_WANTS_DBIAS   = 32,
-    GS_WANTS_MORE    = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GROUPS | GS_WANTS_AUX | GS_WANTS_DBIAS   /* arguments behind GS_MORE, see args.h */
+    GS_WANTS_K_GROUPS = 64,  /* groups along K */
+    GS_WANTS_MORE    = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GROUPS | GS_WANTS_AUX | GS_WANTS_DBIAS | GS_WANTS_K_GROUPS   /* arguments behind GS_MORE, see args.h */
 };
 unsigned gs_problem_wants(const gs_problem *problem);
 bool     gs_same_wishes(const gs_problem *x, const gs_problem *y);

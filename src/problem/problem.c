@@ -14,7 +14,8 @@
 #include "problem/sized.h"
 
 #define NO_BATCH "groups have no batch"
-#define ONE_KIND "groups are of one kind: g or gm"
+#define ONE_KIND "groups are of one kind: g, gm or gk"
+#define ALONE    "groups along K have no epilogue, and D has no strides"
 #define IN_ROOMS "M must be a multiple of masked groups, of which each has as many rows"
 #define NEEDS_BOTH "residual needs an activation and a beta that is not 0"
 #define NEEDS_ACTIVATION "a gate needs an activation"
@@ -30,8 +31,8 @@ _Static_assert(offsetof(gs_problem, reserved) + sizeof((gs_problem *)0)->reserve
 static const char *const type_names[]   = {[GS_F16] = "f16", [GS_BF16] = "bf16", [GS_F32] = "f32"};
 
 /* The optional fields in the order in which they are printed. */
-enum { ACC, D, LDA, LDB, LDC, LDD, LDAUX, BATCH, SA, SB, SC, SD, SE, SAUX, GROUPS, MASKED, ALPHA, BETA, SCALARS, EP, FIELDS };
-static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "ldaux", "b", "sa", "sb", "sc", "sd", "se", "saux", "g", "gm", "alpha", "beta", "scalars", "ep"};
+enum { ACC, D, LDA, LDB, LDC, LDD, LDAUX, BATCH, SA, SB, SC, SD, SE, SAUX, GROUPS, MASKED, ALONG_K, ALPHA, BETA, SCALARS, EP, FIELDS };
+static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "ldaux", "b", "sa", "sb", "sc", "sd", "se", "saux", "g", "gm", "gk", "alpha", "beta", "scalars", "ep"};
 
 static const char *const activation_names[] = {[GS_ACTIVATION_NONE] = "", [GS_RELU] = "relu", [GS_GELU] = "gelu", [GS_GELU_ERF] = "gelu_erf", [GS_SILU] = "silu",
                                                 [GS_DRELU] = "drelu", [GS_DGELU] = "dgelu", [GS_DGELU_ERF] = "dgelu_erf", [GS_DSILU] = "dsilu"};
@@ -82,7 +83,7 @@ size_t gs_problem_bytes(const gs_problem *problem, char operand)
 
 double gs_problem_flops(const gs_problem *problem)
 {
-    return 2.0 * (double)problem->m * (double)gs_columns_of_b(problem) * (double)problem->k * (double)problem->batch;
+    return 2.0 * (double)problem->m * (double)gs_columns_of_b(problem) * (double)problem->k * (problem->grouping == GS_GROUPS_K ? 1 : (double)problem->batch);
 }
 
 /* ---- text ---- */
@@ -100,6 +101,7 @@ typedef struct reader {
     gs_scan     scan;
     gs_problem *problem;
     int         column[FIELDS];   /* where the field's value stands; 0: not there */
+    int64_t     along_k;          /* groups */
     gs_error   *error;
 } reader;
 
@@ -217,7 +219,7 @@ static gs_status read_field(reader *r)
     while (field < FIELDS && strcmp(word, field_names[field]) != 0) field++;
     if (field == FIELDS)
         return gs_fail_at(r->error, GS_ERROR_PARSE, column, word[0] ? word : "field",
-                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, ldaux, b, sa, sb, sc, sd, se, saux, g, gm, alpha, beta, scalars, ep");
+                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, ldaux, b, sa, sb, sc, sd, se, saux, g, gm, gk, alpha, beta, scalars, ep");
     const char *const name = field_names[field];
     if (r->column[field]) return gs_fail_at(r->error, GS_ERROR_PARSE, column, name, "stands twice");
     GS_TRY(expect(r, "=", name));
@@ -248,9 +250,10 @@ static gs_status read_field(reader *r)
     case SAUX:  return read_int(r, name, 0, GS_MAX_STRIDE, strides_of(p).of[field - SA]);
     case GROUPS:
     case MASKED:
-        if (p->groups) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[field], name, ONE_KIND);
+    case ALONG_K:
+        if (p->groups || p->grouping) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[field], name, ONE_KIND);
         p->grouping = (uint32_t)(field - GROUPS);
-        return read_int(r, name, 1, GS_MAX_GROUPS, &p->groups);
+        return read_int(r, name, 1, GS_MAX_GROUPS, field == ALONG_K ? &r->along_k : &p->groups);
     case ALPHA: return read_float(r, name, &p->alpha);
     case BETA:  return read_float(r, name, &p->beta);
     case SCALARS:
@@ -277,7 +280,11 @@ static gs_status join_fields(reader *r)
     for (int field = LDAUX; field <= SAUX && !gs_has_aux(p); field += SAUX - LDAUX)
         if (r->column[field]) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[field], field_names[field], NO_AUX);
     const int grouping = GROUPS + (int)p->grouping;
-    if (p->groups && p->batch != 1) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[grouping], field_names[grouping], NO_BATCH);
+    if ((p->groups || p->grouping) && p->batch != 1) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[grouping], field_names[grouping], NO_BATCH);
+    for (int i = 0; r->along_k && i < STRIDES; i++)
+        if (r->column[SA + i]) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[SA + i], field_names[SA + i], ALONE);
+    if (r->along_k && r->column[EP]) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[EP], "ep", ALONE);
+    if (r->along_k) p->batch = r->along_k;
     if (p->grouping == GS_GROUPS_MASKED && p->m % p->groups != 0) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[MASKED], field_names[MASKED], IN_ROOMS);
     int64_t *const lds[] = {&p->lda, &p->ldb, &p->ldc, &p->ldd};
     for (int i = 0; i < 4; i++) {
@@ -323,7 +330,7 @@ static gs_status read_long_form(reader *r)
 gs_status gs_problem_read(gs_problem *problem, size_t size, const char *text, gs_error *error)
 {
     gs_problem read = gs_problem_make(GS_F16, GS_NN, 0, 0, 0);
-    reader r = {gs_scan_from(text), &read, {0}, error};
+    reader r = {gs_scan_from(text), &read, {0}, 0, error};
     if (*text >= '0' && *text <= '9')
         GS_TRY(read_extents(&r, "_"));
     else
@@ -379,13 +386,13 @@ char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT])
     for (int i = 0; i < 4; i++)
         if (lds[i] != least_ld(p, (char)('a' + i))) append(text, ":ld%c=%lld", 'a' + i, (long long)lds[i]);
     if (p->ldaux && p->ldaux != p->n) append(text, ":ldaux=%lld", (long long)p->ldaux);
-    if (p->batch != 1) append(text, ":b=%lld", (long long)p->batch);
+    if (p->batch != 1 && p->grouping != GS_GROUPS_K) append(text, ":b=%lld", (long long)p->batch);
     for (int i = 0; i < STRIDES; i++) {
         const int64_t stride = *strides_of((gs_problem *)p).of[i];
         const gs_shape s = gs_shape_of(p, STRIDE_LETTERS[i]);
         if (stride && (i == OF_BIAS || stride != gs_packed_stride(s.ld, s.rows))) append(text, ":%s=%lld", field_names[SA + i], (long long)(stride == GS_SAME_MATRIX ? 0 : stride));
     }
-    if (p->groups) append(text, ":%s=%lld", p->grouping <= GS_GROUPS_MASKED ? field_names[GROUPS + p->grouping] : "g?", (long long)p->groups);
+    if (p->groups || p->grouping) append(text, ":%s=%lld", p->grouping <= GS_GROUPS_K ? field_names[GROUPS + p->grouping] : "g?", (long long)gs_group_count(p));
     if (p->alpha != 1) append_float(text, "alpha", p->alpha + 0.0f);
     if (p->beta != 0) append_float(text, "beta", p->beta);
     if (p->scalars) append(text, ":scalars=device");
@@ -486,7 +493,13 @@ static gs_status check_sizes(const gs_problem *p, gs_error *error)
 
 static gs_status check_groups(const gs_problem *p, gs_error *error)
 {
-    if (p->grouping > GS_GROUPS_MASKED) return gs_fail(error, GS_ERROR_RANGE, "grouping", "must be sorted or masked");
+    if (p->grouping > GS_GROUPS_K) return gs_fail(error, GS_ERROR_RANGE, "grouping", "must be sorted, masked or along K");
+    if (p->grouping == GS_GROUPS_K) {
+        if (p->groups || p->batch > GS_MAX_GROUPS) return gs_fail(error, GS_ERROR_RANGE, "gk", "groups along K are the batch, of at most %lld, and groups is 0", (long long)GS_MAX_GROUPS);
+        for (int i = 0; i < STRIDES; i++)
+            if (*strides_of((gs_problem *)p).of[i]) return gs_fail(error, GS_ERROR_RANGE, field_names[SA + i], ALONE);
+        return p->bias || p->activation || p->gate ? gs_fail(error, GS_ERROR_RANGE, "gk", ALONE) : GS_OK;
+    }
     if (!p->groups) return p->grouping ? gs_fail(error, GS_ERROR_RANGE, "grouping", "there are no groups") : GS_OK;
     if (p->batch != 1) return gs_fail(error, GS_ERROR_RANGE, field_names[GROUPS + p->grouping], NO_BATCH);
     if (p->grouping == GS_GROUPS_MASKED && p->m % p->groups != 0) return gs_fail(error, GS_ERROR_RANGE, field_names[MASKED], IN_ROOMS);

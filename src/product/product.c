@@ -175,7 +175,7 @@ gs_status gs_product_check(gs_product *p, gs_error *error)
     const size_t bytes = (size_t)p->m[3].rows * (size_t)gs_columns_of_b(&p->problem) * sizeof(double);
     if (bytes == 0) return GS_OK;
     GS_TRY(p->device->ops->alloc(p->device, bytes, &p->reference, error));
-    p->on_cpu = !p->problem.groups && gs_problem_flops(&p->problem) <= CPU_FLOPS;
+    p->on_cpu = !gs_has_offsets(&p->problem) && gs_problem_flops(&p->problem) <= CPU_FLOPS;
     const gs_args args = args_of(p);
     if (p->on_cpu)
         GS_TRY(reference_on_cpu(p, bytes, error));

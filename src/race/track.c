@@ -68,14 +68,16 @@ static gs_status fill_offsets(const gs_track *track, gs_error *error)
 {
     const gs_problem *const p = &track->problem;
     gs_device *const device = track->device;
-    const int64_t each = p->m / (1 << 20) + 1;
+    const int64_t extent = p->grouping == GS_GROUPS_K ? p->k : p->m, each = extent / (1 << 20) + 1, groups = gs_group_count(p), room = gs_group_room(p);
+    const bool masked = p->grouping == GS_GROUPS_MASKED;
     const size_t bytes = gs_problem_bytes(p, 'f');
     int32_t *const offsets = calloc(1, bytes);
-    if (!offsets) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the offsets of %lld groups", (long long)p->groups);
-    const int64_t room = gs_group_room(p), first = p->grouping == GS_GROUPS_MASKED ? 0 : 1;
-    for (int64_t row = 0; row < p->m; row += each) offsets[first + gs_pick_below(gs_mix(SEED + (gs_u64)row), p->groups)] += (int32_t)GS_MIN(each, p->m - row);
-    for (int64_t i = 0; first == 0 && i < p->groups; i++) offsets[i] = (int32_t)GS_MIN(offsets[i], room);
-    for (int64_t i = 0; first == 1 && i < p->groups; i++) offsets[i + 1] += offsets[i];
+    if (!offsets) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the offsets of %lld groups", (long long)groups);
+    for (int64_t i = 0; i < extent; i += each) offsets[!masked + gs_pick_below(gs_mix(SEED + (gs_u64)i), groups)] += (int32_t)GS_MIN(each, extent - i);
+    for (int64_t i = 0; i < groups; i++) {
+        if (masked) offsets[i] = (int32_t)GS_MIN(offsets[i], room);
+        else offsets[i + 1] += offsets[i];
+    }
     gs_status status = GS_OK;
     for (int set = 0; set < track->sets && status == GS_OK; set++) status = device->ops->copy_in(device, track->at[5] + track->room[5] * (size_t)set, offsets, bytes, error);
     free(offsets);
@@ -211,7 +213,7 @@ gs_status gs_track_check(gs_track *track, bool *wrong, gs_error *error)
         .stride_a = gs_shape_of(p, 'a').stride, .stride_b = gs_shape_of(p, 'b').stride, .stride_c = gs_shape_of(p, 'c').stride, .stride_d = gs_shape_of(p, 'd').stride,
         .stride_bias = gs_shape_of(p, 'e').stride, .stride_aux = gs_shape_of(p, 'g').stride, .writes_aux = (int)p->aux,
         .in = p->in, .out = p->out, .layout = (int)p->layout, .alpha = p->alpha, .beta = p->beta,
-        .activation = (int)p->activation, .along = gs_adds_bias(p) ? (int)p->bias : 0, .dbias = p->bias == GS_DBIAS ? (int)gs_dbias_vectors(p) : 0, .residual = (int)p->residual, .gate = (int)p->gate, .offsets = address(track->at[5]), .groups = (int)p->groups, .room = gs_group_room(p), .seed = SEED,
+        .activation = (int)p->activation, .along = gs_adds_bias(p) ? (int)p->bias : 0, .dbias = p->bias == GS_DBIAS ? (int)gs_dbias_vectors(p) : 0, .residual = (int)p->residual, .gate = (int)p->gate, .offsets = address(track->at[5]), .groups = (int)p->groups, .room = gs_group_room(p), .k_groups = p->grouping == GS_GROUPS_K, .seed = SEED,
         .samples = device->caps.emulated ? EMULATED_SAMPLES : SAMPLES,
         .relative = p->out == GS_F32 ? 1e-4 : p->out == GS_BF16 ? 0x1p-7 : 0x1p-10,
         .spread = p->acc == GS_F16 ? 0.05 + 0x1p-15 * (double)p->k : 0.01,   /* f16: every 16 products may round the sum so far */

@@ -112,6 +112,13 @@ static void add_groups(gs_random *random, gs_problem *problem)
     *problem = gs_problem_resized(problem, problem->m / problem->groups * problem->groups, problem->n, problem->k);
 }
 
+static void add_groups_along_k(gs_random *random, gs_problem *problem)
+{
+    if (problem->groups || problem->batch > 1 || problem->bias || problem->activation || gs_random_below(random, 3)) return;
+    problem->grouping = GS_GROUPS_K;
+    problem->batch = 1 + (int64_t)gs_random_below(random, gs_random_below(random, 4) ? 6 : 20);
+}
+
 /* What all of some families take, and others hardly ever get at random. */
 typedef struct kinds {
     bool few, many;      /* all of them take nothing else */
@@ -145,6 +152,7 @@ static gs_problem any_problem(gs_random *random, const kinds *all, bool emulated
         if (all->takes & GS_WANTS_SCALARS && gs_random_below(random, 8) == 0) problem.scalars = GS_SCALARS_DEVICE;
         if (all->takes & GS_WANTS_STRIDES && problem.batch > 1 && gs_random_below(random, 2)) add_strides(random, &problem);
         if (all->takes & GS_WANTS_GROUPS) add_groups(random, &problem);
+        if (all->takes & GS_WANTS_K_GROUPS) add_groups_along_k(random, &problem);
         if (gs_problem_check(&problem, NULL) == GS_OK) return problem;
     }
 }

@@ -20,6 +20,9 @@ bool gs_routing_parse(const char *name, gs_routing *out)
     return strcmp(name, gs_routing_name(*out)) == 0;
 }
 
+/* What is given to groups. */
+static int64_t extent_of(const gs_problem *p) { return p->grouping == GS_GROUPS_K ? p->k : p->m; }
+
 /* Rows that are given to groups. */
 static int64_t routed(int64_t m, gs_routing routing, uint64_t seed)
 {
@@ -48,12 +51,12 @@ static int64_t group_for(int64_t groups, gs_routing routing, uint64_t seed, int6
 
 void gs_offsets_draw(const gs_problem *p, gs_routing routing, uint64_t seed, int32_t *offsets)
 {
-    const int64_t rows = routed(p->m, routing, seed), each = GS_MAX(routing == GS_ROUTING_SPARSE ? 8 : 1, (rows + UNITS - 1) / UNITS);
+    const int64_t rows = routed(extent_of(p), routing, seed), groups = gs_group_count(p), each = GS_MAX(routing == GS_ROUTING_SPARSE ? 8 : 1, (rows + UNITS - 1) / UNITS);
     const bool masked = p->grouping == GS_GROUPS_MASKED;
     int32_t *const counts = masked ? offsets : offsets + 1;
     memset(offsets, 0, gs_problem_bytes(p, 'f'));
-    for (int64_t row = 0; row < rows; row += each) counts[group_for(p->groups, routing, seed, row / each)] += (int32_t)GS_MIN(each, rows - row);
-    for (int64_t i = 0; i < p->groups; i++) {
+    for (int64_t row = 0; row < rows; row += each) counts[group_for(groups, routing, seed, row / each)] += (int32_t)GS_MIN(each, rows - row);
+    for (int64_t i = 0; i < groups; i++) {
         if (masked) counts[i] = (int32_t)GS_MIN(counts[i], gs_group_room(p));
         else offsets[i + 1] += offsets[i];
     }
@@ -62,7 +65,7 @@ void gs_offsets_draw(const gs_problem *p, gs_routing routing, uint64_t seed, int
 static gs_status new_offsets(const gs_problem *p, int32_t **offsets, gs_error *error)
 {
     *offsets = malloc(gs_problem_bytes(p, 'f'));
-    return *offsets ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the offsets of %lld groups", (long long)p->groups);
+    return *offsets ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the offsets of %lld groups", (long long)gs_group_count(p));
 }
 
 gs_status gs_offsets_put(gs_device *device, const gs_problem *p, gs_routing routing, uint64_t seed, gs_pointer to, gs_error *error)
@@ -81,28 +84,36 @@ gs_status gs_offsets_get(gs_device *device, const gs_problem *p, gs_pointer from
     GS_TRY(new_offsets(p, &offsets, error));
     gs_status status = device->ops->copy_out(device, offsets, from, gs_problem_bytes(p, 'f'), error);
     const bool masked = p->grouping == GS_GROUPS_MASKED;
-    bool good = status != GS_OK || masked || (offsets[0] == 0 && offsets[p->groups] <= p->m);
-    for (int64_t i = 0; status == GS_OK && i < p->groups; i++) good &= masked ? offsets[i] >= 0 && offsets[i] <= gs_group_room(p) : offsets[i] <= offsets[i + 1];
+    const int64_t groups = gs_group_count(p);
+    bool good = status != GS_OK || masked || (offsets[0] == 0 && offsets[groups] <= extent_of(p));
+    for (int64_t i = 0; status == GS_OK && i < groups; i++) good &= masked ? offsets[i] >= 0 && offsets[i] <= gs_group_room(p) : offsets[i] <= offsets[i + 1];
     if (!good && masked) status = gs_fail(error, GS_ERROR_CORRUPT, "offsets", "counts of masked groups must be from 0 to their rows, %lld", (long long)gs_group_room(p));
-    else if (!good) status = gs_fail(error, GS_ERROR_CORRUPT, "offsets", "must ascend from 0 to at most M, %lld", (long long)p->m);
+    else if (!good) status = gs_fail(error, GS_ERROR_CORRUPT, "offsets", "must ascend from 0 to at most %s, %lld", p->grouping == GS_GROUPS_K ? "K" : "M", (long long)extent_of(p));
     if (status == GS_OK) *out = offsets;
     else free(offsets);
     return status;
 }
 
+gs_group_terms gs_terms_of_group(const gs_problem *p, const int32_t *offsets, int64_t group)
+{
+    if (!offsets || p->grouping != GS_GROUPS_K) return (gs_group_terms){0, p->k};
+    return (gs_group_terms){offsets[group], offsets[group + 1] - offsets[group]};
+}
+
 gs_group_rows gs_rows_of_group(const gs_problem *p, const int32_t *offsets, int64_t group)
 {
+    if (p->grouping == GS_GROUPS_K) return (gs_group_rows){group * p->m, p->m, 0};
     if (p->grouping == GS_GROUPS_MASKED) return (gs_group_rows){group * gs_group_room(p), offsets[group], gs_group_room(p) - offsets[group]};
     const int64_t end = offsets[group + 1];
     return (gs_group_rows){offsets[group], end - offsets[group], group + 1 == p->groups ? p->m - end : 0};
 }
 
-int64_t gs_group_of_row(const gs_problem *p, const int32_t *offsets, int64_t row) { return gs_group_in(offsets, (int)p->groups, gs_group_room(p), row); }
+int64_t gs_group_of_row(const gs_problem *p, const int32_t *offsets, int64_t row) { return p->grouping == GS_GROUPS_K ? row / p->m : gs_group_in(offsets, (int)p->groups, gs_group_room(p), row); }
 
 int64_t gs_rows_used(const gs_problem *p, const int32_t *offsets)
 {
     int64_t rows = 0;
-    if (!offsets) return p->m * p->batch;
+    if (!offsets || p->grouping == GS_GROUPS_K) return p->m * p->batch;
     for (int64_t i = 0; i < p->groups; i++) rows += gs_rows_of_group(p, offsets, i).rows;
     return rows;
 }

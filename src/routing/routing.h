@@ -21,7 +21,7 @@ typedef enum gs_routing {
 const char *gs_routing_name(gs_routing routing);
 bool        gs_routing_parse(const char *name, gs_routing *out);
 
-/* groups + 1 numbers; of masked groups `groups`, none larger than their rows. */
+/* groups + 1 numbers; of masked groups `groups`, none larger than their rows. Groups along K have terms of the sums in place of rows. */
 void gs_offsets_draw(const gs_problem *problem, gs_routing routing, uint64_t seed, int32_t *offsets);
 
 /* The same to the device. */
@@ -30,12 +30,18 @@ gs_status gs_offsets_put(gs_device *device, const gs_problem *problem, gs_routin
 /* From the device, to be freed. CORRUPT: they are no offsets. Waits for nothing. */
 gs_status gs_offsets_get(gs_device *device, const gs_problem *problem, gs_pointer from, int32_t **offsets, gs_error *error);
 
-/* Rows of a group, and how many behind them belong to none. */
+/* Rows of a group, and how many behind them belong to none. Of groups along K a matrix of the batch each. */
 typedef struct gs_group_rows {
     int64_t first, rows, unused;
 } gs_group_rows;
 gs_group_rows gs_rows_of_group(const gs_problem *problem, const int32_t *offsets, int64_t group);
 int64_t       gs_group_of_row(const gs_problem *problem, const int32_t *offsets, int64_t row);
+
+/* What of K a group's sums have: all of it, but with groups along K. offsets NULL: there are no groups. */
+typedef struct gs_group_terms {
+    int64_t first, count;
+} gs_group_terms;
+gs_group_terms gs_terms_of_group(const gs_problem *problem, const int32_t *offsets, int64_t group);
 
 /* Rows of all groups, and the index-th of them. offsets NULL: there are no groups, all rows of the batch. */
 int64_t gs_rows_used(const gs_problem *problem, const int32_t *offsets);

@@ -22,6 +22,11 @@ double gs_groups_filled(const gs_problem *p)
 gs_problem gs_problem_average(const gs_problem *p)
 {
     gs_problem average = *p;
+    if (p->grouping == GS_GROUPS_K) {
+        average.grouping = 0;
+        average.k = (p->k + p->batch - 1) / p->batch;
+        return average;
+    }
     if (!p->groups) return average;
     average.groups = average.grouping = 0;
     average.batch = (int64_t)lround(gs_groups_filled(p));
@@ -43,6 +48,7 @@ double gs_compulsory_bytes(const gs_problem *p)
 {
     const double in = (double)gs_type_size(p->in), out = (double)gs_type_size(p->out);
     const double d = out * count(p->m, p->n, p->batch);
+    if (p->grouping == GS_GROUPS_K) return in * (count(p->m, p->k, 1) + count(p->n, p->k, 1)) + (p->beta != 0 ? 2 * d : d);
     return in * (count(p->m, p->k, p->batch) + count(gs_columns_of_b(p), p->k, p->batch) * gs_groups_filled(p)) + (p->beta != 0 ? 2 * d : d);
 }
 

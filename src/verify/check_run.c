@@ -29,6 +29,7 @@ static int name_edge(const gs_problem *p, char *text, size_t size)
     const bool padded = p->lda != packed.lda || p->ldb != packed.ldb || p->ldc != packed.ldc || p->ldd != packed.ldd;
     if (p->batch != 1) snprintf(batch, sizeof batch, ", batch of %lld", (long long)p->batch);
     if (p->groups) snprintf(batch, sizeof batch, ", %lld %sgroups", (long long)p->groups, p->grouping == GS_GROUPS_MASKED ? "masked " : "");
+    if (p->grouping == GS_GROUPS_K) snprintf(batch, sizeof batch, ", %lld groups along K", (long long)p->batch);
     if (p->alpha != 1 || p->beta != 0) snprintf(scalars, sizeof scalars, ", alpha %g, beta %g", (double)p->alpha, (double)p->beta);
     return snprintf(text, size, "edge size %lldx%lldx%lld%s%s%s: ", (long long)p->m, (long long)p->n, (long long)p->k, padded ? ", padded rows" : "", batch,
                     scalars);
@@ -129,7 +130,7 @@ static gs_status route(gs_check_run *trial, int kind, gs_error *error)
     const uint64_t seed = gs_mix(trial->seed + 0x5be0cd19u + (uint64_t)kind);
     const uint64_t styles = kind == GS_VALUES_NORMAL ? GS_ROUTING_FEW : GS_ROUTINGS;
     const gs_routing routing = trial->edge && gs_mix(trial->seed + (uint64_t)trial->problem.m) % 12 == 0 ? GS_ROUTING_NONE : (gs_routing)((trial->seed % GS_ROUTINGS + (uint64_t)kind) % styles);
-    if (!trial->problem.groups || trial->explains) return GS_OK;
+    if (!gs_has_offsets(&trial->problem) || trial->explains) return GS_OK;
     GS_TRY(trial->verifier->device->ops->queue_wait(trial->verifier->device, trial->verifier->queue, error));
     GS_TRY(gs_offsets_put(trial->verifier->device, &trial->problem, routing, seed, trial->operand[5].at, error));
     free(trial->offsets);
@@ -323,7 +324,7 @@ static void matrix_of(const gs_check_run *trial, int64_t row, int64_t *matrix, i
     *matrix = row / p->m;
     *first = *matrix * p->m;
     *rows = p->m;
-    if (!p->groups) return;
+    if (!gs_has_offsets(p)) return;
     *matrix = gs_group_of_row(p, trial->offsets, row);
     const gs_group_rows of = gs_rows_of_group(p, trial->offsets, *matrix);
     *first = of.first;
@@ -339,8 +340,8 @@ static gs_status refer_row(gs_check_run *trial, int64_t row, gs_error *error)
     int64_t matrix, first, rows;
     matrix_of(trial, row, &matrix, &first, &rows);
     for (int64_t batch = 0; same && batch < p->batch; batch++)
-        GS_TRY(gs_reference_row(trial->verifier, p, at, batch, batch * p->m + row % p->m, trial->reference, trial->verifier->queue, error));
-    return same ? GS_OK : gs_reference_row(trial->verifier, p, at, matrix, row, trial->reference, trial->verifier->queue, error);
+        GS_TRY(gs_reference_row(trial->verifier, p, at, trial->offsets, batch, batch * p->m + row % p->m, trial->reference, trial->verifier->queue, error));
+    return same ? GS_OK : gs_reference_row(trial->verifier, p, at, trial->offsets, matrix, row, trial->reference, trial->verifier->queue, error);
 }
 
 /* 0 becomes 1, anything else 0: no sum of magnitudes grows beyond what its plan allows. */
@@ -367,8 +368,8 @@ static gs_status refer_col(gs_check_run *trial, int64_t row, int64_t col, gs_err
     int64_t matrix, first, rows;
     matrix_of(trial, row, &matrix, &first, &rows);
     for (int64_t i = 0; same && i < p->batch; i++)
-        GS_TRY(gs_reference_col(trial->verifier, p, at, i, i * p->m, p->m, col, trial->reference, trial->verifier->queue, error));
-    return same ? GS_OK : gs_reference_col(trial->verifier, p, at, matrix, first, rows, col, trial->reference, trial->verifier->queue, error);
+        GS_TRY(gs_reference_col(trial->verifier, p, at, trial->offsets, i, i * p->m, p->m, col, trial->reference, trial->verifier->queue, error));
+    return same ? GS_OK : gs_reference_col(trial->verifier, p, at, trial->offsets, matrix, first, rows, col, trial->reference, trial->verifier->queue, error);
 }
 
 /* Row `row` of A becomes zeros. */
@@ -494,7 +495,7 @@ gs_status gs_check_run_output_hash(gs_check_run *trial, uint64_t *hash, gs_error
     for (int64_t i = 0; i < GS_MAX(p->groups, 1); i++) {
         gs_problem written = *p;
         int64_t first = 0;
-        if (trial->offsets) {
+        if (p->groups) {
             const gs_group_rows of = gs_rows_of_group(p, trial->offsets, i);
             first = of.first;
             written.groups = written.grouping = 0;

@@ -72,7 +72,7 @@ gs_problem gs_verify_edge(const gs_problem *like, int index)
     gs_problem p = gs_problem_make(like->in, like->layout, m, e->n, e->k);
     p.acc = like->acc;
     p.out = like->out;
-    p.batch = like->groups ? 1 : e->batch;
+    p.batch = like->groups ? 1 : like->grouping == GS_GROUPS_K ? 1 + index * 5 % 13 : e->batch;
     p.groups = groups;
     p.grouping = like->grouping;
     p.alpha = e->alpha;

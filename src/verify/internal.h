@@ -41,9 +41,9 @@ gs_status gs_reference_emulated(gs_verifier *verifier, const gs_problem *problem
 gs_status gs_check_generate_emulated(gs_verifier *verifier, const gs_datagen *what, gs_pointer to, gs_queue queue, gs_error *error);
 
 /* What gs_reference_of writes for one row (of m * batch), or for one column of a matrix from its first row on, and nothing else. batch: the matrix of B, also of a group. */
-gs_status gs_reference_row(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], int64_t batch, int64_t row, gs_pointer out, gs_queue queue,
+gs_status gs_reference_row(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], const int32_t *offsets, int64_t batch, int64_t row, gs_pointer out, gs_queue queue,
                            gs_error *error);
-gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], int64_t batch, int64_t first, int64_t rows, int64_t col, gs_pointer out,
+gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], const int32_t *offsets, int64_t batch, int64_t first, int64_t rows, int64_t col, gs_pointer out,
                            gs_queue queue, gs_error *error);
 
 /* Any even number of bytes at any even address. */

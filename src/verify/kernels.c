@@ -229,7 +229,7 @@ gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, gs_pointer 
         .sets = address(sets), .count = (gs_u64)count, .samples = SAMPLES, .seed = seed, .m = p->m, .n = p->n, .k = p->k, .batch = p->batch,
         .lda = p->lda, .ldb = p->ldb, .stride_a = gs_shape_of(p, 'a').stride, .stride_b = gs_shape_of(p, 'b').stride, .stride_bias = gs_shape_of(p, 'e').stride,
         .placed_c = gs_placed_of(p, 'c'), .placed_d = gs_placed_of(p, 'd'), .placed_aux = gs_placed_of(p, 'g'), .writes_aux = (int)p->aux, .in = (int)p->in, .out = (int)p->out, .layout = (int)p->layout, .alpha = p->alpha,
-        .beta = p->beta, .activation = (int)p->activation, .along = gs_adds_bias(p) ? (int)p->bias : 0, .dbias = p->bias == GS_DBIAS ? (int)gs_dbias_vectors(p) : 0, .residual = (int)p->residual, .gate = (int)p->gate, .groups = (int)p->groups, .room = gs_group_room(p), .least = gs_least_sum(p),
+        .beta = p->beta, .activation = (int)p->activation, .along = gs_adds_bias(p) ? (int)p->bias : 0, .dbias = p->bias == GS_DBIAS ? (int)gs_dbias_vectors(p) : 0, .residual = (int)p->residual, .gate = (int)p->gate, .groups = (int)p->groups, .room = gs_group_room(p), .k_groups = p->grouping == GS_GROUPS_K, .least = gs_least_sum(p),
         .relative = bound.relative, .spread = bound.spread,
         .absolute = bound.absolute, .poison = poison, .found = address(found),
     };
@@ -291,17 +291,27 @@ gs_status gs_reference(gs_verifier *verifier, const gs_problem *p, gs_pointer a,
     return launch_reference(verifier, &sums, (const gs_pointer[]){a, b, c}, out, sums.n, queue, error);
 }
 
-/* A group's product alone, from `first` on so many of the problem's rows. at: where these rows and the group's B are. */
-static gs_problem product_of(const gs_problem *p, const gs_pointer operand[3], int64_t group, int64_t first, int64_t rows, gs_pointer at[3])
+/* A group's product alone: rows and columns from (first, col) on, of its range of K. at: where these and the group's B are. */
+typedef struct part {
+    int64_t group, first, rows, col, cols;
+    gs_group_terms terms;
+} part;
+
+static gs_problem product_of(const gs_problem *p, const gs_pointer operand[3], const part *of, gs_pointer at[3])
 {
     gs_problem one = *p;
     one.groups = one.grouping = 0;
-    one.m = rows;
-    at[0] = operand[0] + (gs_pointer)gs_place_in_a(p, first, 0) * gs_type_size(p->in);
-    at[1] = operand[1] + (gs_pointer)gs_place_in_b(p, group, 0, 0) * gs_type_size(p->in);
-    at[2] = operand[2] + (gs_pointer)gs_place_in_c(p, first, 0) * gs_type_size(p->out);
+    one.batch = 1;
+    one.m = of->rows;
+    one.n = of->cols;
+    one.k = of->terms.count;
+    at[0] = operand[0] + (gs_pointer)gs_place_in_a(p, of->first, of->terms.first) * gs_type_size(p->in);
+    at[1] = operand[1] + (gs_pointer)gs_place_in_b(p, of->group, of->terms.first, of->col) * gs_type_size(p->in);
+    at[2] = operand[2] + (gs_pointer)gs_place_in_c(p, of->first, of->col) * gs_type_size(p->out);
     return one;
 }
+
+static gs_pointer result_at(const gs_problem *p, gs_pointer out, int64_t row, int64_t col) { return out + (gs_pointer)(row * p->n + col) * sizeof(double); }
 
 gs_status gs_reference_of(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer out, gs_queue queue, gs_error *error)
 {
@@ -309,49 +319,38 @@ gs_status gs_reference_of(gs_verifier *verifier, const gs_problem *problem, cons
     gs_device *const device = verifier->device;
     const gs_problem sums = summed(problem), *const p = &sums;
     int32_t *offsets;
-    if (!p->groups || p->m == 0) return gs_reference(verifier, problem, operand[0], operand[1], operand[2], out, queue, error);
+    if (!gs_has_offsets(p) || p->m == 0) return gs_reference(verifier, problem, operand[0], operand[1], operand[2], out, queue, error);
     GS_TRY(device->ops->queue_wait(device, queue, error));
     GS_TRY(gs_offsets_get(device, p, (uintptr_t)args->offsets, &offsets, error));
     gs_status status = GS_OK;
-    for (int64_t i = 0; i < p->groups && status == GS_OK; i++) {
+    for (int64_t i = 0; i < gs_group_count(p) && status == GS_OK; i++) {
         gs_pointer at[3];
         const gs_group_rows of = gs_rows_of_group(p, offsets, i);
-        const gs_problem one = product_of(p, operand, i, of.first, of.rows, at);
-        const gs_pointer to = out + (gs_pointer)(of.first * p->n) * sizeof(double), left = (gs_pointer)(of.unused * p->n) * sizeof(double);
-        if (one.m > 0) status = launch_reference(verifier, &one, at, to, p->n, queue, error);
-        if (status == GS_OK && left > 0) status = device->ops->fill(device, to + (gs_pointer)(of.rows * p->n) * sizeof(double), 0, left, queue, error);
+        const gs_problem one = product_of(p, operand, &(part){i, of.first, of.rows, 0, p->n, gs_terms_of_group(p, offsets, i)}, at);
+        const size_t left = (size_t)(of.unused * p->n) * sizeof(double);
+        if (one.m > 0) status = launch_reference(verifier, &one, at, result_at(p, out, of.first, 0), p->n, queue, error);
+        if (status == GS_OK && left > 0) status = device->ops->fill(device, result_at(p, out, of.first + of.rows, 0), 0, left, queue, error);
     }
     free(offsets);
     return status == GS_OK ? device->ops->queue_wait(device, queue, error) : status;
 }
 
-gs_status gs_reference_row(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], int64_t batch, int64_t row, gs_pointer out, gs_queue queue, gs_error *error)
-{
-    const gs_problem sums = summed(problem), *const p = &sums;
-    gs_problem one = *p;
-    one.groups = one.grouping = 0;
-    one.m = one.batch = 1;
-    const gs_pointer at[] = {
-        operand[0] + (gs_pointer)gs_place_in_a(p, row, 0) * gs_type_size(p->in), operand[1] + (gs_pointer)gs_place_in_b(p, batch, 0, 0) * gs_type_size(p->in),
-        operand[2] + (gs_pointer)gs_place_in_c(p, row, 0) * gs_type_size(p->out),
-    };
-    return launch_reference(verifier, &one, at, out + (gs_pointer)(row * p->n) * sizeof(double), p->n, queue, error);
-}
-
-gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], int64_t batch, int64_t first, int64_t rows, int64_t col, gs_pointer out,
+gs_status gs_reference_row(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], const int32_t *offsets, int64_t batch, int64_t row, gs_pointer out,
                            gs_queue queue, gs_error *error)
 {
     const gs_problem sums = summed(problem), *const p = &sums;
-    gs_problem one = *p;
-    one.groups = one.grouping = 0;
-    one.m = rows;
-    one.n = one.batch = 1;
-    const gs_pointer at[] = {
-        operand[0] + (gs_pointer)gs_place_in_a(p, first, 0) * gs_type_size(p->in),
-        operand[1] + (gs_pointer)gs_place_in_b(p, batch, 0, col) * gs_type_size(p->in),
-        operand[2] + (gs_pointer)gs_place_in_c(p, first, col) * gs_type_size(p->out),
-    };
-    return launch_reference(verifier, &one, at, out + (gs_pointer)(first * p->n + col) * sizeof(double), p->n, queue, error);
+    gs_pointer at[3];
+    const gs_problem one = product_of(p, operand, &(part){batch, row, 1, 0, p->n, gs_terms_of_group(p, offsets, batch)}, at);
+    return launch_reference(verifier, &one, at, result_at(p, out, row, 0), p->n, queue, error);
+}
+
+gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], const int32_t *offsets, int64_t batch, int64_t first, int64_t rows, int64_t col,
+                           gs_pointer out, gs_queue queue, gs_error *error)
+{
+    const gs_problem sums = summed(problem), *const p = &sums;
+    gs_pointer at[3];
+    const gs_problem one = product_of(p, operand, &(part){batch, first, rows, col, 1, gs_terms_of_group(p, offsets, batch)}, at);
+    return launch_reference(verifier, &one, at, result_at(p, out, first, col), p->n, queue, error);
 }
 
 /* ---- comparison ---- */

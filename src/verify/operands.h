@@ -48,7 +48,7 @@ size_t gs_operand_size(const gs_device *device, size_t bytes, int sets);
 gs_status gs_operand_alloc(gs_device *device, size_t bytes, int sets, gs_random *random, gs_pointer *memory, gs_pointer *at, gs_error *error);
 
 /* Those that have memory: A, B, C, D, the bias where there is one, and behind a bias that may be empty the offsets, behind both aux. */
-static inline int gs_operand_count(const gs_problem *problem) { return gs_has_aux(problem) ? 7 : problem->groups ? 6 : problem->bias ? 5 : 4; }
+static inline int gs_operand_count(const gs_problem *problem) { return gs_has_aux(problem) ? 7 : gs_has_offsets(problem) ? 6 : problem->bias ? 5 : 4; }
 
 /* The arguments of a launch, of the addresses of A, B, C, D, the bias, the offsets and aux. C is always an operand of its own, also where beta is 0. */
 gs_args gs_operand_args(const gs_pointer at[GS_OPERANDS]);

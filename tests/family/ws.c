@@ -92,6 +92,8 @@ static const char *const problems[] = {
     "bf16:4096x4096x4096:nn:d=f32:g=256:beta=1:ep=bias+silu",
     "f16:4096x4096x4096:tn:g=8:ldd=4097:ep=gelu",
     "bf16:4096x4096x4096:tn:gm=8",
+    "bf16:4096x4096x4096:nt:gk=8",
+    "bf16:4096x4096x4096:nt:d=f32:gk=64:ldd=4097:beta=1",
     "bf16:4096x4096x4096:nn:d=f32:gm=256:ldd=4097:beta=1:ep=bias+silu",
 };
 static const char *const gated[] = {

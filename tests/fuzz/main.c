@@ -41,6 +41,7 @@ static const char *const seeds[] = {
     "0bf16:3x7x5:tn:ldaux=9:b=2:saux=30:beta=1:ep=bias_m+gelu_erf+residual+aux",
     "0f16:3x7x5:nt:ldaux=9:g=3:ep=dgelu_erf",
     "0bf16:64x128x256:tn:gm=8:ep=bias+silu+gate",
+    "0bf16:64x128x256:nt:d=f32:gk=8:beta=1",
     "064_4096_64",
     "0f16:2147483647x2147483647x2147483647:nn:ldd=68719476736:b=2147483647:alpha=-3.40282347e+38:beta=1.17549435e-38",
     "1ws/128x256x64/s4/c2x1/coop/g8",

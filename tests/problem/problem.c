@@ -57,6 +57,8 @@ static void texts_become_canonical(void **state)
         {"f16:2x3x4:tn:beta=1:scalars=device",                  "f16:2x3x4:tn:beta=1:scalars=device"},
         {"f16:2x3x4:tn:scalars=host",                           "f16:2x3x4:tn"},
         {"f16:2x3x4:nn:ep=gate+silu",                           "f16:2x3x4:nn:ep=silu+gate"},
+        {"bf16:6x3x4:nt:beta=1:gk=3:d=f32",                     "bf16:6x3x4:nt:d=f32:gk=3:beta=1"},
+        {"f16:6x3x4:nt:gk=1",                                   "f16:6x3x4:nt:gk=1"},
         {"f16:6x3x4:tn:ep=silu:gm=2",                           "f16:6x3x4:tn:gm=2:ep=silu"},
         {"f16:2x3x4:tn:ep=gate+silu:g=2",                       "f16:2x3x4:tn:g=2:ep=silu+gate"},
         {"f16:2x3x4:nn:ep=aux+gelu+bias:ldaux=3",               "f16:2x3x4:nn:ep=bias+gelu+aux"},
@@ -119,6 +121,11 @@ static void errors_name_field_and_column(void **state)
         {"f16:9x1x1:nn:gm=2",                GS_ERROR_RANGE, "gm",     17},
         {"f16:2x1x1:nn:gm=2:b=2",            GS_ERROR_RANGE, "gm",     17},
         {"f16:2x1x1:nn:gm=2:g=2",            GS_ERROR_RANGE, "g",      21},
+        {"f16:2x1x1:nt:gk=0",                GS_ERROR_RANGE, "gk",     17},
+        {"f16:2x1x1:nt:gk=2:g=2",            GS_ERROR_RANGE, "g",      21},
+        {"f16:2x1x1:nt:b=2:gk=2",            GS_ERROR_RANGE, "gk",     21},
+        {"f16:2x1x1:nt:gk=2:sd=8",           GS_ERROR_RANGE, "sd",     22},
+        {"f16:2x1x1:nt:gk=2:ep=relu",        GS_ERROR_RANGE, "ep",     22},
         {"f16:1x1x1:nn:b=0",                 GS_ERROR_RANGE, "b",      16},
         {"bf16:1x1x1:nn:acc=f16",            GS_ERROR_RANGE, "acc",    19},
         {"f16:1x1x1:nn:acc=bf16",            GS_ERROR_PARSE, "acc",    18},
@@ -298,6 +305,11 @@ static void check_finds_what_no_kernel_can_do(void **state)
     WITH((p.activation = GS_SILU, p.gate = 3), GS_ERROR_RANGE, "gate");
     WITH(p.grouping = GS_GROUPS_MASKED, GS_ERROR_RANGE, "grouping");
     WITH((p.groups = 2, p.grouping = 9), GS_ERROR_RANGE, "grouping");
+    WITH((p.grouping = GS_GROUPS_K, p.batch = 2), GS_OK, "");
+    WITH((p.grouping = GS_GROUPS_K, p.groups = 2), GS_ERROR_RANGE, "gk");
+    WITH((p.grouping = GS_GROUPS_K, p.batch = GS_MAX_GROUPS + 1), GS_ERROR_RANGE, "gk");
+    WITH((p.grouping = GS_GROUPS_K, p.batch = 2, p.stride_a = 64 * 64), GS_ERROR_RANGE, "sa");
+    WITH((p.grouping = GS_GROUPS_K, p.batch = 2, p.bias = GS_BIAS_N), GS_ERROR_RANGE, "gk");
     WITH((p.groups = 2, p.m = 9, p.grouping = GS_GROUPS_MASKED), GS_ERROR_RANGE, "gm");
     WITH((p.groups = 2, p.m = 8, p.grouping = GS_GROUPS_MASKED), GS_OK, "");
     WITH(p.gate = GS_GATE_STACKED, GS_ERROR_RANGE, "gate");
@@ -425,6 +437,13 @@ static void bytes_and_flops(void **state)
     assert_int_equal(gs_problem_bytes(&p, 'e'), 5 * 128 * 2);
     assert_int_equal(gs_problem_bytes(&p, 'f'), 6 * 4);
     assert_true(gs_problem_flops(&p) == 2.0 * 64 * 128 * 256);
+    p = problem_of("bf16:60x128x256:nt:gk=5");
+    assert_int_equal(p.batch, 5);
+    assert_int_equal(gs_problem_bytes(&p, 'a'), 60 * 256 * 2);
+    assert_int_equal(gs_problem_bytes(&p, 'b'), 128 * 256 * 2);
+    assert_int_equal(gs_problem_bytes(&p, 'd'), 5 * 60 * 128 * 2);
+    assert_int_equal(gs_problem_bytes(&p, 'f'), 6 * 4);
+    assert_true(gs_problem_flops(&p) == 2.0 * 60 * 128 * 256);
     p = problem_of("bf16:60x128x256:tn:gm=5");
     assert_int_equal(gs_problem_bytes(&p, 'a'), 60 * 256 * 2);
     assert_int_equal(gs_problem_bytes(&p, 'b'), 5 * 128 * 256 * 2);

@@ -55,6 +55,24 @@ static void check_offsets(const gs_problem *p, gs_routing routing, const int32_t
     else assert_int_equal(end, p->m);
 }
 
+/* Groups along K: the same, of K. */
+static void routings_along_k(void **state)
+{
+    (void)state;
+    for (int routing = 0; routing <= GS_ROUTING_NONE; routing++)
+        for (uint64_t seed = 0; seed < 5; seed++) {
+            const gs_problem p = problem_of("f16:8x9x1000:nt:gk=64");
+            int32_t offsets[65];
+            gs_problem rows = problem_of("f16:1000x9x8:tn:g=64");
+            gs_offsets_draw(&p, (gs_routing)routing, seed, offsets);
+            check_offsets(&rows, (gs_routing)routing, offsets);
+            assert_int_equal(gs_rows_used(&p, offsets), 64 * 8);
+            assert_int_equal(gs_group_of_row(&p, offsets, 17), 2);
+            assert_int_equal(gs_terms_of_group(&p, offsets, 5).first, offsets[5]);
+            assert_int_equal(gs_terms_of_group(&p, offsets, 5).count, offsets[6] - offsets[5]);
+        }
+}
+
 static void check_counts(const gs_problem *p, gs_routing routing, const int32_t *counts)
 {
     const int64_t room = p->m / p->groups;
@@ -141,6 +159,30 @@ static const char source[] =
     "    }\n"
     "}\n";
 
+/* The same of groups along K. */
+static const char source_k[] =
+    "#include \"common/args.h\"\n"
+    "#include \"common/convert.cuh\"\n"
+    "#ifndef FIRST\n"
+    "#define FIRST p.offsets[group]\n"
+    "#endif\n"
+    "#ifndef END\n"
+    "#define END p.offsets[group + 1]\n"
+    "#endif\n"
+    "extern \"C\" __global__ void gs_kernel(const gs_kernel_args p)\n"
+    "{\n"
+    "    const int row = blockIdx.x % p.m, group = blockIdx.x / p.m;\n"
+    "    const int first = FIRST, end = END;\n"
+    "    for (int col = threadIdx.x; col < p.n; col += blockDim.x) {\n"
+    "        float sum = 0;\n"
+    "        for (int k = first; k < end; k++) sum = fmaf(gs_f16_to_f32(((const unsigned short *)p.a)[k * p.lda + row]), gs_f16_to_f32(((const unsigned short *)p.b)[k * p.ldb + col]), sum);\n"
+    "#ifdef SKIP\n"
+    "        if (first == end) continue;\n"
+    "#endif\n"
+    "        ((unsigned short *)p.d)[blockIdx.x * p.ldd + col] = gs_f32_to_f16(p.alpha * sum);\n"
+    "    }\n"
+    "}\n";
+
 static gs_verdict verdict_of(const char *text, const char *define, uint64_t seed)
 {
     const gs_problem problem = problem_of(text);
@@ -150,10 +192,10 @@ static gs_verdict verdict_of(const char *text, const char *define, uint64_t seed
     gs_verdict verdict;
     gs_text whole = {0};
     if (*define) gs_text_addf(&whole, "#define %s\n", define);
-    gs_text_add(&whole, source);
+    gs_text_add(&whole, problem.grouping == GS_GROUPS_K ? source_k : source);
     kernel.source = gs_text_string(&whole);
     gs_kernel_define_problem(&kernel, &problem);
-    if (gs_manifest_parse(&kernel.manifest, "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\nentry gs_kernel\ngrid m 1 1\nblock 32 1 1\n", &error) != GS_OK ||
+    if (gs_manifest_parse(&kernel.manifest, "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\nentry gs_kernel\ngrid m*batch 1 1\nblock 32 1 1\n", &error) != GS_OK ||
         gs_contender_kernel_own(&contender, device, "groups", &kernel, &error) != GS_OK ||
         gs_verify(verifier, &contender, &problem, &(gs_verify_options){.seed = seed, .parts = GS_PART_ALL & ~(uint32_t)GS_PART_EDGES}, &verdict, &error) != GS_OK)
         fail_msg("%s: %s", define, error.text);
@@ -188,6 +230,30 @@ static void wrong_groups(void **state)
             const gs_verdict wrong = verdict_of(text, cases[i].define, seed);
             if (wrong.code == GS_VERDICT_PASS) fail_msg("%s passes with seed %d", cases[i].define, (int)seed);
             if (!strstr(wrong.reason, cases[i].says)) fail_msg("%s: %s", cases[i].define, wrong.reason);
+        }
+}
+
+static void wrong_ranges_of_k(void **state)
+{
+    (void)state;
+    static const char text[] = "f16:12x24x90:nt:gk=6";
+    static const char *const cases[] = {
+        "END p.offsets[group + 1] + (p.offsets[group + 1] < p.k)",                    /* the first term of the next group */
+        "END (p.offsets[group + 1] > first ? p.offsets[group + 1] - 1 : first)",
+        "FIRST p.offsets[group] / 8 * 8",
+        "FIRST p.offsets[group] + 1",
+        "END (group + 1 == p.batch ? p.k : p.offsets[group + 1])",                     /* what belongs to no group goes to the last */
+        "END p.k",
+        "SKIP",                                                                        /* of an empty group nothing is written */
+    };
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        const gs_verdict right = verdict_of(text, "", seed);
+        if (right.code != GS_VERDICT_PASS) fail_msg("seed %d: %s", (int)seed, right.reason);
+    }
+    for (size_t i = 0; i < GS_COUNT(cases); i++)
+        for (uint64_t seed = 1; seed <= 3; seed++) {
+            const gs_verdict wrong = verdict_of(text, cases[i], seed);
+            if (wrong.code == GS_VERDICT_PASS) fail_msg("%s passes with seed %d", cases[i], (int)seed);
         }
 }
 
@@ -233,6 +299,10 @@ static void simple(void **state)
         {"bf16:33x17x40:nt:d=f32:g=4:beta=1:ep=gelu+gate_i+residual", "bf16:33x17x40:nt:d=f32:g=4:beta=1:ep=gelu+gate_i+residual", true},
         {"f16:40x24x72:tn:g=5:ep=bias+silu+gate",         "f16:40x24x72:tn:g=5:ep=bias+silu+gate_i",       false},
         {"f16:40x24x72:tn:g=5:ep=silu+gate",              "f16:40x24x72:tn:g=5:ep=bias+silu+gate",         false},
+        {"f16:40x24x72:nt:gk=5",              "f16:40x24x72:nt:gk=5",              true},
+        {"bf16:33x17x90:tn:d=f32:gk=3:beta=1", "bf16:33x17x90:tn:d=f32:gk=3:beta=1", true},
+        {"f16:20x24x72:tt:acc=f16:gk=12",     "f16:20x24x72:tt:acc=f16:gk=12",     true},
+        {"f16:40x24x72:nt:gk=5",              "f16:40x24x72:nt:b=5:sa=0:sb=0",     false},
         {"f16:40x24x72:tn:gm=5",              "f16:40x24x72:tn:gm=5",              true},
         {"bf16:42x24x17:nt:gm=3:d=f32:beta=1:ep=bias", "bf16:42x24x17:nt:gm=3:d=f32:beta=1:ep=bias", true},
         {"f16:40x24x72:tt:gm=8:ep=bias+silu+gate_i", "f16:40x24x72:tt:gm=8:ep=bias+silu+gate_i", true},
@@ -297,6 +367,11 @@ static void ws(void **state)
         {"f16:200x136x72:tn:g=5:beta=1:ep=bias+gelu+gate_i+residual", "ws/64x128x64/s3/c2x1/coop/h2"},
         {"bf16:150x264x72:tn:d=f32:g=40:ep=bias+silu+gate", "ws/16x128x64/s4/c1x1/coop/g1"},
         {"f16:200x72x136:tn:g=4:ldd=75:ep=silu+gate",   "ws/32x128x64/s3/c1x2/pp/g2"},
+        {"f16:72x136x200:nt:gk=5",                      "ws/64x64x64/s3/c1x1/coop/g4"},
+        {"bf16:264x136x300:nt:d=f32:gk=3:beta=1",       "ws/128x64x64/s3/c2x1/coop/h2"},
+        {"bf16:264x264x300:nt:gk=4",                    "ws/128x128x64/s3/c1x2/lag/g2"},
+        {"f16:264x137x300:nt:gk=7:ldb=144:ldd=139",     "ws/32x128x64/s4/c1x1/coop/g1"},
+        {"bf16:264x136x500:nt:gk=2",                    "ws/256x128x64/s3/c2x2/coop4/h2"},
         {"f16:200x136x136:tn:gm=5",                     "ws/64x64x64/s3/c1x1/coop/g4"},
         {"bf16:210x264x72:nn:gm=70:ep=bias+gelu",       "ws/16x128x64/s4/c1x1/coop/g1"},
         {"f16:300x136x136:tn:gm=3:beta=1:d=f32",        "ws/128x64x64/s3/c2x1/coop/h2"},
@@ -326,6 +401,21 @@ static void ws(void **state)
     for (size_t i = 0; i < GS_COUNT(faults); i++) {
         const gs_verdict verdict = verdict_of_ws(tn, wide, faults[i].from, faults[i].to, i + 1);
         if ((verdict.code == GS_VERDICT_PASS) != (i == 6)) fail_msg("%s: %s", faults[i].to, verdict.reason);
+    }
+    static const char *const along_k[][2] = {   /* terms of the next matrix; a block too few or too many; empty ranges; A alone, B alone; who waits for whom */
+        {"(count - 1) % BK + 1 : 0};", "BK : 0};"},
+        {"(count - 1) % BK + 1 : 0};", "(count - 1) % BK + 1 : BK};"},
+        {"count > 0 ? (count - 1) / BK + 1 : 1, count", "count > BK ? (count - 1) / BK : 1, count"},
+        {"first_k + block * BK, rank);", "first_k / 8 * 8 + block * BK, rank);"},
+        {"if (k_blocks == 1 && range_of(&p, tile).last < BK)", "if (k_blocks == 1 && range_of(&p, tile).last < 0)"},
+        {"if (block == k_blocks - 1 && range_of(&p, tile).last < BK)", "if (block == k_blocks - 2 && range_of(&p, tile).last < BK)"},
+        {"i < BX / 64 * rows * 8;", "i < 0;"},
+        {"i < BY * 2 / Y_SPAN * rows * units_y;", "i < 0;"},
+        {"    gs_tma_fence();\n    gs_named_barrier(3, GS_CONSUMERS * 128);\n", "    gs_tma_fence();\n"},
+    };
+    for (size_t i = 0; i < GS_COUNT(along_k); i++) {
+        const gs_verdict verdict = verdict_of_ws("f16:136x136x300:nt:gk=5", "ws/128x64x64/s3/c1x1/coop/g4", along_k[i][0], along_k[i][1], i + 1);
+        if (verdict.code == GS_VERDICT_PASS) fail_msg("%s passes", along_k[i][1]);
     }
     static const char *const masked[][2] = {   /* all rows of a group; a tile for each of them; the rows of the group behind */
         {"end = GS_MASKED ? first + table->row[low] :", "end = GS_MASKED ? first + (p->m / GS_GROUPED) :"},
@@ -359,7 +449,7 @@ static void offsets_are_an_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(routings), cmocka_unit_test(simple), cmocka_unit_test(ws), cmocka_unit_test(wrong_groups), cmocka_unit_test(masked_routings), cmocka_unit_test(wrong_masks), cmocka_unit_test(offsets_are_an_input),
+        cmocka_unit_test(routings), cmocka_unit_test(simple), cmocka_unit_test(ws), cmocka_unit_test(wrong_groups), cmocka_unit_test(masked_routings), cmocka_unit_test(routings_along_k), cmocka_unit_test(wrong_ranges_of_k), cmocka_unit_test(wrong_masks), cmocka_unit_test(offsets_are_an_input),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
