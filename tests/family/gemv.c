@@ -31,6 +31,8 @@
  * multiple of a step, few and many rows, rows at any element of one operand or both */
 static const char *const problems[] = {
     "bf16:1x4096x4096:tn",
+    "bf16:16x4096x4096:tn:beta=1:ep=bias+gelu_erf+residual+aux",
+    "f16:13x4097x4095:nn:beta=1:ep=dgelu+residual",
     "f16:8x4096x14336:tn:beta=1",
     "bf16:16x4096x8200:tn:d=f32",
     "f16:8192x5x7168:tn:beta=1:d=f32",
