@@ -134,12 +134,12 @@ GS_SHARED final_value finished(const gs_epilogue *e, double x, gs_u64 row, gs_u6
         const double z = element_of(e->aux, (gs_u64)gs_placed_at(&e->placed_aux, (long long)row, (long long)col), type);
         const gs_sloped_value sloped = gs_slope_result(e->activation, x, z, relative, e->least);
         final_value of = {sloped.value, sloped.slack, false, sloped.lost};
-        if (e->residual) of.value += e->beta * element_of(e->c, (gs_u64)gs_placed_at(&e->placed_c, (long long)row, (long long)col), type);
+        if (e->residual) of.value += e->beta * element_of(e->c, (gs_u64)gs_placed_shared(&e->placed_c, (long long)row, (long long)col), type);
         return of;
     }
     const double active = gs_activate(e->activation, x);
     final_value of = {active, relative * fabs(active), gs_is_open(e->activation, x, e->least), false};
-    if (e->residual) of.value += e->beta * element_of(e->c, (gs_u64)gs_placed_at(&e->placed_c, (long long)row, (long long)col), type);
+    if (e->residual) of.value += e->beta * element_of(e->c, (gs_u64)gs_placed_shared(&e->placed_c, (long long)row, (long long)col), type);
     return of;
 }
 
@@ -152,7 +152,7 @@ GS_SHARED final_value finished_gate(const gs_epilogue *e, double x, double y, gs
     }
     const gs_gated gated = gs_gate_result(e->activation, x, y, spread * (fabs(x) + rms_x), spread * (fabs(y) + rms_y), relative, e->least);
     final_value of = {gated.value, gated.slack, gated.open, gated.lost};
-    if (e->residual) of.value += e->beta * element_of(e->c, (gs_u64)gs_placed_at(&e->placed_c, (long long)row, (long long)col), type);
+    if (e->residual) of.value += e->beta * element_of(e->c, (gs_u64)gs_placed_shared(&e->placed_c, (long long)row, (long long)col), type);
     return of;
 }
 
@@ -415,7 +415,7 @@ GS_KERNEL void gs_verify_timed_samples(const gs_timed p)
         const double got = value_at(s->d, (gs_u64)gs_placed_at(&p.placed_d, line, col), p.out);
         double right = sums[0], size = sizes[0];
         if (p.beta != 0 && !p.residual) {
-            const double c = p.beta * value_at(s->c, (gs_u64)gs_placed_at(&p.placed_c, line, col), p.out);
+            const double c = p.beta * value_at(s->c, (gs_u64)gs_placed_shared(&p.placed_c, line, col), p.out);
             right += c;
             size += c * c;
         }

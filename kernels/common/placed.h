@@ -23,6 +23,12 @@ GS_SHARED long long gs_placed_at(const gs_placed *p, long long row, long long co
     return row / p->rows * p->stride + row % p->rows * p->ld + col;
 }
 
+/* The same of an operand that all matrices of a batch may share: row is of the whole batch. */
+GS_SHARED long long gs_placed_shared(const gs_placed *p, long long row, long long col)
+{
+    return gs_placed_at(p, p->matrices == 1 && row >= p->rows && p->rows > 0 ? row % p->rows : row, col);
+}
+
 /* How far the operand reaches. */
 GS_SHARED long long gs_placed_end(const gs_placed *p)
 {
