@@ -102,13 +102,6 @@ static bool is_direct(const gs_problem *problem)
     return (gs_rows_unit(problem, 'd') * (int64_t)gs_type_size(problem->out)) % 16 != 0 || (problem->n * (int64_t)gs_type_size(problem->out)) % 16 != 0;
 }
 
-/* C is read by units of 16 bytes. Not with swapped operands and a gate, where a warp's share has rows of 8 columns. */
-static bool reads_units(const gs_problem *problem, const gs_ws_shape *s)
-{
-    return problem->beta != 0 && !(problem->gate && s->swap_ab) && (gs_rows_unit(problem, 'c') * (int64_t)gs_type_size(problem->out)) % 16 == 0 &&
-           (problem->n * (int64_t)gs_type_size(problem->out)) % 16 == 0;
-}
-
 gs_ws_shape gs_ws_shape_of(const gs_schedule *schedule, const gs_problem *problem)
 {
     const int16_t *const tile = value_of(schedule, GS_WS_TILE), *const mode = value_of(schedule, GS_WS_MODE);
@@ -136,6 +129,14 @@ gs_ws_shape gs_ws_shape_of(const gs_schedule *schedule, const gs_problem *proble
     return s;
 }
 
+/* C is read by units of 16 bytes, which takes registers. Not with swapped operands and a gate, where a warp's share has rows of 8 columns. */
+static bool reads_units(const gs_schedule *schedule, const gs_problem *problem, const gs_ws_shape *s)
+{
+    const int64_t bytes = (int64_t)gs_type_size(problem->out);
+    return problem->beta != 0 && !(problem->gate && s->swap_ab) && s->consumers < (feeds(schedule, problem) ? 3 : 4) && (gs_rows_unit(problem, 'c') * bytes) % 16 == 0 &&
+           (problem->n * bytes) % 16 == 0;
+}
+
 /* The registers of a consumer thread are 232 (240 beyond 200 sums), 152 or 104 for 2, 3, 4 consumers; how many can be sums was found by
  * compiling. */
 static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedule, const gs_problem *problem, gs_error *error)
@@ -154,8 +155,7 @@ static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedu
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for groups with a gate");
     if (both && ((s->consumers == 2 && is_direct(problem) && s->accumulators >= 80) || (s->consumers > 2 && s->accumulators > limit / 8 * 5)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for C beside a bias or an activation");
-    if (s->consumers == 4 && (problem->beta != 0 || problem->activation == GS_GELU_ERF))
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "four consumers have no registers for C or for gelu_erf");
+    if (s->consumers == 4 && problem->activation == GS_GELU_ERF) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "four consumers have no registers for gelu_erf");
     if (s->consumers == 3 && problem->beta != 0 && problem->out == GS_F32 && s->accumulators > 88)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for C and f32 output");
     if (both && problem->activation == GS_GELU_ERF && s->accumulators > (s->consumers == 3 ? 48 : 100))
@@ -378,13 +378,13 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     gs_kernel_define(kernel, "GS_SLABS", shape.slabs);
     gs_kernel_define(kernel, "GS_FIRST", shape.first);
     gs_kernel_define(kernel, "GS_DIRECT", direct);
-    gs_kernel_define(kernel, "GS_C_UNITS", reads_units(problem, &shape));
+    gs_kernel_define(kernel, "GS_C_UNITS", reads_units(schedule, problem, &shape));
     if (problem->batch > 1) gs_kernel_define(kernel, "GS_BATCHED", 1);
 
     gs_manifest *const manifest = &kernel->manifest;
     manifest->accumulator = problem->acc;
     manifest->bitwise = true;
-    manifest->align[2] = reads_units(problem, &shape) ? 16 : out_bytes;
+    manifest->align[2] = reads_units(schedule, problem, &shape) ? 16 : out_bytes;
     manifest->align[3] = direct ? out_bytes : 16;
     GS_TRY(gs_rows_build(kernel, rows_of(schedule), problem, error));
 

@@ -83,6 +83,7 @@ static const char *const problems[] = {
     "f16:4096x4096x4096:tn:ldd=4097",
     "bf16:4096x4096x4096:nn:d=f32:ldd=4097:beta=1",
     "f16:4096x4096x4096:nt",
+    "f16:4096x4096x4104:tn:lda=4105:beta=1",
     "bf16:4096x4096x4096:tt:d=f32:beta=1",
     "bf16:4096x4096x4096:tn:ep=bias+gelu",
     "f16:512x512x512:nn:b=64:beta=1",
@@ -333,7 +334,7 @@ static void test_refuses(void **state)
     refuse("ws/128x208x64/s3/c1x1/pp/g8", "f16:4096x4096x4096:nn", h200, "tile");
     refuse("ws/128x128x64/s3/c1x1/coop4/g8", "f16:4096x4096x4096:tn", h200, "mode");
     refuse("ws/128x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn:beta=1", h200, "mode");
-    refuse("ws/256x72x64/s3/c1x1/coop4/g8", "f16:4096x4096x4096:tn:beta=1", h200, "mode");
+    refuse("ws/256x72x64/s3/c1x1/coop4/g8", "f16:4096x4096x4096:tn:ep=gelu_erf", h200, "mode");
     refuse("ws/128x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn:d=f32", h200, "mode");
     refuse("ws/128x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn:ldd=4097", h200, "mode");
     refuse("ws/256x192x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn", h200, "tile");
