@@ -922,14 +922,18 @@ template <int PART>
 static __device__ __forceinline__ void store_tile(const sink *to, const accumulator (&acc)[BLOCKS][ACC_COUNT], place at, const beside *of)
 {
     word words[PART_WORDS];
+    beside next;
+#if C_UNITS
     const unsigned slab = gs_shared_address(slab_of<PART>(to));
     wait_for_slab<PART>();
-#if C_UNITS
     put_c<part<PART>::rows, part<PART>::span>(slab, of->c);
-#endif
-    beside next;
     if constexpr (PART + 1 < PARTS) load_beside<PART + 1>(&next, to->p, at);
     words_of<PART>(words, acc, to->p, at, of, slab);
+#else
+    if constexpr (PART + 1 < PARTS) load_beside<PART + 1>(&next, to->p, at);
+    words_of<PART>(words, acc, to->p, at, of, 0);
+    wait_for_slab<PART>();   /* here: registers */
+#endif
     store_part<PART>(to, words, at);
     if constexpr (PART + 1 < PARTS) store_tile<PART + 1>(to, acc, at, &next);
 }
@@ -962,6 +966,19 @@ static __device__ __forceinline__ void store_late(const sink *to, lagging *late)
     }
 }
 #endif
+
+/* Where a warp's share of a tile begins in D. x, y: in the tile. */
+static __device__ __forceinline__ place corner_of(place tile, int x, int y)
+{
+#if GS_GATE
+    tile.col /= 2;
+#endif
+#if GS_SWAP_AB
+    return place_in(tile, y, x / HALF_X);
+#else
+    return place_in(tile, x, y / HALF_Y);
+#endif
+}
 
 /* ---- the kernel ---- */
 
@@ -1161,16 +1178,8 @@ gs_ws(
 #endif
             multiply_stage(acc, &in, at.stage, true);
             ring_next(&at);
-#if GS_GATE
-            tile.col /= 2;   /* in D */
-#endif
-#if GS_SWAP_AB
-            const place corner = place_in(tile, own_y, (own_x + warp % 4 * 16) / HALF_X);
-#else
-            const place corner = place_in(tile, own_x + warp % 4 * 16, own_y / HALF_Y);
-#endif
 #if C_UNITS
-            prefetch_c<0>(&p, corner);
+            prefetch_c<0>(&p, corner_of(tile, own_x + warp % 4 * 16, own_y));
 #endif
 #pragma unroll 1
             for (int block = 1; block < k_blocks; block++) {
@@ -1195,11 +1204,18 @@ gs_ws(
             /* Every stage of this tile has arrived: the other's waits are for what comes after it. */
             if (lane == 0) gs_mbarrier_arrive(turn + (1 - consumer) * 8);
 #endif
+#if C_UNITS || GS_BIAS
+            const place corner = corner_of(tile, own_x + warp % 4 * 16, own_y);
             beside first;
             load_beside<0>(&first, &p, corner);
+#endif
             gs_wgmma_wait<0>();
             release(&in, last);
             scale(acc, gs_alpha(p));
+#if !(C_UNITS || GS_BIAS)   /* here, not before: registers */
+            const place corner = corner_of(tile, own_x + warp % 4 * 16, own_y);
+            const beside first = {};
+#endif
 #if GS_MODE == LAG
             for (; late.next < PARTS; late.next++) store_late<0>(&to, &late);
             late.at = corner;

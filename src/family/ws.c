@@ -170,6 +170,7 @@ static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedu
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for beta and rows that threads bring");
     if (s->swap_ab && s->wy > 192 && gs_has_epilogue(problem) && problem->out == GS_F32)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for an epilogue and f32 output");
+    if (s->swap_ab && s->accumulators > 200 && cluster[0] * cluster[1] > 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "too large a tile for a cluster");
     if (s->accumulators > 160 && cluster[0] * cluster[1] > 1 && problem->out == GS_F32)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "too large a tile for a cluster and f32 output: newer compilers spill");
     return GS_OK;
