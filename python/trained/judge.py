@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Stage 4, what the proposals are worth where all of them were timed together.
 
-    judge.py TIMES.csv ARM.SEED.csv... [--against imitation] [--at 1,4,8,16] [--rows SHARES.csv]
+    judge.py TIMES.csv ARM.SEED.csv... [--against imitation] [--at 1,4,8,16] [--alignment 64|8|1] [--rows SHARES.csv]
 
 TIMES: rows "problem,schedule,us" of tools/time_pairs for the proposals of all arms; of several the median counts. ARM.SEED.csv: proposals of propose.py. Prints a table:
 the geometric mean over problems of the fastest time over the fastest among the first 1, 4, 8, 16 proposals (the fastest of all that any arm proposed), and the difference to the
@@ -14,6 +14,7 @@ import statistics
 from pathlib import Path
 
 from common import geometric, paired, read_times, share, shares
+from data import alignment
 
 AT = (1, 4, 8, 16)
 
@@ -71,9 +72,14 @@ def main():
     parser.add_argument("proposals", nargs="+")
     parser.add_argument("--against", default="imitation")
     parser.add_argument("--at", type=lambda text: tuple(map(int, text.split(","))), default=AT, help="numbers of proposals")
+    parser.add_argument("--alignment", type=int, choices=(64, 8, 1), help="only problems whose N and K are both multiples of 64, of 8 but not of 64, or anything else")
     parser.add_argument("--rows")
     asked = parser.parse_args()
     arms, times = read_proposals(asked.proposals), medians(asked.times)
+    if asked.alignment:
+        times = {problem: own for problem, own in times.items() if alignment(problem) == asked.alignment}
+        if not times:
+            raise SystemExit(f"judge.py: no problem of alignment {asked.alignment} was timed")
     if asked.rows:
         with open(asked.rows, "w", newline="", encoding="utf-8") as file:
             out = csv.writer(file, lineterminator="\n")

@@ -177,6 +177,20 @@ class Figures(unittest.TestCase):
             table = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "report_regret.py"), "shares.csv"], cwd=at, check=True, text=True, stdout=subprocess.PIPE).stdout
             self.assertIn("| rl | 2 | 1 | 1.0000", table)
 
+    def test_judge_by_alignment(self):
+        times = {"f16:5x64x128:nn": {"a": 2.0, "b": 1.0}, "f16:5x8x64:nn": {"a": 4.0, "c": 3.0}}
+        with tempfile.TemporaryDirectory() as at:
+            for name, lines in (("times.csv", ["problem,schedule,measured_us"] + [f"{problem},{one},{us}" for problem, own in times.items() for one, us in own.items()]),
+                                ("imitation.1.csv", [f"{problem},a" for problem in times]), ("rl.1.csv", [f"{problem},{one}" for problem, own in times.items() for one in own][1:])):
+                with open(os.path.join(at, name), "w", encoding="utf-8") as file:
+                    file.write("\n".join(lines) + "\n")
+            for of, one, other in (("64", r"0\.5000", r"1\.0000"), ("8", r"0\.7500", r"0\.7500")):
+                said = run("judge.py", "times.csv", "imitation.1.csv", "rl.1.csv", "--alignment", of, folder=at).splitlines()
+                self.assertRegex(said[2], rf"^\| imitation \| 1 \| 1 \| {one} ")
+                self.assertRegex(said[3], rf"^\| rl \| 1 \| 1 \| {other} ")
+            with self.assertRaises(subprocess.CalledProcessError):   # neither
+                run("judge.py", "times.csv", "imitation.1.csv", "rl.1.csv", "--alignment", "1", folder=at)
+
 
 class Raced(unittest.TestCase):
     """A scripted service: what is sent once for all that is alike, what is no schedule is not sent, a full queue is asked again."""
