@@ -63,6 +63,8 @@ static const char *const problems[] = {
     "bf16:256x256x4096:tt:d=f32:beta=1",
     "f16:256x256x4096:tn:b=4:beta=1",
     "bf16:256x264x4096:nn:ldd=265:ep=bias+gelu",
+    "bf16:256x264x4096:tn:ldd=265:ep=bias+gelu_erf+aux",
+    "f16:64x256x4096:nn:b=8:ep=dgelu",
     "bf16:64x256x4096:nt:b=8:d=f32:beta=1:ep=bias_m+silu+residual",
     "bf16:256x128x4096:tn:ep=silu+gate",
     "f16:64x4096x4096:tn:ldd=4097:beta=1:ep=bias+gelu_erf+gate_i+residual",

@@ -86,6 +86,10 @@ static const char *const problems[] = {
     "f16:4096x4096x4104:tn:lda=4105:beta=1",
     "bf16:4096x4096x4096:tt:d=f32:beta=1",
     "bf16:4096x4096x4096:tn:ep=bias+gelu",
+    "bf16:4096x4096x4096:tn:ep=bias+gelu+aux",
+    "f16:4096x4096x4096:nn:d=f32:ep=dgelu_erf",
+    "bf16:512x512x512:tt:b=64:ep=dsilu",
+    "f16:4096x4096x4096:nn:acc=f16:ldd=4097:ep=bias_m+gelu_erf+aux",
     "f16:512x512x512:nn:b=64:beta=1",
     "bf16:512x512x512:tt:d=f32:b=64:ep=bias_m+silu",
     "f16:4096x4096x4096:tn:acc=f16:ldd=4097:beta=1:ep=gelu_erf+residual",
@@ -326,6 +330,8 @@ static void test_refuses(void **state)
     refuse("ws/128x128x64/s3/c1x1/coopf/g8", "f16:4096x4096x4096:tn:b=2", h200, "mode");
     refuse(good, "f16:65536x65536x64:tn:b=8192", h200, "b");
     refuse("ws/256x192x64/s3/c1x1/coop/g8", "f16:4096x4096x4096:tn:ep=bias", h200, "tile");
+    refuse("ws/128x128x64/s3/c1x1/coop/g8", "f16:4096x4096x4096:tn:g=8:ep=drelu", h200, "aux");
+    refuse("ws/64x128x64/s3/c1x1/coop/g8", "f16:4096x4096x4096:tn:ldd=4097:beta=1:ep=drelu", h200, "aux");
     refuse(good, "f16:4096x4096x0:tn", h200, "m");
     refuse("ws/256x256x64/s2/c1x1/coop/g8", "f16:4096x4096x4096:tn", h200, "tile");
     refuse("ws/128x256x64/s8/c1x1/coop/g8", "f16:4096x4096x4096:tn", h200, "stages");
