@@ -188,8 +188,8 @@ static gs_status check_mode(const gs_ws_shape *s, const gs_schedule *schedule, c
     if (s->wy > 256) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "a consumer multiplies at most 256 columns");
     if (problem->gate && (s->swap_ab ? s->bx : s->wy) % 16 != 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "a gate takes columns in sixteens: eight of the gate, eight of up");
-    if (s->mode == GS_WS_LAG && (problem->out == GS_F32 || problem->beta != 0 || is_direct(problem)))
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "lag keeps 16-bit results without C, for rows of D at multiples of 16 bytes");
+    if (s->mode == GS_WS_LAG && (problem->out == GS_F32 || problem->beta != 0 || gs_has_aux(problem) || is_direct(problem)))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "lag keeps 16-bit results without C and aux, for rows of D at multiples of 16 bytes");
     if (s->first && is_direct(problem)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "D is stored by threads, without cache hints");
     if (!is_y_along_k(s, problem) && s->wy % 32 != 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "an operand that is not stored along K needs tiles of whole boxes of 32");
