@@ -121,10 +121,12 @@ def random_sizes(seed):
 # ---- problems, as src/problem/problem.c reads and spells them ----
 
 TYPES, LAYOUTS, ROWS = ("f16", "bf16"), ("nn", "tn"), ("lda", "ldb", "ldc", "ldd")
+WORD = "(bias|bias_m|dbias|d?relu|d?gelu(_erf)?|d?silu|residual|gate|gate_i|aux)"   # of an epilogue
 WHOLE, DECIMAL = "[0-9]+", r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?"
 SIZE = re.compile("(?:f16|bf16):([0-9]+)x([0-9]+)x([0-9]+):(?:nn|tn|nt|tt)")
 PROBLEM = re.compile(r"(f16|bf16):([0-9]+)x([0-9]+)x([0-9]+):(nn|tn|nt|tt)((?::[a-z]+=[^:]+)*)")
-FIELDS = {"acc": "f16|f32", "d": "f16|bf16|f32", **dict.fromkeys(ROWS, WHOLE), "b": "0*[1-9][0-9]*", "alpha": DECIMAL, "beta": DECIMAL}
+FIELDS = {"acc": "f16|f32", "d": "f16|bf16|f32", **dict.fromkeys(ROWS, WHOLE), "b": "0*[1-9][0-9]*", "alpha": DECIMAL, "beta": DECIMAL,
+          "ep": rf"{WORD}(\+{WORD})*"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,16 +142,17 @@ class Problem:
     batch: int
     alpha: float
     beta: float
+    epilogue: str
 
     def key(self):
         """What a tuned table finds it by."""
         a, b, c, d = self.padding
-        return (self.type, self.m, self.n, self.k, self.layout, self.acc, self.out, a, b, c if self.beta else 0, d, self.batch, self.beta != 0)
+        return (self.type, self.m, self.n, self.k, self.layout, self.acc, self.out, a, b, c if self.beta else 0, d, self.batch, self.beta != 0, self.epilogue)
 
     def __str__(self):
         rows = row_lengths(self.m, self.n, self.k, self.layout)
         fields = [("acc", self.acc, "f32"), ("d", self.out, self.type), *((name, row + more, row) for name, row, more in zip(ROWS, rows, self.padding)),
-                  ("b", self.batch, 1), ("alpha", digits(self.alpha), "1"), ("beta", digits(self.beta), "0")]
+                  ("b", self.batch, 1), ("alpha", digits(self.alpha), "1"), ("beta", digits(self.beta), "0"), ("ep", self.epilogue, "")]
         return f"{self.type}:{self.m}x{self.n}x{self.k}:{self.layout}" + "".join(f":{name}={value}" for name, value, usual in fields if value != usual)
 
 
@@ -190,7 +193,7 @@ def read_problem(text):
         numbers = int(said.get("b", 1)), single(said.get("alpha", 1)), single(said.get("beta", 0))
     except (ValueError, OverflowError):
         raise ValueError(f"'{text}' is no problem, such as f16:64x4096x64:nn is one") from None
-    return retyped(Problem(whole[1], *shape, said.get("acc", "f32"), said.get("d", whole[1]), padding, *numbers), None, None)
+    return retyped(Problem(whole[1], *shape, said.get("acc", "f32"), said.get("d", whole[1]), padding, *numbers, said.get("ep", "")), None, None)
 
 
 # ---- lists and tables ----

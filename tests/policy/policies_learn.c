@@ -169,7 +169,7 @@ static double best_of(const char *name, uint64_t seed, int budget)
 static void evolve_beats_chance(void **state)
 {
     (void)state;
-    enum { SEEDS = 6, BUDGET = 64 };
+    enum { SEEDS = 16, BUDGET = 64 };   /* six seeds said 1.05 by chance where 24 say 1.09 */
     double evolved = 0, drawn = 0;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         evolved += log(best_of("evolve", seed, BUDGET)) / SEEDS;

@@ -56,6 +56,7 @@ class Lists(unittest.TestCase):
         spelt = {
             "64_32_16": "f16:64x32x16:nn",
             "f16:064x32x16:nn:acc=f32:d=f16:lda=16:ldb=32:ldc=32:ldd=32:b=1:alpha=1.0:beta=-0": "f16:64x32x16:nn",
+            "bf16:8x16x24:tn:ep=bias+gelu:beta=1": "bf16:8x16x24:tn:beta=1:ep=bias+gelu",
             "bf16:1x2x3:tn:beta=0.50:ldc=9:d=f32": "bf16:1x2x3:tn:d=f32:ldc=9:beta=0.5",
             "f16:1x2x3:tn:b=7:acc=f16": "f16:1x2x3:tn:acc=f16:b=7",
             "bf16:5x2x3:nt:lda=5:ldb=2": "bf16:5x2x3:nt",
@@ -69,7 +70,7 @@ class Lists(unittest.TestCase):
     def test_no_problems(self):
         for text in ("f16", "f16:1x2x3", "f32:1x2x3:nn", "f16:1x2:nn", "f16:1x2x3:ta", "f16:1x2x-3:nn", "1_2_3:nn", "f16:1x2x3:nn:", "f16:1x2x3:nn simple",
                      *("f16:1x2x3:nn:" + field for field in ("acc", "acc=", "acc=bf16", "lda=2", "b=0", "b=2:b=2", "colour=2", "alpha=.5", "alpha=1e39", "alpha=inf",
-                                                             "ep=bias"))):
+                                                             "ep=", "ep=bias+", "ep=tanh"))):
             self.fails(f"list.txt line 2: '{re.escape(text)}' is no problem", self.file("list.txt", "64_32_16", text))
         for text in ("bf16:1x2x3:nn:acc=f16", "f16:1x2x3:nn:d=bf16"):
             self.fails("list.txt line 1: .* do not go with", self.file("list.txt", text))
