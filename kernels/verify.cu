@@ -129,7 +129,12 @@ typedef struct final_value {
 /* The right result from alpha A B + beta C, or, with a residual, from alpha A B. row: of the whole batch. relative: error of the activation. */
 GS_SHARED final_value finished(const gs_epilogue *e, double x, gs_u64 row, gs_u64 col, int type, double relative)
 {
-    if (e->along) x += element_of(e->bias, gs_bias_place(e, row, col), type);
+    bool lost = false;
+    if (e->along) {
+        const double bias = element_of(e->bias, gs_bias_place(e, row, col), type);
+        lost = fabs(bias) == (double)gs_infinity() && fabs(x) < (double)gs_infinity() && fabs(x) > -e->least;   /* where it is summed up perhaps the other infinity */
+        x += bias;
+    }
     if (gs_reads_aux(e->activation)) {
         const double z = element_of(e->aux, (gs_u64)gs_placed_at(&e->placed_aux, (long long)row, (long long)col), type);
         const gs_sloped_value sloped = gs_slope_result(e->activation, x, z, relative, e->least);
@@ -138,7 +143,7 @@ GS_SHARED final_value finished(const gs_epilogue *e, double x, gs_u64 row, gs_u6
         return of;
     }
     const double active = gs_activate(e->activation, x);
-    final_value of = {active, relative * fabs(active), gs_is_open(e->activation, x, e->least), false};
+    final_value of = {active, relative * fabs(active), gs_is_open(e->activation, x, e->least), lost};
     if (e->residual) of.value += e->beta * element_of(e->c, (gs_u64)gs_placed_shared(&e->placed_c, (long long)row, (long long)col), type);
     return of;
 }

@@ -24,7 +24,9 @@ enum {                     /* the first five are gs_data */
     GS_VALUES_LOUD,        /* small positive integers: sums of thousands, but no input needs more than four bits */
     GS_VALUES_ZERO,
     GS_VALUES_NAN,
-    GS_VALUES_RANGE        /* one product per output, over the whole range of the types: subnormals, overflow, zero lines, inf, NaN */
+    GS_VALUES_RANGE,       /* one product per output, over the whole range of the types: subnormals, overflow, zero lines, inf, NaN */
+    GS_VALUES_IDLE,        /* of a bias beside RANGE: zeros, one of eleven an inf or NaN in turn */
+    GS_VALUES_STEEP        /* of an aux beside RANGE: small integers, one of eight an inf, NaN, -0 or large */
 };
 
 enum { GS_LINE_ZERO, GS_LINE_NAN, GS_LINE_INF, GS_LINE_OVER, GS_LINE_UNDER, GS_LINE_PLAIN };   /* of RANGE */
@@ -170,6 +172,29 @@ GS_SHARED float gs_value_special(const gs_datagen *g, long long batch, long long
     return gs_normal(gs_draw(g, 0, batch, line, k));
 }
 
+/* In the row of C that a bias is. Of a short one all are zero. */
+GS_SHARED float gs_value_idle(const gs_datagen *g, long long batch, long long row, long long col)
+{
+    const gs_u64 bits = gs_draw(g, 0, batch, row, col);
+    if (g->cols < 11 || (gs_u64)col % 11 != (g->seed >> 32) % 11) return 0.0f;
+    return (g->seed + (gs_u64)col / 11) & 1 ? gs_infinity() - gs_infinity() : bits & 1 ? gs_infinity() : -gs_infinity();
+}
+
+GS_SHARED float gs_value_steep(const gs_datagen *g, long long batch, long long row, long long col)
+{
+    const gs_u64 bits = gs_draw(g, 0, batch, row, col);
+    const float sign = bits & 8 ? -1.0f : 1.0f;
+    if (bits & 7) return (float)(gs_pick_below(bits, 31) - 15);
+    switch (bits >> 4 & 7) {
+    case 0:  return gs_infinity() - gs_infinity();
+    case 1:  return sign * gs_infinity();
+    case 2:  return sign * 0.0f;
+    case 3:  return sign * (g->type ? 0x1p100f : 0x1p15f);   /* f16 is 0 */
+    case 4:  return sign * 0x1p-14f;
+    default: return sign * (16.0f + (float)(bits >> 8 & 127));
+    }
+}
+
 /* ---- RANGE ---- */
 
 /* Sixteen neighbouring lines have every class. */
@@ -285,6 +310,8 @@ GS_SHARED float gs_value(const gs_datagen *g, long long batch, long long row, lo
     case GS_VALUES_SPECIAL: return gs_value_special(g, batch, line, k, g->operand == 2 ? g->cols : g->k);
     case GS_VALUES_ZERO:    return 0.0f;
     case GS_VALUES_NAN:     return gs_infinity() - gs_infinity();
+    case GS_VALUES_IDLE:    return gs_value_idle(g, batch, row, col);
+    case GS_VALUES_STEEP:   return gs_value_steep(g, batch, row, col);
     case GS_VALUES_RANGE:   return g->operand == 2 ? gs_value_range_c(g, batch, row, col) : gs_value_range(g, batch, line, k);
     default: break;
     }

@@ -201,13 +201,13 @@ gs_datagen gs_datagen_make(const gs_problem *p, char operand, int kind, uint64_t
     const gs_shape s = gs_shape_of(p, operand == 'd' ? 'c' : operand);
     gs_datagen g = {.batch = s.matrices, .stride = s.stride, .k = p->k, .seed = seed, .kind = kind, .operand = operand - 'a'};
     gs_data_plan_make(p, kind, &g.plan);
-    if (operand == 'e') {   /* as a row of another C; it would add to the lone products of RANGE */
+    if (operand == 'e') {   /* as a row of another C; a number would add to the lone products of RANGE */
         g.operand = 2, g.seed = gs_mix(seed + 0x510e527fu);
-        if (kind == GS_VALUES_RANGE) g.kind = GS_VALUES_ZERO;
+        if (kind == GS_VALUES_RANGE) g.kind = GS_VALUES_IDLE;
     }
     if (operand == 'g') {   /* small integers where C has other values that RANGE needs: an activation's slope is neither 0 nor 1 for some of them */
         g.operand = 2, g.seed = gs_mix(seed + 0x9b05688cu);
-        if (kind == GS_VALUES_RANGE) g.kind = GS_VALUES_INTEGER;
+        if (kind == GS_VALUES_RANGE) g.kind = GS_VALUES_STEEP;
     }
     g.rows = s.rows, g.cols = s.row, g.ld = s.ld, g.type = s.type;
     g.transposed = operand == 'a' ? gs_is_a_transposed(p->layout) : operand == 'b' && gs_is_b_transposed(p->layout);

@@ -37,8 +37,8 @@ static int close_device(void **state)
     return 0;
 }
 
-/* The problem's verdict on the kernel simple as it is built for another one, with one text in its source for another. */
-static gs_verdict verdict_with(const char *asked, const char *built, const char *from, const char *to)
+/* The problem's verdict on the kernel simple as it is built for another one, with one text in its source for another, and a workspace. */
+static gs_verdict verdict_in(const char *asked, const char *built, const char *workspace, const char *from, const char *to)
 {
     const gs_problem problem = problem_of(asked), other = problem_of(built);
     const gs_schedule schedule = schedule_of("simple");
@@ -53,7 +53,7 @@ static gs_verdict verdict_with(const char *asked, const char *built, const char 
     char *const source = malloc(size);
     snprintf(source, size, "%.*s%s%s", (int)before, kernel.source, found ? to : "", found ? found + strlen(from) : "");
     kernel.source = source;
-    if (gs_contender_kernel_own(&contender, device, built, &kernel, &error) != GS_OK ||
+    if ((workspace && gs_formula_set(&kernel.manifest.workspace, workspace, &error) != GS_OK) || gs_contender_kernel_own(&contender, device, built, &kernel, &error) != GS_OK ||
         gs_verify(verifier, &contender, &problem, &(gs_verify_options){.seed = 3, .parts = GS_PART_ALL & ~(uint32_t)GS_PART_EDGES}, &verdict, &error) != GS_OK)
         fail_msg("%s: %s", asked, error.text);
     contender.destroy(&contender);
@@ -61,6 +61,7 @@ static gs_verdict verdict_with(const char *asked, const char *built, const char 
     return verdict;
 }
 
+static gs_verdict verdict_with(const char *asked, const char *built, const char *from, const char *to) { return verdict_in(asked, built, NULL, from, to); }
 static gs_verdict verdict_of(const char *asked, const char *built) { return verdict_with(asked, built, NULL, NULL); }
 
 /* legend: the problem, the same with one thing changed */
@@ -139,6 +140,61 @@ static void wrong_aux(void **state)
         const gs_verdict verdict = verdict_with(cases[i].asked, cases[i].built ? cases[i].built : cases[i].asked, cases[i].from, cases[i].to);
         if (verdict.code != cases[i].code || !strstr(verdict.reason, cases[i].reason))
             fail_msg("%s (%d): %s: %s", cases[i].asked, (int)i, gs_verdict_name(verdict.code), verdict.reason);
+    }
+}
+
+/* A bias, an aux or a C that is NaN, infinite, -0 or large is not treated as what it is, at the size that is asked for. */
+static void unusual_operands(void **state)
+{
+    (void)state;
+    static const char call[] = "gs_finished(p, value, c, row, col, p.m, p.n, batch + group)";
+    static const struct {
+        const char *asked, *instead;
+    } cases[] = {
+#define BIAS "gs_bias_of(p, row, col, p.m, p.n, batch + group)"
+#define Z    "gs_aux_of(p, row, col, p.m, p.n, batch + group)"
+#define D    "gs_finished(p, value, c, row, col, p.m, p.n, batch + group)"
+        {"bf16:40x24x72:nn:ep=bias",       "(" BIAS " == " BIAS " ? " D " : value)"},
+        {"f16:40x24x72:tn:ep=bias+relu",   "(fabsf(" BIAS ") < 70000.0f || " BIAS " != " BIAS " ? " D " : gs_activated(value))"},
+        {"f16:40x24x72:nn:ep=drelu",       "(" Z " == " Z " ? " D " : 0.0f)"},
+        {"f16:40x24x72:nn:ep=drelu",       "(__float_as_uint(" Z ") == 0x80000000u ? value : " D ")"},
+        {"bf16:40x24x72:nn:ep=dgelu",      "(" Z " == " Z " ? " D " : value)"},
+        {"bf16:40x24x72:nn:ep=dgelu_erf",  "(fabsf(" Z ") > 20.0f ? __int_as_float(0x7fffffff) : " D ")"},
+        {"f16:40x24x72:tn:d=f32:ep=dsilu", "(" Z " > 20.0f && " Z " < 200.0f ? 0.0f : " D ")"},
+        {"f16:12x24x90:nt:gk=6:beta=1",    "(terms == 0 ? " D " + 0.0f * c : " D ")"},
+#undef BIAS
+#undef Z
+#undef D
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_verdict right = verdict_of(cases[i].asked, cases[i].asked), wrong = verdict_with(cases[i].asked, cases[i].asked, call, cases[i].instead);
+        if (right.code != GS_VERDICT_PASS) fail_msg("%s: %s", cases[i].asked, right.reason);
+        if (wrong.code == GS_VERDICT_PASS) fail_msg("%s (%d): passes", cases[i].asked, (int)i);
+        if (wrong.part != 3) fail_msg("%s (%d): part %d: %s", cases[i].asked, (int)i, wrong.part, wrong.reason);
+    }
+}
+
+/* What a launch before has copied to the workspace is taken for this launch's. */
+static void kept_operands(void **state)
+{
+    (void)state;
+    static const char call[] = "gs_finished(p, value, c, row, col, p.m, p.n, batch + group)";
+#define KEPT "((float *)p.workspace)[((batch * p.m + row) * p.n + col) * 2"
+#define KEEP(what) "(" KEPT "] == 42.0f ? " KEPT " + 1] : ((" KEPT "] = 42.0f), (" KEPT " + 1] = " what ")))"
+    static const struct {
+        const char *asked, *from, *to;
+    } cases[] = {
+        {"bf16:40x24x72:nn:ep=bias",      call, "value + " KEEP("gs_bias_of(p, row, col, p.m, p.n, batch + group)")},
+        {"bf16:40x24x72:nn:ep=dgelu",     call, "gs_sloped(value, " KEEP("gs_aux_of(p, row, col, p.m, p.n, batch + group)") ")"},
+        {"f16:12x24x90:nt:gk=6",          "matrix_b(p, batch + group) + col * stride_b_n(p) + first * stride_b_k(p), stride_b_k(p), terms)",
+                                          "matrix_b(p, batch + group) + col * stride_b_n(p) + first * stride_b_k(p), stride_b_k(p), (int)" KEEP("(float)terms") ")"},
+    };
+#undef KEEP
+#undef KEPT
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_verdict right = verdict_in(cases[i].asked, cases[i].asked, "8*m*n*batch", NULL, NULL), wrong = verdict_in(cases[i].asked, cases[i].asked, "8*m*n*batch", cases[i].from, cases[i].to);
+        if (right.code != GS_VERDICT_PASS) fail_msg("%s: %s", cases[i].asked, right.reason);
+        if (wrong.code != GS_VERDICT_STATE || !strstr(wrong.reason, "from other data")) fail_msg("%s (%d): %s: %s", cases[i].asked, (int)i, gs_verdict_name(wrong.code), wrong.reason);
     }
 }
 
@@ -235,7 +291,7 @@ static void slopes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(activations), cmocka_unit_test(wrong_epilogues), cmocka_unit_test(exchanged), cmocka_unit_test(wrong_aux), cmocka_unit_test(wrong_sums), cmocka_unit_test(slopes), cmocka_unit_test(bias_is_an_input),
+        cmocka_unit_test(activations), cmocka_unit_test(wrong_epilogues), cmocka_unit_test(exchanged), cmocka_unit_test(wrong_aux), cmocka_unit_test(wrong_sums), cmocka_unit_test(slopes), cmocka_unit_test(unusual_operands), cmocka_unit_test(kept_operands), cmocka_unit_test(bias_is_an_input),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
