@@ -300,6 +300,24 @@ static void test_weights_of_other_features(void **state)
     gs_log_set_level(level);
 }
 
+/* A row of the sums whose schedule cannot add C: its neighbour that can. */
+static void test_row_that_suits(void **state)
+{
+    (void)state;
+    need_compiler();
+    gs_context *context = open_with("f16:4096x4096x4096:tn ws/128x256x64/s4/c2x1/lag/g8 196.2 199.1 1.0150 1.0120 1.0170 1755 nvidia-h200 90 132 130100 2026-01-01T00:00:00Z test\n");
+    gs_plan *plan = NULL;
+    gs_problem problem = gs_problem_make(GS_F16, GS_TN, 4096, 4096, 4096);
+    problem.beta = 1;
+    assert_int_equal(gs_plan_create(context, &problem, &plan, NULL), GS_OK);
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_NEAREST);
+    assert_int_equal(strncmp(gs_plan_schedule(plan), "ws/128x256x64/s4/c2x1/", strlen("ws/128x256x64/s4/c2x1/")), 0);
+    assert_null(strstr(gs_plan_schedule(plan), "lag"));
+    assert_int_equal(gs_plan_alignment(plan, 'c'), 16);
+    gs_plan_destroy(&plan);
+    gs_close(&context);
+}
+
 static void test_ladder(void **state)
 {
     (void)state;
@@ -672,6 +690,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ladder),
+        cmocka_unit_test(test_row_that_suits),
         cmocka_unit_test(test_weights),
         cmocka_unit_test(test_bad_row),
         cmocka_unit_test(test_weights_of_other_features),

@@ -240,6 +240,28 @@ static void families_can_be_chosen(void **state)
     assert_int_equal(gs_schedule_shortlist(&square, gs_caps_find("a100"), 1u << GS_FAMILY_WS, list, 8), 0);
 }
 
+/* A schedule of the sums, where C is added, or rows start at any element: one word changes, the last that helps. */
+static void schedules_suit_similar_problems(void **state)
+{
+    (void)state;
+    const gs_caps *const caps = gs_caps_find("h200");
+    const gs_schedule late = schedule_of("ws/128x256x64/s4/c2x1/lag/g8");
+    gs_schedule schedule = late;
+    const gs_problem sums = problem_of("bf16:4096x4096x4096:tn"), with_c = problem_of("bf16:4096x4096x4096:tn:beta=1"), odd = problem_of("bf16:4096x4096x4097:tn"),
+                     none = problem_of("bf16:4096x4096x0:tn");
+    assert_true(gs_schedule_suit(&schedule, &sums, caps));
+    assert_memory_equal(&schedule, &late, sizeof late);
+    assert_true(gs_schedule_suit(&schedule, &with_c, caps));
+    assert_int_equal(gs_schedule_check(&schedule, &with_c, caps, NULL), GS_OK);
+    for (int i = 0; i < gs_family_parameters(GS_FAMILY_WS); i++) assert_int_equal(schedule.value[i] != late.value[i], i == GS_WS_MODE);
+    schedule = late;
+    assert_true(gs_schedule_suit(&schedule, &odd, caps));
+    for (int i = 0; i < gs_family_parameters(GS_FAMILY_WS); i++) assert_int_equal(schedule.value[i] != late.value[i], i == GS_WS_ROWS);
+    schedule = late;
+    assert_false(gs_schedule_suit(&schedule, &none, caps));
+    assert_memory_equal(&schedule, &late, sizeof late);
+}
+
 /* ---- measured rows ---- */
 
 enum { MOST_ROWS = 64, MOST_PROBLEMS = 100 };
@@ -349,6 +371,7 @@ int main(void)
         cmocka_unit_test(shortlists_are_sorted_valid_and_diverse),
         cmocka_unit_test(the_first_is_the_best),
         cmocka_unit_test(families_can_be_chosen),
+        cmocka_unit_test(schedules_suit_similar_problems),
         cmocka_unit_test(ranks_like_an_h200),
     };
     return cmocka_run_group_tests_name("model", tests, NULL, NULL);
