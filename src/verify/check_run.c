@@ -269,7 +269,8 @@ static gs_status launch(gs_check_run *trial, gs_error *error)
     const uint64_t key = gs_mix(trial->seed + 0xbb67ae85u + (uint64_t)trial->veils++);
     GS_TRY(veil(trial, key, error));
     GS_TRY(verifier->device->ops->queue_wait(verifier->device, verifier->queue, error));
-    const gs_args args = gs_check_run_args(trial);
+    gs_args args = gs_check_run_args(trial);
+    if (trial->in_place) args.c = args.d;
     gs_error why = {0};
     gs_status status = trial->contender->run(trial->contender, &args, verifier->queue, &why);
     gs_error later = {0};   /* waits in any case: a fault must not be found by who waits next */
@@ -285,6 +286,20 @@ static gs_status launch(gs_check_run *trial, gs_error *error)
     return verifier->device->ops->copy_in(verifier->device, trial->operand[5].at, trial->offsets, gs_problem_bytes(&trial->problem, 'f'), error);
 }
 
+/* C's elements to where D is: both lie alike. */
+static gs_status copy_c(gs_check_run *trial, gs_error *error)
+{
+    gs_device *const device = trial->verifier->device;
+    const size_t bytes = trial->operand[2].bytes;
+    void *const elements = malloc(bytes);
+    if (!elements) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a copy of C");
+    gs_status status = device->ops->queue_wait(device, trial->verifier->queue, error);
+    if (status == GS_OK) status = device->ops->copy_out(device, elements, trial->operand[2].at, bytes, error);
+    if (status == GS_OK) status = device->ops->copy_in(device, trial->operand[3].at, elements, bytes, error);
+    free(elements);
+    return status;
+}
+
 gs_status gs_check_run_launch(gs_check_run *trial, bool zero, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;
@@ -296,6 +311,7 @@ gs_status gs_check_run_launch(gs_check_run *trial, bool zero, gs_error *error)
         GS_TRY(gs_check_poison(verifier, trial->operand[i].at, trial->operand[i].bytes, trial->poison, verifier->queue, error));
     }
     GS_TRY(gs_watch_fill(&trial->watch, trial->contender, trial->poison, workspace_seed(trial), verifier->queue, error));
+    if (trial->in_place) GS_TRY(copy_c(trial, error));
     return launch(trial, error);
 }
 

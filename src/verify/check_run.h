@@ -39,6 +39,7 @@ typedef struct gs_check_run {
     uint32_t      around;      /* what D's guard bands hold */
     int           launches;    /* over poison */
     int           veils;       /* of the reference */
+    bool          in_place;    /* launches over poison have C where D is */
     bool          edge;        /* the problem is one of part 5's: reasons name it */
     bool          explains;    /* a result was wrong and its cause is looked for: groups stay as they are */
     bool          right;       /* a launch since prepare gave a right result */

@@ -58,6 +58,28 @@ static gs_status stale_data(gs_check_run *trial, int part, int kind, double tole
     return GS_OK;
 }
 
+/* C may be D, where both lie alike and have nothing between their rows. */
+static bool may_be_in_place(const gs_problem *p)
+{
+    const gs_shape c = gs_shape_of(p, 'c'), d = gs_shape_of(p, 'd');
+    const bool packed = d.ld == d.row && (d.matrices == 1 || d.stride == d.ld * d.rows);
+    return p->beta != 0 && !p->groups && packed && c.row == d.row && c.ld == d.ld && c.rows == d.rows && c.matrices == d.matrices && c.stride == d.stride;
+}
+
+static gs_status in_place_launch(gs_check_run *trial, gs_error *error)
+{
+    gs_check_counts counts;
+    trial->in_place = true;
+    gs_status status = gs_check_run_launch(trial, false, error);
+    trial->in_place = false;
+    if (status != GS_OK || gs_check_run_failed(trial)) return status;
+    GS_TRY(gs_check_run_compare(trial, 0, &counts, error));
+    if (counts.mismatches)
+        gs_check_run_blame(trial, GS_VERDICT_EXACT, 1, "%llu elements are wrong where C and D are the same matrix: look at what reads C after D was written there",
+                           (unsigned long long)counts.mismatches);
+    return GS_OK;
+}
+
 /* What the second launch of an exact part has: infinities and NaN somewhere among the integers, or in part 3 the whole range of the types. */
 static gs_status second_data(gs_check_run *trial, int part, gs_error *error)
 {
@@ -81,6 +103,7 @@ static gs_status exact_part(gs_check_run *trial, int part, int kind, gs_error *e
         GS_TRY(exact_launch(trial, part, error));
     }
     if (!gs_check_run_failed(trial) && part == 1 && (trial->parts & GS_PART_MEMORY)) GS_TRY(stale_launch(trial, error));
+    if (!gs_check_run_failed(trial) && part == 1 && may_be_in_place(&trial->problem)) GS_TRY(in_place_launch(trial, error));
     if (gs_check_run_failed(trial)) return GS_OK;
     GS_TRY(second_data(trial, part, error));
     return exact_launch(trial, part, error);

@@ -198,6 +198,19 @@ static void kept_operands(void **state)
     }
 }
 
+/* C may be D: C is read after D was written there. */
+static void in_place(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"f16:40x24x72:tn:beta=1", "bf16:24x40x33:nn:d=f32:b=2:beta=0.5", "f16:40x24x72:nt:gk=3:beta=-1", "bf16:40x24x72:tn:beta=1:ep=bias+gelu+residual"};
+    for (size_t i = 0; i < GS_COUNT(texts); i++) {
+        const gs_verdict right = verdict_of(texts[i], texts[i]), wrong = verdict_with(texts[i], texts[i], "terms);\n#endif\n            const float c = GS_BETA ?",
+            "terms);\n#endif\n            ((out_type *)p.d)[gs_row_of_d(p, batch, row) + col] = STORE_OUT(value);\n            const float c = GS_BETA ?");
+        if (right.code != GS_VERDICT_PASS) fail_msg("%s: %s", texts[i], right.reason);
+        if (wrong.code != GS_VERDICT_EXACT || !strstr(wrong.reason, "C and D are the same")) fail_msg("%s: %s: %s", texts[i], gs_verdict_name(wrong.code), wrong.reason);
+    }
+}
+
 /* A bias that is written to is an input that was changed; the guard bands beside it are looked at as well. */
 static void bias_is_an_input(void **state)
 {
@@ -291,7 +304,7 @@ static void slopes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(activations), cmocka_unit_test(wrong_epilogues), cmocka_unit_test(exchanged), cmocka_unit_test(wrong_aux), cmocka_unit_test(wrong_sums), cmocka_unit_test(slopes), cmocka_unit_test(unusual_operands), cmocka_unit_test(kept_operands), cmocka_unit_test(bias_is_an_input),
+        cmocka_unit_test(activations), cmocka_unit_test(wrong_epilogues), cmocka_unit_test(exchanged), cmocka_unit_test(wrong_aux), cmocka_unit_test(wrong_sums), cmocka_unit_test(slopes), cmocka_unit_test(unusual_operands), cmocka_unit_test(kept_operands), cmocka_unit_test(in_place), cmocka_unit_test(bias_is_an_input),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
