@@ -9,24 +9,36 @@
 #include "base/random.h"
 #include "verify/check_run.h"
 
-/* As in timing: nothing is poisoned, the output and the workspace are those of an earlier launch. One element of A is another, so that who
- * finds what it left there, and takes it for this launch's, is wrong. */
-static gs_status stale_launch(gs_check_run *trial, gs_error *error)
+/* As in timing: nothing is poisoned, the output and the workspace are those of an earlier launch. since: what has changed. */
+static gs_status launch_over(gs_check_run *trial, int part, double tolerance, const char *since, gs_error *error)
 {
     gs_check_counts stale, counts;
-    if (trial->problem.m == 0 || trial->problem.n == 0 || trial->problem.k == 0) return GS_OK;
-    GS_TRY(gs_check_run_change(trial, error));
     GS_TRY(gs_check_run_launch_stale(trial, error));
     if (gs_check_run_failed(trial)) return GS_OK;
-    GS_TRY(gs_check_run_compare(trial, 0, &stale, error));
+    GS_TRY(gs_check_run_compare(trial, tolerance, &stale, error));
     if (!stale.mismatches) return GS_OK;
     GS_TRY(gs_check_run_launch(trial, false, error));
     if (gs_check_run_failed(trial)) return GS_OK;
-    GS_TRY(gs_check_run_compare(trial, 0, &counts, error));
-    if (counts.mismatches) return gs_check_run_diagnose(trial, 1, 0, &counts, error);
-    gs_check_run_blame(trial, GS_VERDICT_STATE, 6, "%llu elements are wrong over what its launch before left in output and workspace, after one element of A changed",
-                   (unsigned long long)stale.mismatches);
+    GS_TRY(gs_check_run_compare(trial, tolerance, &counts, error));
+    if (counts.mismatches) return gs_check_run_diagnose(trial, part, tolerance, &counts, error);
+    gs_check_run_blame(trial, GS_VERDICT_STATE, 6, "%llu elements are wrong over what its launch before left in output and workspace, %s",
+                       (unsigned long long)stale.mismatches, since);
     return GS_OK;
+}
+
+/* One element of A is another, so that who finds what it left there, and takes it for this launch's, is wrong. */
+static gs_status stale_launch(gs_check_run *trial, gs_error *error)
+{
+    if (trial->problem.m == 0 || trial->problem.n == 0 || trial->problem.k == 0) return GS_OK;
+    GS_TRY(gs_check_run_change(trial, error));
+    return launch_over(trial, 1, 0, "after one element of A changed", error);
+}
+
+/* All operands are others: of groups, a bias or aux that were copied to the workspace nothing may be left. */
+static gs_status stale_data(gs_check_run *trial, int part, int kind, double tolerance, gs_error *error)
+{
+    GS_TRY(gs_check_run_data(trial, kind, -1, error));
+    return launch_over(trial, part, tolerance, "from other data", error);
 }
 
 static gs_status exact_launch(gs_check_run *trial, int part, gs_error *error)
@@ -37,24 +49,6 @@ static gs_status exact_launch(gs_check_run *trial, int part, gs_error *error)
     GS_TRY(gs_check_run_compare(trial, 0, &counts, error));
     if (counts.mismatches) return gs_check_run_diagnose(trial, part, 0, &counts, error);
     trial->right = true;
-    return GS_OK;
-}
-
-/* As in timing, over the output of other data, from which nothing may be left: groups, a bias or aux that were copied to the workspace. */
-static gs_status stale_data(gs_check_run *trial, int part, int kind, double tolerance, gs_error *error)
-{
-    gs_check_counts stale, counts;
-    GS_TRY(gs_check_run_data(trial, kind, -1, error));
-    GS_TRY(gs_check_run_launch_stale(trial, error));
-    if (gs_check_run_failed(trial)) return GS_OK;
-    GS_TRY(gs_check_run_compare(trial, tolerance, &stale, error));
-    if (!stale.mismatches) return GS_OK;
-    GS_TRY(gs_check_run_launch(trial, false, error));
-    if (gs_check_run_failed(trial)) return GS_OK;
-    GS_TRY(gs_check_run_compare(trial, tolerance, &counts, error));
-    if (counts.mismatches) return gs_check_run_diagnose(trial, part, tolerance, &counts, error);
-    gs_check_run_blame(trial, GS_VERDICT_STATE, 6, "%llu elements are wrong over what its launch before left in output and workspace, from other data",
-                       (unsigned long long)stale.mismatches);
     return GS_OK;
 }
 
@@ -96,12 +90,9 @@ static gs_status exact_part(gs_check_run *trial, int part, int kind, gs_error *e
     gs_data_plan plan;
     const bool made = gs_data_plan_make(&trial->problem, kind, &plan);   /* otherwise no such data are exact for this accumulator and K */
     if (!made) return GS_OK;
-    if (part == 3 && trial->launches > 0 && (trial->parts & GS_PART_MEMORY)) {
-        GS_TRY(stale_data(trial, part, kind, 0, error));
-    } else {
-        GS_TRY(gs_check_run_data(trial, kind, -1, error));
-        GS_TRY(exact_launch(trial, part, error));
-    }
+    const bool over = part == 3 && trial->launches > 0 && (trial->parts & GS_PART_MEMORY);
+    if (!over) GS_TRY(gs_check_run_data(trial, kind, -1, error));
+    GS_TRY(over ? stale_data(trial, part, kind, 0, error) : exact_launch(trial, part, error));
     if (!gs_check_run_failed(trial) && part == 1 && (trial->parts & GS_PART_MEMORY)) GS_TRY(stale_launch(trial, error));
     if (!gs_check_run_failed(trial) && part == 1 && may_be_in_place(&trial->problem)) GS_TRY(in_place_launch(trial, error));
     if (gs_check_run_failed(trial)) return GS_OK;
