@@ -173,7 +173,7 @@ static void check_results(const char *text, bool in_place)
                     up = gs_f16_to_f32(sums[row * ld + at]) + (p.bias ? gs_f16_to_f32(bias[at]) : 0);
                     if (p.bias) want += gs_f16_to_f32(bias[gs_gate_column((int)p.gate, p.n, col, false)]);
                 } else if (gs_adds_bias(&p)) want += gs_f16_to_f32(bias[p.bias == GS_BIAS_N ? col : row % p.m]);
-                const double beside = gs_f16_to_f32(aux[row / p.m * shape.stride + row % p.m * shape.ld + col]);
+                const double beside = gs_has_aux(&p) ? gs_f16_to_f32(aux[row / p.m * shape.stride + row % p.m * shape.ld + col]) : 0;
                 if (p.aux && beside != want) fail_msg("%s: (%d, %d): %g in aux, want %g", text, (int)row, (int)col, beside, want);
                 want = gs_is_gradient(p.activation) ? gs_slope_result((int)p.activation, want, beside, 0, -1e9).value : gs_activate((int)p.activation, want) * up;
                 if (p.residual) want += (double)beta * gs_f16_to_f32(c[row * p.ldc + col]);
