@@ -99,8 +99,6 @@ extern "C" __global__ void gs_finish(const gs_kernel_args p)
 #if GS_AUX
         piece before;
         element *const aux = (element *)p.aux + gs_place_in_aux(p, in_matrix, col, matrix);
-        for (int i = 0; i < PIECE; i++) before.at[i] = STORE(LOAD(product.at[i]) + gs_bias_of(p, in_matrix, col + i, p.m, p.n, matrix));
-        store(aux, before, whole_aux, count);
 #endif
         piece result;
 #if GS_GATE
@@ -108,6 +106,9 @@ extern "C" __global__ void gs_finish(const gs_kernel_args p)
 #else
         for (int i = 0; i < PIECE; i++) {
             const float biased = LOAD(product.at[i]) + gs_bias_of(p, in_matrix, col + i, p.m, p.n, matrix);
+#if GS_AUX
+            before.at[i] = STORE(biased);
+#endif
             const float value = gs_behind_bias(p, biased, LOAD(c.at[i]), in_matrix, col + i, p.m, p.n, matrix);
             result.at[i] = STORE(value);
 #if GS_DBIAS
@@ -117,6 +118,9 @@ extern "C" __global__ void gs_finish(const gs_kernel_args p)
 #endif
         element *const d = (element *)p.d + at_d + col;
         store(d, result, whole, count);
+#if GS_AUX
+        store(aux, before, whole_aux, count);
+#endif
     }
 #if GS_DBIAS
     float *const left = gs_partial_sums(p, 0, (long long)blockIdx.y * blockDim.y + threadIdx.y) + col;

@@ -627,8 +627,8 @@ __device__ __forceinline__ void add_up(const gs_kernel_args &p, unsigned sums, u
         add_c(p, at, x.x, own.x);
         if (both) add_c(p, at + 1, x.y, own.y);
 #endif
-        x.x = gs_activated_sum(p, x.x, own.x, m0 + row, n0 + column, p.m, p.n, index);
-        x.y = gs_activated_sum(p, x.y, own.y, m0 + row, n0 + column + 1, p.m, p.n, index);
+        x.x = gs_from_bias(p, x.x, gs_bias_of(p, m0 + row, n0 + column, p.m, p.n, index), own.x, m0 + row, n0 + column, p.m, p.n, index);
+        x.y = gs_from_bias(p, x.y, gs_bias_of(p, m0 + row, n0 + column + 1, p.m, p.n, index), own.y, m0 + row, n0 + column + 1, p.m, p.n, index);
 #endif
         __align__(8) unsigned char bytes[8];
         put_pair(bytes, x);

@@ -591,13 +591,7 @@ static __device__ __forceinline__ float own_c(const gs_kernel_args &p, const tar
 #endif
     if (row < to.m && col < to.n) {
         const long long at = row * gs_size_ldc(p) + col;
-#if GS_OUT == 2
-        own = ((const float *)c)[at];
-#elif GS_OUT == 1
-        own = gs_bf16_to_f32(((const unsigned short *)c)[at]);
-#else
-        own = gs_f16_to_f32(((const unsigned short *)c)[at]);
-#endif
+        own = gs_raw_to_f32(((const gs_raw *)c)[at]);
     }
 #endif
     (void)p, (void)to, (void)row, (void)col;
@@ -614,12 +608,11 @@ typedef struct early {
 #if C_UNITS
     uint4 c[(FIRST_COUNT + 1) / 2];   /* of the groups that are stored first */
 #endif
-    char none;
 } early;
 
 /* Groups of a slice whose elements are neighbours in D: which of its 64-row blocks, and the first of its groups. */
 typedef struct part {
-    const early *early;
+    const early *asked;
     int block, group;
 } part;
 
@@ -635,9 +628,9 @@ static __device__ __forceinline__ float2 output(float first, float second, const
     float2 bias = make_float2(0, 0);
 #if EARLY_BIAS && BIAS_ALONG_Y
     const int at = (in.group + g) * 8;
-    bias = gs_bias_in_run(in.early->run[at / GS_BIAS_RUN], at % GS_BIAS_RUN + threadIdx.x % 4 * 2);
+    bias = gs_bias_in_run(in.asked->run[at / GS_BIAS_RUN], at % GS_BIAS_RUN + threadIdx.x % 4 * 2);
 #elif EARLY_BIAS
-    bias.x = bias.y = gs_raw_to_f32(in.early->of[in.block][h]);
+    bias.x = bias.y = gs_raw_to_f32(in.asked->of[in.block][h]);
 #endif
 #if C_UNITS
     const float2 own = gs_halves_of(c);
@@ -645,8 +638,8 @@ static __device__ __forceinline__ float2 output(float first, float second, const
     const float2 own = make_float2(own_c(p, to, row, col), own_c(p, to, row + GS_ORDER, col + 1 - GS_ORDER));
 #endif
     (void)in, (void)g, (void)h, (void)c;
-    return make_float2(gs_finish(p, gs_alpha(p) * first, bias.x, own.x, row, col, to.m, to.n, index_of(to)),
-                       gs_finish(p, gs_alpha(p) * second, bias.y, own.y, row + GS_ORDER, col + 1 - GS_ORDER, to.m, to.n, index_of(to)));
+    return make_float2(gs_finished_with(p, gs_alpha(p) * first, bias.x, own.x, row, col, to.m, to.n, index_of(to)),
+                       gs_finished_with(p, gs_alpha(p) * second, bias.y, own.y, row + GS_ORDER, col + 1 - GS_ORDER, to.m, to.n, index_of(to)));
 }
 #endif
 
@@ -864,7 +857,7 @@ static __device__ __forceinline__ void store_gated(const float (&sum)[4 * COUNT]
 /* Groups FIRST and those after it of a warp's 16 rows of a 64-row block. c: this lane's share of C of the first ones. */
 template <int FIRST>
 static __device__ __forceinline__ void store_groups(const float (&own)[4 * SLICE], const float4 *parts, unsigned mine, int block, unsigned buffer,
-                                                    const gs_kernel_args &p, const target &to, int x, int y, const early &early, const uint4 *c)
+                                                    const gs_kernel_args &p, const target &to, int x, int y, const early &asked, const uint4 *c)
 {
     constexpr int LEFT = SLICE - FIRST, COUNT = LEFT >= 8 ? 8 : LEFT >= 4 ? 4 : LEFT >= 2 ? 2 : 1;
     float sum[4 * COUNT];
@@ -877,12 +870,12 @@ static __device__ __forceinline__ void store_groups(const float (&own)[4 * SLICE
     gather<FIRST, COUNT>(sum, own, parts, mine, block);
 #if GS_GATE
     store_gated<COUNT>(sum, buffer, p, to, x, y + FIRST * 8);
-    (void)early;
+    (void)asked;
 #else
-    store_chunk<COUNT>(sum, buffer, p, to, x, y + FIRST * 8, part{&early, block, FIRST});
+    store_chunk<COUNT>(sum, buffer, p, to, x, y + FIRST * 8, part{&asked, block, FIRST});
 #endif
     (void)c;
-    if constexpr (FIRST + COUNT < SLICE) store_groups<FIRST + COUNT>(own, parts, mine, block, buffer, p, to, x, y, early, next);
+    if constexpr (FIRST + COUNT < SLICE) store_groups<FIRST + COUNT>(own, parts, mine, block, buffer, p, to, x, y, asked, next);
 }
 
 /* Where this warp's share of the block's slice begins in the product. */
@@ -890,20 +883,20 @@ static __device__ __forceinline__ int first_x(const place &at, int consumer) { r
 static __device__ __forceinline__ int first_y(const place &at) { return (GS_ORDER ? at.m : at.n) + at.rank_k * SLICE * 8; }
 
 /* Before the sums are complete: the bias, the first part of C, and the rest of it to L2. What comes from the kernel before is there. */
-static __device__ __forceinline__ void ask_early(early *early, const gs_kernel_args &p, const place &at, int consumer)
+static __device__ __forceinline__ void ask_early(early *asked, const gs_kernel_args &p, const place &at, int consumer)
 {
     const int x = first_x(at, consumer), y = first_y(at);
 #if EARLY_BIAS && BIAS_ALONG_Y
 #pragma unroll
-    for (int i = 0; i < RUNS; i++) early->run[i] = gs_bias_run(p, y + i * GS_BIAS_RUN, false, index_of(at));
+    for (int i = 0; i < RUNS; i++) asked->run[i] = gs_bias_run(p, y + i * GS_BIAS_RUN, false, index_of(at));
 #elif EARLY_BIAS
 #pragma unroll
-    for (int i = 0; i < 2 * ROW_BLOCKS; i++) early->of[i / 2][i % 2] = gs_bias_at(p, x + i / 2 * 64 + i % 2 * 8 + threadIdx.x % 32 / 4, false, index_of(at));
+    for (int i = 0; i < 2 * ROW_BLOCKS; i++) asked->of[i / 2][i % 2] = gs_bias_at(p, x + i / 2 * 64 + i % 2 * 8 + threadIdx.x % 32 / 4, false, index_of(at));
 #endif
 #if C_UNITS
-    load_c<FIRST_COUNT>(early->c, p, index_of(at), GS_ORDER ? y : x, GS_ORDER ? x : y, gs_size_m(p), gs_size_n(p));
+    load_c<FIRST_COUNT>(asked->c, p, index_of(at), GS_ORDER ? y : x, GS_ORDER ? x : y, gs_size_m(p), gs_size_n(p));
 #endif
-#if GS_BETA
+#if GS_BETA && !(C_UNITS && SLICE == FIRST_COUNT && ROW_BLOCKS == 1)   /* else there is no rest */
     constexpr int halves = GS_GATE ? 2 : 1, rows = GS_ORDER ? SLICE * 8 : 16, columns = (GS_ORDER ? 16 : SLICE * 8) / halves, sectors = (columns * OUT_BYTES + 31) / 32;
     const int row = GS_ORDER ? y : x, col = (GS_ORDER ? x : y) / halves;
 #pragma unroll
@@ -916,12 +909,12 @@ static __device__ __forceinline__ void ask_early(early *early, const gs_kernel_a
         }
     }
 #endif
-    (void)early, (void)p, (void)x, (void)y;
+    (void)asked, (void)p, (void)x, (void)y;
 }
 
 /* The slice of this block to D; without `on` no row of it. parts: as of leave. */
 static __device__ __forceinline__ void store_slice(const slice &sum, const float4 *parts, unsigned buffer, const gs_kernel_args &p, const place &at, int consumer,
-                                                   bool on, const early &early)
+                                                   bool on, const early &asked)
 {
     const int x = first_x(at, consumer), y = first_y(at);
     target to = {on ? gs_size_m(p) : 0, gs_size_n(p), gs_size_ldd(p), p.d};
@@ -942,11 +935,11 @@ static __device__ __forceinline__ void store_slice(const slice &sum, const float
 #if C_UNITS
         uint4 c[4];
         if (block > 0) load_c<FIRST_COUNT>(c, p, index_of(to), GS_ORDER ? y : x + block * 64, GS_ORDER ? x + block * 64 : y, to.m, to.n);
-        const uint4 *const own = block > 0 ? c : early.c;
+        const uint4 *const own = block > 0 ? c : asked.c;
 #else
         const uint4 *const own = 0;
 #endif
-        store_groups<0>(sum[block], parts, at.share / GS_CK, block, buffer, p, to, x + block * 64, y, early, own);
+        store_groups<0>(sum[block], parts, at.share / GS_CK, block, buffer, p, to, x + block * 64, y, asked, own);
     }
 }
 
@@ -1002,7 +995,7 @@ gs_splitk(
     gs_named_barrier(1, THREADS);
     if (SHARERS > 1) gs_cluster_wait();
 
-    early early = {};
+    early asked = {};
     /* The end runs twice: first for no rows, while the operands are under way, so that its code has been fetched when it matters. */
     float acc[ROW_BLOCKS][BY / 2] = {};
 #if GS_CK > 1
@@ -1016,7 +1009,7 @@ gs_splitk(
         if (REHEARSED) asm volatile("" : "+r"(pass));   /* one copy of the code for both */
         if (pass == 1) {
             gs_dependent_wait();
-            ask_early(&early, p, at, warp / 4);
+            ask_early(&asked, p, at, warp / 4);
             multiply(acc, stages, full, blocks, warp / 4, at);
 #if GS_CK > 1
             exchange(sum, acc, landing, parts, at);
@@ -1027,7 +1020,7 @@ gs_splitk(
             if (!others) return;
 #endif
         }
-        store_slice(sum, others, buffers + warp * BUFFER_BYTES, p, at, warp / 4, pass == 1, early);
+        store_slice(sum, others, buffers + warp * BUFFER_BYTES, p, at, warp / 4, pass == 1, asked);
     }
     (void)landing, (void)parts;
 }

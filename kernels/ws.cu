@@ -493,13 +493,7 @@ static __device__ __forceinline__ float load_c(const gs_kernel_args *p, int inde
 {
     if (row >= p->m || col >= p->n) return 0;
     const long long at = gs_row_of_c(*p, GS_GROUPED ? 0 : index, row) + col;
-#if GS_OUT == 2
-    return ((const float *)p->c)[at];
-#elif GS_OUT == 1
-    return gs_bf16_to_f32(((const unsigned short *)p->c)[at]);
-#else
-    return gs_f16_to_f32(((const unsigned short *)p->c)[at]);
-#endif
+    return gs_raw_to_f32(((const gs_raw *)p->c)[at]);
 }
 #endif
 
@@ -551,7 +545,6 @@ typedef struct beside {
 #elif GS_BIAS
     gs_raw bias[2];         /* of this thread's first element along X and of its second or, with a gate, of up */
 #endif
-    char none;
 } beside;
 
 /* at: the warp's share of the tile. */
@@ -721,12 +714,12 @@ static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const
             /* gate and up: neighbouring groups along Y or, swap_ab, the two halves along X */
             const float2 gate = sum_pair(own, GS_SWAP_AB ? g : 2 * g, GS_SWAP_AB ? 0 : h, p), up = sum_pair(own, GS_SWAP_AB ? g : 2 * g + 1, GS_SWAP_AB ? 1 : h, p);
             const float2 b_up = bias_pair(of, g, h, 1);
-            const float2 value = make_float2(gs_finish_gate(*p, gate.x, up.x, b.x, b_up.x, plus.x), gs_finish_gate(*p, gate.y, up.y, b.y, b_up.y, plus.y));
+            const float2 value = make_float2(gs_gated_with(*p, gate.x, up.x, b.x, b_up.x, plus.x), gs_gated_with(*p, gate.y, up.y, b.y, b_up.y, plus.y));
             const int at_word = GS_SWAP_AB ? g : 2 * g + h;
 #else
             const float2 sum = sum_pair(own, g, h, p);
-            const float2 value = make_float2(gs_finish(*p, sum.x, b.x, plus.x, at_row, at_col, p->m, p->n, index_of(at)),
-                                             gs_finish(*p, sum.y, b.y, plus.y, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, p->m, p->n, index_of(at)));
+            const float2 value = make_float2(gs_finished_with(*p, sum.x, b.x, plus.x, at_row, at_col, p->m, p->n, index_of(at)),
+                                             gs_finished_with(*p, sum.y, b.y, plus.y, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, p->m, p->n, index_of(at)));
             const int at_word = 2 * g + h;
 #endif
 #if GS_OUT == 2
@@ -1148,7 +1141,7 @@ gs_ws(
 #endif
             &p,
         };
-        if (GS_READS_LATE || GS_DIRECT || GS_GROUPED || GS_K_GROUPS) gs_dependent_wait();   /* what tensor copies store comes after what they loaded */
+        if (GS_READS_LATE || GS_AUX || GS_DIRECT || GS_GROUPED || GS_K_GROUPS) gs_dependent_wait();   /* what tensor copies store comes after what they loaded */
         ring at = {0, 0};
         tile_walk walk = walk_start(tiles, GS_MODE == PP ? consumer : 0, GS_MODE == PP ? 2 : 1);
         walk_step(&walk, &p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The gradient of a bias: the sums of D's columns, before they are rounded. The kernel that computes D leaves sums of a few rows each in the workspace, f32, a row of n for each; this one
  * adds them up, always in the same order. GS_DBIAS: 1: over all matrices of the batch, 2: of each. Set by who includes it: GS_PARTIALS(p), how many rows of sums a matrix has. Needs args.h,
- * block.cuh and convert.cuh. */
+ * block.cuh and epilogue.cuh. */
 #ifndef GS_COMMON_DBIAS_CUH
 #define GS_COMMON_DBIAS_CUH
 
@@ -33,14 +33,7 @@ extern "C" __global__ void __launch_bounds__(32 * GS_SUM_LANES) gs_column_sums(c
         __syncthreads();
         if (threadIdx.y == 0 && col < p.n) {
             for (int i = 1; i < GS_SUM_LANES; i++) sum += part[i][threadIdx.x];
-            const long long at = vector * p.stride_bias + col;
-#if GS_OUT == 2
-            ((float *)p.bias)[at] = sum;
-#elif GS_OUT == 1
-            ((unsigned short *)p.bias)[at] = gs_f32_to_bf16(sum);
-#else
-            ((unsigned short *)p.bias)[at] = gs_f32_to_f16(sum);
-#endif
+            ((gs_raw *)p.bias)[vector * p.stride_bias + col] = gs_f32_to_raw(sum);
         }
         __syncthreads();
     }

@@ -106,10 +106,12 @@ static __device__ __forceinline__ float gs_activated(float x)
 
 #if GS_OUT == 2
 typedef float gs_raw;            /* an element of D's type, as it is loaded: nothing waits for it before it is converted */
-static __device__ __forceinline__ float gs_raw_to_f32(gs_raw raw) { return raw; }
+static __device__ __forceinline__ float  gs_raw_to_f32(gs_raw raw) { return raw; }
+static __device__ __forceinline__ gs_raw gs_f32_to_raw(float value) { return value; }
 #else
 typedef unsigned short gs_raw;
-static __device__ __forceinline__ float gs_raw_to_f32(gs_raw raw) { return GS_OUT == 1 ? gs_bf16_to_f32(raw) : gs_f16_to_f32(raw); }
+static __device__ __forceinline__ float  gs_raw_to_f32(gs_raw raw) { return GS_OUT == 1 ? gs_bf16_to_f32(raw) : gs_f16_to_f32(raw); }
+static __device__ __forceinline__ gs_raw gs_f32_to_raw(float value) { return GS_OUT == 1 ? gs_f32_to_bf16(value) : gs_f32_to_f16(value); }
 
 /* Two of them that are neighbours. */
 static __device__ __forceinline__ float2 gs_halves_of(unsigned both) { return make_float2(gs_raw_to_f32((gs_raw)both), gs_raw_to_f32((gs_raw)(both >> 16))); }
@@ -173,13 +175,7 @@ static __device__ __forceinline__ void gs_put_aux(const gs_kernel_args &p, float
 #if GS_AUX
     const long long at = gs_place_in_aux(p, row, col, index);
     if (row >= rows || col >= cols) return;
-#if GS_OUT == 2
-    ((float *)p.aux)[at] = value;
-#elif GS_OUT == 1
-    ((unsigned short *)p.aux)[at] = gs_f32_to_bf16(value);
-#else
-    ((unsigned short *)p.aux)[at] = gs_f32_to_f16(value);
-#endif
+    ((gs_raw *)p.aux)[at] = gs_f32_to_raw(value);
 #else
     (void)p, (void)value, (void)row, (void)col, (void)rows, (void)cols, (void)index;
 #endif
@@ -225,13 +221,9 @@ static __device__ __forceinline__ float gs_behind_bias(const gs_kernel_args &p, 
     return biased;
 }
 
-/* An element of D before it is rounded, from alpha times its sum, its bias (0: none), and its element of C, where C is read; aux is written. row and col: its place in a
- * matrix of so many rows and columns, the index-th of the batch, or of a group. */
-static __device__ __forceinline__ float gs_finish(const gs_kernel_args &p, float scaled, float bias, float c, long long row, long long col, long long rows, long long cols, long long index)
+/* An element of D before it is rounded, from what bias and activation are applied to, and its bias (0: none); aux is written. c: its element of C, where that is a residual. */
+static __device__ __forceinline__ float gs_from_bias(const gs_kernel_args &p, float scaled, float bias, float c, long long row, long long col, long long rows, long long cols, long long index)
 {
-#if GS_BETA && !GS_RESIDUAL
-    scaled = gs_plus_c(p, c, scaled);
-#endif
 #if GS_BIAS
     scaled += bias;
 #endif
@@ -242,22 +234,20 @@ static __device__ __forceinline__ float gs_finish(const gs_kernel_args &p, float
     return gs_behind_bias(p, scaled, c, row, col, rows, cols, index);
 }
 
-/* The same from what bias and activation are applied to. c: its element of C, where that is a residual. */
-static __device__ __forceinline__ float gs_activated_sum(const gs_kernel_args &p, float scaled, float c, long long row, long long col, long long rows, long long cols, long long index = 0)
+/* The same from alpha times its sum and, where C is read, its element of C. row and col: its place in a matrix of so many rows and columns, the index-th of the batch, or of
+ * a group. */
+static __device__ __forceinline__ float gs_finished_with(const gs_kernel_args &p, float scaled, float bias, float c, long long row, long long col, long long rows, long long cols, long long index)
 {
-#if GS_BIAS
-    scaled += gs_bias_of(p, row, col, rows, cols, index);
+#if GS_BETA && !GS_RESIDUAL
+    scaled = gs_plus_c(p, c, scaled);
 #endif
-#if GS_AUX
-    gs_put_aux(p, scaled, row, col, rows, cols, index);
-#endif
-    return gs_behind_bias(p, scaled, c, row, col, rows, cols, index);
+    return gs_from_bias(p, scaled, bias, c, row, col, rows, cols, index);
 }
 
-/* As gs_finish, from the element's place. */
+/* The same, which reads the bias. */
 static __device__ __forceinline__ float gs_finished(const gs_kernel_args &p, float scaled, float c, long long row, long long col, long long rows, long long cols, long long index = 0)
 {
-    return gs_finish(p, scaled, gs_bias_of(p, row, col, rows, cols, index), c, row, col, rows, cols, index);
+    return gs_finished_with(p, scaled, gs_bias_of(p, row, col, rows, cols, index), c, row, col, rows, cols, index);
 }
 
 #if GS_GATE
@@ -314,7 +304,7 @@ static __device__ __forceinline__ float2 gs_bias_in_run(const gs_bias_word &word
 
 #if GS_GATE
 /* An element of D before it is rounded, from alpha times the sum of its gate and that of up, the bias of each (0: none), and its element of C. */
-static __device__ __forceinline__ float gs_finish_gate(const gs_kernel_args &p, float gate, float up, float bias_gate, float bias_up, float c)
+static __device__ __forceinline__ float gs_gated_with(const gs_kernel_args &p, float gate, float up, float bias_gate, float bias_up, float c)
 {
 #if GS_BIAS
     gate += bias_gate;
@@ -328,7 +318,7 @@ static __device__ __forceinline__ float gs_finish_gate(const gs_kernel_args &p, 
     return value;
 }
 
-/* The same, from the element's place. */
+/* The same, which reads the bias. */
 static __device__ __forceinline__ float gs_gated(const gs_kernel_args &p, float gate, float up, float c, long long row, long long col, long long rows, long long cols, long long index = 0)
 {
     float bias_gate = 0, bias_up = 0;
@@ -339,7 +329,7 @@ static __device__ __forceinline__ float gs_gated(const gs_kernel_args &p, float 
     }
 #endif
     (void)row, (void)col, (void)rows, (void)cols, (void)index;
-    return gs_finish_gate(p, gate, up, bias_gate, bias_up, c);
+    return gs_gated_with(p, gate, up, bias_gate, bias_up, c);
 }
 #endif
 

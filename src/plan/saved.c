@@ -62,10 +62,8 @@ static void put_plan(gs_text *to, const gs_plan *plan)
 {
     char target[32], problem[GS_PROBLEM_TEXT];
     const int suggestion = plan->library ? gs_library_chosen(plan->library) + 1 : 0;
-    const saved_numbers numbers = {
-        .origin = plan->origin, .kind = plan->library ? KIND_LIBRARY : plan->loaded ? KIND_OWN : KIND_EMPTY, .suggestion = suggestion,
-        .align = {plan->align[0], plan->align[1], plan->align[2], plan->align[3], plan->align[4]},
-    };
+    saved_numbers numbers = {.origin = plan->origin, .kind = plan->library ? KIND_LIBRARY : plan->loaded ? KIND_OWN : KIND_EMPTY, .suggestion = suggestion};
+    for (int i = 0; i < GS_OPERANDS; i++) numbers.align[i] = plan->align[i];
     target_of(plan->device, target);
     put_string(to, GS_VERSION_TEXT);
     put_string(to, target);

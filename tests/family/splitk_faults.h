@@ -16,7 +16,7 @@
     /* ---- splitk, planted ---- */
     {"splitk: C of the groups before", SPLITK_C, {{"GS_ORDER ? x : y + (FIRST + COUNT) * 8, to.m", "GS_ORDER ? x : y + FIRST * 8, to.m"}}, {RESULT}},
     {"splitk: the bias of the next pair", SPLITK_C, {{"% GS_BIAS_RUN + threadIdx.x % 4 * 2);", "% GS_BIAS_RUN + (threadIdx.x + 1) % 4 * 2);"}}, {RESULT}},
-    {"splitk: the bias of the other half", SPLITK_C_BA, {{"in.early->of[in.block][h]", "in.early->of[in.block][1 - h]"}}, {RESULT}},
+    {"splitk: the bias of the other half", SPLITK_C_BA, {{"in.asked->of[in.block][h]", "in.asked->of[in.block][1 - h]"}}, {RESULT}},
     {"splitk: threads hand over without a fence", SPLITK_UNITS, {{"    gs_feed_arrive(full + stage * 8);", "    __syncwarp();\n    if (gs_elect()) gs_mbarrier_arrive(full + stage * 8);"}}, {F(PROXY_FENCE)}},
     {"splitk: threads hand over what has not arrived", SPLITK_UNITS, {{"        gs_cp_async_wait<AHEAD>();\n", ""}}, {F(EARLY_READ), F(RACE), F(PROXY_FENCE)}},
     {"splitk: the last stages' groups are not counted", SPLITK_UNITS, {{"        gs_cp_async_commit();\n", "        if (block < blocks) gs_cp_async_commit();\n"}}, {F(EARLY_READ), F(RACE), F(PROXY_FENCE)}},

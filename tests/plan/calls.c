@@ -142,6 +142,41 @@ static void test_scalars(void **state)
     gs_close(&context);
 }
 
+/* Offsets and aux are operands of a plan that was saved, too. */
+static void test_saved_operands(void **state)
+{
+    (void)state;
+    need_compiler();
+    const gs_config config = settings();
+    gs_context *context = open_context(&config);
+    static const char *const problems[] = {"f16:64x256x64:tn:g=4", "f16:64x256x64:tn:ep=gelu+aux", "f16:64x256x64:tn:ep=bias+relu"};
+    for (size_t i = 0; i < GS_COUNT(problems); i++) {
+        gs_problem problem;
+        gs_plan *plan = NULL, *again = NULL;
+        size_t size = 0;
+        OK(gs_problem_parse(&problem, problems[i], &error));
+        OK(gs_plan_create_schedule(context, &problem, "simple", &plan, &error));
+        OK(gs_plan_save(plan, NULL, &size, &error));
+        char *const bytes = malloc(size);
+        assert_non_null(bytes);
+        OK(gs_plan_save(plan, bytes, &size, &error));
+        OK(gs_plan_load(context, bytes, size, &again, &error));
+        for (const char *name = "abcdefg"; *name; name++) assert_int_equal(gs_plan_alignment(again, *name), gs_plan_alignment(plan, *name));
+        gs_args args = arguments();
+        args.offsets = args.a;
+        args.aux = args.d;
+        args.bias = args.a;
+        assert_int_equal(gs_plan_run(again, &args, NULL), GS_OK);
+        args.offsets = (const int32_t *)((const char *)args.a + 2);
+        args.aux = (char *)args.d + 1;
+        assert_int_equal(gs_plan_run(again, &args, NULL), i == 2 ? GS_OK : GS_ERROR_ALIGNMENT);
+        gs_plan_destroy(&again);
+        gs_plan_destroy(&plan);
+        free(bytes);
+    }
+    gs_close(&context);
+}
+
 static void test_saved(void **state)
 {
     (void)state;
@@ -168,7 +203,7 @@ static void test_saved(void **state)
         assert_string_equal(gs_plan_why(again), gs_plan_why(plan));
         assert_int_equal(gs_plan_origin(again), gs_plan_origin(plan));
         assert_memory_equal(gs_plan_problem(again), gs_plan_problem(plan), sizeof problem);
-        for (const char *name = "abcd"; *name; name++) assert_int_equal(gs_plan_alignment(again, *name), gs_plan_alignment(plan, *name));
+        for (const char *name = "abcdefg"; *name; name++) assert_int_equal(gs_plan_alignment(again, *name), gs_plan_alignment(plan, *name));
         const gs_args args = arguments();
         assert_int_equal(gs_plan_run(plan, &args, NULL), GS_OK);
         const fake_cuda_launch before = *last_launch();
@@ -325,7 +360,7 @@ static void test_bounded_cache(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),  cmocka_unit_test(test_scalars), cmocka_unit_test(test_saved),         cmocka_unit_test(test_pending),
+        cmocka_unit_test(test_sizes),  cmocka_unit_test(test_scalars), cmocka_unit_test(test_saved_operands), cmocka_unit_test(test_saved),         cmocka_unit_test(test_pending),
         cmocka_unit_test(test_workspace_limit), cmocka_unit_test(test_log), cmocka_unit_test(test_bounded_cache),
     };
     return cmocka_run_group_tests(tests, group_setup, NULL);

@@ -119,14 +119,26 @@ static void exchanged(void **state)
 
 #define LAST "gs_finished(p, value, c, row, col, p.m, p.n, batch + group));\n"   /* behind it D is written */
 
+/* A kernel of simple for a problem, built for that one or another, its source changed or not: what verification says, and words of its reason. */
+typedef struct judged {
+    const char      *asked, *built, *from, *to, *reason;
+    gs_verdict_code  code;
+} judged;
+
+static void expect_verdicts(const judged *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const gs_verdict verdict = verdict_with(cases[i].asked, cases[i].built ? cases[i].built : cases[i].asked, cases[i].from, cases[i].to);
+        if (verdict.code != cases[i].code || !strstr(verdict.reason, cases[i].reason))
+            fail_msg("%s (%d): %s: %s", cases[i].asked, (int)i, gs_verdict_name(verdict.code), verdict.reason);
+    }
+}
+
 /* A kernel that does not write aux, writes something else there, or writes it elsewhere. */
 static void wrong_aux(void **state)
 {
     (void)state;
-    static const struct {
-        const char      *asked, *built, *from, *to, *reason;
-        gs_verdict_code  code;
-    } cases[] = {
+    static const judged cases[] = {
         {"f16:40x24x72:tn:ep=bias+gelu+aux",         "f16:40x24x72:tn:ep=bias+gelu+aux", NULL, NULL, "the chosen tests passed", GS_VERDICT_PASS},
         {"f16:40x24x72:tn:ep=bias+gelu+aux",         "f16:40x24x72:tn:ep=bias+gelu", NULL, NULL, "never written; of aux", GS_VERDICT_UNWRITTEN},
         {"bf16:40x24x72:tn:ep=bias+relu+aux",        NULL, LAST, LAST "            gs_put_aux(p, 1.0f, row, col, p.m, p.n, 0);\n", "of aux", GS_VERDICT_EXACT},
@@ -136,11 +148,7 @@ static void wrong_aux(void **state)
         {"f16:40x24x72:nn:ep=dgelu",                 NULL, LAST, LAST "            ((out_type *)p.aux)[5] = 0;\n", "changed its input aux", GS_VERDICT_INPUT},
         {"f16:40x24x72:nn:ldaux=25:ep=dgelu",        NULL, "gs_finished(p, value, c, row, col, p.m, p.n, batch + group)", "gs_finished(p, value, c, row / 2, col, p.m, p.n, batch + group)", "epilogue", GS_VERDICT_EXACT},
     };
-    for (size_t i = 0; i < GS_COUNT(cases); i++) {
-        const gs_verdict verdict = verdict_with(cases[i].asked, cases[i].built ? cases[i].built : cases[i].asked, cases[i].from, cases[i].to);
-        if (verdict.code != cases[i].code || !strstr(verdict.reason, cases[i].reason))
-            fail_msg("%s (%d): %s: %s", cases[i].asked, (int)i, gs_verdict_name(verdict.code), verdict.reason);
-    }
+    expect_verdicts(cases, GS_COUNT(cases));
 }
 
 /* A bias, an aux or a C that is NaN, infinite, -0 or large is not treated as what it is, at the size that is asked for. */
@@ -262,10 +270,7 @@ static void activations(void **state)
 static void wrong_sums(void **state)
 {
     (void)state;
-    static const struct {
-        const char      *asked, *built, *from, *to, *reason;
-        gs_verdict_code  code;
-    } cases[] = {
+    static const judged cases[] = {
         {"f16:40x24x72:tn:beta=1:ep=drelu+dbias",  NULL, NULL, NULL, "the chosen tests passed", GS_VERDICT_PASS},
         {"f16:13x24x8:tn:b=3:se=30:ep=dbias",      NULL, NULL, NULL, "the chosen tests passed", GS_VERDICT_PASS},
         {"f16:40x24x72:tn:ep=dbias",               "f16:40x24x72:tn", NULL, NULL, "never written; of the gradient of the bias", GS_VERDICT_UNWRITTEN},
@@ -273,11 +278,7 @@ static void wrong_sums(void **state)
         {"f16:40x24x72:tn:d=f32:ep=dbias",         NULL, "= STORE_OUT(value);\n            }", "= STORE_OUT(value);\n                if (row == 39) value = 0;\n            }", "of the gradient of the bias", GS_VERDICT_EXACT},
         {"bf16:40x24x72:tn:ep=relu+dbias",         NULL, "    compute_and_sum(p, row);", "    compute_and_sum(p, row);\n    if (row == 0) ((out_type *)p.bias)[p.n] = 0;", "before or behind bias", GS_VERDICT_GUARD},
     };
-    for (size_t i = 0; i < GS_COUNT(cases); i++) {
-        const gs_verdict verdict = verdict_with(cases[i].asked, cases[i].built ? cases[i].built : cases[i].asked, cases[i].from, cases[i].to);
-        if (verdict.code != cases[i].code || !strstr(verdict.reason, cases[i].reason))
-            fail_msg("%s (%d): %s: %s", cases[i].asked, (int)i, gs_verdict_name(verdict.code), verdict.reason);
-    }
+    expect_verdicts(cases, GS_COUNT(cases));
 }
 
 /* Slopes against differences of the activations; drelu is exact. */
