@@ -91,6 +91,9 @@ jobs=$(nproc)
     done
     exit $code' verify "$program" "$jobs" "$random" "$log"
 
+# combinations of everything that a problem may have, through every family, the plan and cuBLASLt's rung
+[ "$random" = 0 ] || count "conformance" 900 "$build"/tests/conformance --device "$GEMMSMITH_DEVICE" --count "$random" --parallel "$jobs" --edges 8 --quiet
+
 # one sample for each way that a family works, from its test: tool, problem, schedule. racecheck and synccheck follow threads, not tensor copies.
 samples=$(sed -n 's/^ \* \(memcheck\|synccheck\|racecheck\) /\1 /p' tests/family/*.c)
 sanitize() {   # PROBLEM SCHEDULE

@@ -71,7 +71,7 @@ FILE_LINES = 620
 PARTED = {"emu"}           # a room of any size, made of parts: src/emu/*
 PARTS = {"emu": ("check", "machine", "isa", "run", "")}   # a part includes itself and those before it; "": the files of the room's own folder
 
-ACROSS = {"damage", "fake", "fault", "fuzz", "gpu", "hacks", "mutants", "sanitize", "scripts", "support"}   # folders of tests/ that belong to no one room
+ACROSS = {"conformance", "damage", "fake", "fault", "fuzz", "gpu", "hacks", "mutants", "sanitize", "scripts", "support"}   # folders of tests/ that belong to no one room
 
 # Where stored names, or messages of others that come without a code, become values of our own: there alone they are compared as texts.
 EDGES = {

@@ -67,6 +67,8 @@ gs_status gs_check_run_prepare(gs_check_run *trial, const gs_problem *problem, g
     trial->problem = *problem;
     trial->right = false;
     gs_error why = {0};
+    const float scalars[] = {problem->alpha, problem->beta};   /* parts 4 and 7 may have others than those before */
+    if (trial->scalars) GS_TRY(trial->verifier->device->ops->copy_in(trial->verifier->device, trial->scalars, scalars, sizeof scalars, error));
     const gs_status status = trial->contender->prepare(trial->contender, problem, &why);
     return blame_status(trial, status, &why, "prepare", error);
 }

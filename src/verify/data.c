@@ -264,7 +264,7 @@ gs_bound gs_bound_make(const gs_problem *problem, double tolerance)
     const int roundings = smooth && problem->acc == GS_F16 ? 2 : 1;   /* single products are rounded by the accumulator first */
     return (gs_bound){
         .relative = fmax(tolerance, 1) * unit_of(problem->out) * (1 + 0x1p-10) + (roundings - 1) * 0x1p-11 + tolerance * accumulation,
-        .spread = tolerance * accumulation * steepest,
+        .spread = tolerance * accumulation * steepest * (problem->grouping == GS_GROUPS_K ? sqrt((double)problem->batch) : 1),   /* one may have all of K; rms(R) is of all */
         .absolute = fmax(tolerance, 1) * least_of(problem->out) + (roundings - 1) * steepest * least_of(GS_F16) + (smooth ? 0x1p-120 : 0),
         .activation = gs_activation_error((int)problem->activation, (int)problem->gate),
     };

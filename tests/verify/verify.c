@@ -421,6 +421,9 @@ static void bounds_tell_the_accumulators_apart(void **state)
         assert_true(gs_bias_limit(&f32, &theirs, 1) < 0.7);
         const gs_bound once = gs_bound_make(&f32, 1), twice = gs_bound_make(&f32, 2);
         assert_true(once.relative >= 0x1p-11 && twice.relative == 2 * once.relative && twice.spread == 2 * once.spread);
+        f32.grouping = GS_GROUPS_K;   /* the sums of one matrix of nine are three times as large as those of all on average */
+        f32.batch = 9;
+        assert_true(gs_bound_make(&f32, 1).spread == 3 * once.spread && gs_bound_make(&f32, 1).relative == once.relative);
     }
 }
 
