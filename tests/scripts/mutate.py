@@ -3,8 +3,10 @@
 """scripts/mutate.py on a tree of a few lines: a change that its test sees is killed, one that it does not see survives and is shown, what hangs is ended, a
 run goes on where it was stopped, and each kind of change is made where it belongs and nowhere else.
 Usage: mutate.py SOURCE_DIR"""
+import argparse
 import json
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -201,17 +203,117 @@ add_test(NAME script COMMAND sh -c true)
             arguments = SCRIPT.module.options().parse_args(["--all"])
             tree = SCRIPT.module.Project(root, arguments)
             tree.prepare()
-            self.assertEqual(SCRIPT.module.run(tree.build("one"), root, 60)[0], 0)
+            self.assertEqual(SCRIPT.module.run(tree.build_rooms("one"), root, 60)[0], 0)
             tree.built()
             self.assertEqual(tree.untouched("one"), ["^one/one$"])   # nothing changed; two names the build's folder
-            stages = dict(tree.stages("one"))
+            stages = {stage.name: stage.command for stage in tree.stages(argparse.Namespace(room="one"))}
             self.assertIn("-E '^one/one$'", stages["room"])
             self.assertIn("-LE slow -E '^(one)/|^cli/golden$|^one/one$'", stages["quick"])
             path = root / "src/one/one.c"
             path.write_text(path.read_text(encoding="utf-8").replace("10", "11"), encoding="utf-8")
-            self.assertEqual(SCRIPT.module.run(tree.build("one"), root, 60)[0], 0)
+            self.assertEqual(SCRIPT.module.run(tree.build_rooms("one"), root, 60)[0], 0)
             self.assertEqual(tree.untouched("one"), [])
             self.assertNotEqual(SCRIPT.module.run(stages["quick"].replace("^(one)/|", "").replace("|^one/one$", ""), root, 60)[0], 0)
+
+
+class Coverage(unittest.TestCase):
+    """A mutant meets the tests that execute its line, and no other."""
+    ROOM = """#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int table[] = {4, 5};
+int small(int x);
+int gone(int x);
+int never(int x);
+int small(int x)
+{
+    return x > 10;
+}
+int gone(int x)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        if (x > 20) _exit(1);
+        kill(getpid(), SIGKILL);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status);
+}
+int never(int x)
+{
+    return x > 30;
+}
+"""
+    LISTS = """cmake_minimum_required(VERSION 3.21)
+project(room C)
+enable_testing()
+add_library(gs_room STATIC src/room/room.c)
+foreach(test small gone fails)
+  add_executable(test_${test} tests/${test}.c)
+  target_link_libraries(test_${test} gs_room)
+  set_target_properties(test_${test} PROPERTIES RUNTIME_OUTPUT_DIRECTORY tests)
+  add_test(NAME room/${test} COMMAND test_${test})
+endforeach()
+add_test(NAME script COMMAND sh -c true ${CMAKE_BINARY_DIR})
+"""
+    TESTS = {"small": "int small(int x); int main(void) { return !small(11); }\n",
+             "gone": "int gone(int x); int main(void) { return !gone(21) || gone(1); }\n",
+             "fails": "int main(void) { return 1; }\n"}
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name).resolve()
+        files = {"CMakeLists.txt": self.LISTS, "CMakePresets.json": json.dumps(Project.PRESETS), "src/room/room.c": self.ROOM}
+        for name, text in {**files, **{f"tests/{name}.c": text for name, text in self.TESTS.items()}}.items():
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / name).write_text(text, encoding="utf-8")
+
+    def line(self, text):
+        return self.ROOM[:self.ROOM.index(text)].count("\n") + 1
+
+    @unittest.skipUnless(shutil.which("clang") and shutil.which("llvm-cov") and shutil.which("llvm-profdata"), "no clang that counts")
+    def test_measured(self):
+        command = [sys.executable, SCRIPT.name, "--root", str(self.root), "--source", "src", "--by-coverage", "--leave-failing", "--json", "--count", "100"]
+        code, said, _ = SCRIPT.module.run(" ".join(command) + " --kind edge,comparison", SOURCE, 100)
+        self.assertEqual(code, 0, said)
+        told = json.loads(said[said.index("{"):])
+        self.assertIn("left out, because they fail without a mutant: room/fails", said)
+        by_line = {(row["line"], row["kind"]): (row["outcome"], row["by"]) for row in told["mutants"]}
+        small, gone, never = self.line("return x > 10"), self.line("if (x > 20)"), self.line("return x > 30")
+        self.assertEqual(by_line[small, "comparison"], ("killed", "room/small"))
+        self.assertEqual(by_line[gone, "comparison"], ("killed", "room/gone"))
+        self.assertEqual({by_line[never, kind][0] for kind in ("comparison", "edge")}, {"survived"})
+        kept, = (self.root / "build/mutate").glob("coverage-release-*.json")
+        found = sys.modules["coverage_map"].CoverageMap.read(kept)
+        # what ends by a signal or _exit has counted; a test that does not pass may execute anything
+        for line, names in ((small, ["room/small"]), (gone, ["room/gone"]), (self.line("kill(getpid"), ["room/gone"]), (never, [])):
+            self.assertEqual(sorted(found.select(self.root, "src/room/room.c", line)), sorted([*names, "room/fails"]), line)
+        self.assertEqual(len(found.select(self.root, "src/room/room.c", self.line("int table"))), 4)   # whoever uses it
+        self.assertEqual((found.tests["room/small"]["alone"], found.tests["room/small"]["targets"]), (True, ["tests/test_small"]))
+        self.assertEqual((found.tests["script"]["alone"], found.tests["script"]["targets"]), (False, None))   # all of the build
+
+    def test_order(self):
+        tests = {name: {"seconds": seconds, "whole": name == "w", "alone": True, "targets": []} for name, seconds in (("a", 9), ("b", 1), ("c", 4), ("d", 50), ("w", 2))}
+        made = sys.modules["coverage_map"].CoverageMap(tests, {"src/room/room.c": {1: 0b00111, 2: 0, 3: 0b01000}})
+        self.assertEqual(made.select(self.root, "src/room/room.c", 1), ["b", "c", "a", "w"])
+        self.assertEqual(made.select(self.root, "src/room/room.c", 2), ["w"])
+        self.assertEqual(made.select(self.root, "src/room/room.c", 9), ["b", "c", "a", "d", "w"])   # those that execute some of it first
+        self.assertEqual(list(made.batches(["b", "w", "c", "a", "d"])), [["b", "w"], ["c", "a"], ["d"]])
+
+    def test_kernels(self):
+        """The tests of a kernel execute a line that names it."""
+        files = {"kernels/one.cu": '#include "common/x.cuh"\n', "kernels/two.cu": "\n", "kernels/common/x.cuh": '#include "y.cuh"\n', "kernels/common/y.cuh": "\n",
+                 "kernels/common/z.h": "\n", "src/room/room.c": '#include "common/z.h"\nfind("one.cu");\nfind("two.cu");\n'}
+        for name, text in files.items():
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / name).write_text(text, encoding="utf-8")
+        tests = {name: {"seconds": 1, "whole": False, "alone": True, "targets": []} for name in ("both", "one", "two", "reader")}
+        made = sys.modules["coverage_map"].CoverageMap(tests, {"src/room/room.c": {2: 0b0011, 3: 0b0101}})
+        for name, chosen in (("one.cu", ["both", "one", "reader"]), ("common/y.cuh", ["both", "one", "reader"]), ("two.cu", ["both", "reader", "two"]),
+                             ("common/z.h", ["both", "one", "reader", "two"])):   # the last is compiled for the host as well
+            self.assertEqual(sorted(made.select(self.root, "kernels/" + name, 1)), chosen, name)
 
 
 class Places(unittest.TestCase):
