@@ -33,6 +33,7 @@ enum { PLAN = GS_FAMILIES, LIBRARY, KERNELS };
 typedef struct settings {
     const char *device, *program, *pairs;
     int64_t     count, seed, parallel, part, parts, largest, edges, only;
+    unsigned    kernels;              /* a bit each; 0: all */
     bool        quiet, list;
 } settings;
 
@@ -175,10 +176,12 @@ static void every_kernel(gs_worker *worker, int64_t index)
     gs_problem_format(&made.problem, c.problem);
     count_drawn(&made);
     for (c.kernel = 0; c.kernel < KERNELS && !run.broken; c.kernel++) {
-        const bool edges = run.s.edges > 0 && gs_random_below(&random, (uint64_t)run.s.edges) == 0;
+        if (run.s.kernels && !(run.s.kernels & 1u << c.kernel)) continue;
+        gs_random own = {random.state + (uint64_t)c.kernel};   /* the same whoever else takes part */
+        const bool edges = run.s.edges > 0 && gs_random_below(&own, (uint64_t)run.s.edges) == 0;
         gs_schedule schedule;
         if (c.kernel < GS_FAMILIES) {
-            if (!gs_random_schedule(&random, (gs_family_id)c.kernel, &made.problem, &run.caps, &schedule)) continue;
+            if (!gs_random_schedule(&own, (gs_family_id)c.kernel, &made.problem, &run.caps, &schedule)) continue;
             gs_schedule_format(&schedule, c.name);
         } else if (c.kernel == PLAN) {
             snprintf(c.name, sizeof c.name, "plan");
@@ -246,11 +249,13 @@ static bool pairs(void)
 
 static const char usage[] =
     "usage: conformance [--device cuda:0|emu:h200] [--count N] [--seed N] [--parallel WORKERS] [--part I/PARTS]\n"
-    "                   [--largest N] [--edges N] [--only INDEX] [--pairs FILE] [--program FILE] [--quiet] [--list]\n"
+    "                   [--largest N] [--edges N] [--only INDEX] [--kernels LIST] [--pairs FILE] [--program FILE]\n"
+    "                   [--quiet] [--list]\n"
     "  --part     of the problems those whose number modulo PARTS is I: a share for each of several machines\n"
     "  --largest  largest extent; default 256 on an emulated device, 2048 on a GPU\n"
     "  --edges    one candidate in N has the edge problems of part 5, too; default 1: all; 0: none\n"
     "  --only     one problem, by the number that stands behind its verdict\n"
+    "  --kernels  families, plan, cublaslt: those that are verified, joined by commas; default: all\n"
     "  --pairs    a line for each pair of values of two features\n"
     "  --program  the gemmsmith that has the worker; default: the one of this build\n"
     "  --list     nothing is verified\n";
@@ -271,6 +276,20 @@ static bool share(const char *text, int64_t *part, int64_t *parts)
     return number(slash + 1, 1, 1000000, parts) && number(first, 0, *parts - 1, part);
 }
 
+/* "ws,splitk,plan" */
+static bool kernels_of(const char *text, unsigned *out)
+{
+    for (*out = 0; *text; text += *text == ',') {
+        const size_t length = strcspn(text, ",");
+        int kernel = 0;
+        while (kernel < KERNELS && (strlen(kernel_name(kernel)) != length || strncmp(kernel_name(kernel), text, length) != 0)) kernel++;
+        if (kernel == KERNELS) return false;
+        *out |= 1u << kernel;
+        text += length;
+    }
+    return *out != 0;
+}
+
 static bool read_options(int argc, char **argv, settings *s)
 {
     for (int i = 1; i < argc; i++) {
@@ -287,6 +306,7 @@ static bool read_options(int argc, char **argv, settings *s)
         else if (strcmp(option, "--part") == 0) good = share(value, &s->part, &s->parts);
         else if (strcmp(option, "--largest") == 0) good = number(value, 64, 65536, &s->largest);
         else if (strcmp(option, "--edges") == 0) good = number(value, 0, 1000000, &s->edges);
+        else if (strcmp(option, "--kernels") == 0) good = kernels_of(value, &s->kernels);
         else if (strcmp(option, "--only") == 0) good = number(value, 0, 1000000000, &s->only);
         else good = false;
         if (!good || !*value) return false;
