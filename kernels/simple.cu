@@ -4,7 +4,7 @@
  * Both take any size, any leading dimension and any alignment that the element types have. Compiled with GS_IN, GS_ACC, GS_OUT
  * (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt) and GS_BETA (0: C is not read), simple also with the epilogue's of epilogue.cuh
  * and GS_GROUPED (how many groups of rows), GS_MASKED (1: each has m / GS_GROUPED rows of its own),
- * GS_K_GROUPS (groups along K). */
+ * GS_K_GROUPS (groups along K), GS_POINTERS (arrays of pointers to the matrices). */
 #include "common/along.h"
 #include "common/args.h"
 #include "common/block.cuh"
@@ -51,12 +51,12 @@ static __device__ __forceinline__ long long stride_b_n(const gs_kernel_args &p) 
 
 static __device__ __forceinline__ const in_type *matrix_a(const gs_kernel_args &p, long long batch)
 {
-    return (const in_type *)p.a + gs_begin_a(p, batch);
+    return (const in_type *)gs_base_a(p, batch) + gs_begin_a(p, batch);
 }
 
 static __device__ __forceinline__ const in_type *matrix_b(const gs_kernel_args &p, long long batch)
 {
-    return (const in_type *)p.b + gs_begin_b(p, batch);
+    return (const in_type *)gs_base_b(p, batch) + gs_begin_b(p, batch);
 }
 
 #if GS_ACC == 0
@@ -93,9 +93,9 @@ static __device__ __forceinline__ void compute_and_sum(const gs_kernel_args &p, 
             float value = 0;
             if (row < p.m && col < p.n) {
                 value = gs_alpha(p) * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch) + col * stride_b_n(p), stride_b_k(p), p.k);
-                const float c = GS_BETA ? LOAD_OUT(((const out_type *)p.c)[gs_row_of_c(p, batch, row) + col]) : 0;
+                const float c = GS_BETA ? LOAD_OUT(((const out_type *)gs_base_c(p, batch))[gs_row_of_c(p, batch, row) + col]) : 0;
                 value = gs_finished(p, value, c, row, col, p.m, p.n, batch);
-                ((out_type *)p.d)[gs_row_of_d(p, batch, row) + col] = STORE_OUT(value);
+                ((out_type *)gs_base_d(p, batch))[gs_row_of_d(p, batch, row) + col] = STORE_OUT(value);
             }
             part[threadIdx.y][threadIdx.x] = value;
             __syncthreads();
@@ -142,21 +142,22 @@ extern "C" __global__ void gs_simple(const gs_kernel_args p)
             const float value = gs_alpha(p) * dot(matrix_a(p, batch) + row * stride_a_m(p) + first * stride_a_k(p), stride_a_k(p),
                                              matrix_b(p, batch + group) + col * stride_b_n(p) + first * stride_b_k(p), stride_b_k(p), terms);
 #endif
-            const float c = GS_BETA ? LOAD_OUT(((const out_type *)p.c)[gs_row_of_c(p, batch, row) + col]) : 0;
+            const float c = GS_BETA ? LOAD_OUT(((const out_type *)gs_base_c(p, batch))[gs_row_of_c(p, batch, row) + col]) : 0;
 #if GS_GATE
-            ((out_type *)p.d)[gs_row_of_d(p, batch, row) + col] = STORE_OUT(gs_gated(p, gate, up, c, row, col, p.m, p.n, batch + group));
+            ((out_type *)gs_base_d(p, batch))[gs_row_of_d(p, batch, row) + col] = STORE_OUT(gs_gated(p, gate, up, c, row, col, p.m, p.n, batch + group));
 #else
-            ((out_type *)p.d)[gs_row_of_d(p, batch, row) + col] = STORE_OUT(gs_finished(p, value, c, row, col, p.m, p.n, batch + group));
+            ((out_type *)gs_base_d(p, batch))[gs_row_of_d(p, batch, row) + col] = STORE_OUT(gs_finished(p, value, c, row, col, p.m, p.n, batch + group));
 #endif
         }
     }
 #endif
 }
 
+#if !GS_POINTERS
 enum { TILE = 64, DEPTH = 16, SIDE = 16, EACH = TILE / SIDE };
 
 /* f64 accumulation into doubles at p.d, rows p.ldd apart. Block 16 x 16, a tile of 64 x 64 elements, 4 x 4 of them per thread;
- * grid (cdiv(m,64), min(cdiv(n,64),65535), min(batch,65535)). */
+ * grid (cdiv(m,64), min(cdiv(n,64),65535), min(batch,65535)). The memory behind a batch by pointers is strided. */
 extern "C" __global__ void __launch_bounds__(SIDE * SIDE) gs_reference(const gs_kernel_args p)
 {
     __shared__ double tile_a[DEPTH][TILE + 1], tile_b[DEPTH][TILE + 1];
@@ -199,3 +200,4 @@ extern "C" __global__ void __launch_bounds__(SIDE * SIDE) gs_reference(const gs_
         }
     }
 }
+#endif

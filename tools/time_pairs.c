@@ -21,7 +21,7 @@
 #include "timing.h"
 #include "tune/tune.h"
 #include "routing/routing.h"
-#include "verify/operands.h"
+#include "operands/operands.h"
 
 #define MOST_PRODUCTS 0.32e9   /* of a problem whose launches are counted */
 

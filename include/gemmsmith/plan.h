@@ -70,7 +70,9 @@ typedef struct gs_plan_options {
     uint64_t    reserved[6];  /* zero */
 } gs_plan_options;
 
-/* Pointers of one multiplication. All point to memory of the context's device, except alpha and beta. The caller owns them; they must
+/* Pointers of one multiplication. With GS_MATRICES_POINTERS a, b, c and d are arrays of `batch` device pointers in device memory, aligned to 8 bytes, which the kernel reads
+ * when it runs (the replays of a graph find what the arrays hold then) and does not write. Each of the pointers is a multiple of gs_plan_alignment: a plan assumes that a matrix is
+ * aligned as its leading dimension is, up to 16 bytes, and no call can tell whether it is. c may equal d, or have the same pointers. All point to memory of the context's device, except alpha and beta. The caller owns them; they must
  * stay valid until the stream has run the call. c may be NULL when beta is 0, and may equal d (then ldc must equal ldd). Start from gs_args_make. */
 typedef struct gs_args {
     uint32_t     size;         /* sizeof(gs_args) as the caller was compiled; see status.h */
@@ -200,7 +202,7 @@ GS_API const char       *gs_plan_schedule(const gs_plan *plan);   /* text form o
 GS_API gs_origin         gs_plan_origin(const gs_plan *plan);    /* where the kernel came from */
 GS_API const gs_problem *gs_plan_problem(const gs_plan *plan);    /* what it computes; lives with the plan */
 GS_API size_t            gs_plan_workspace(const gs_plan *plan);  /* bytes of device memory that a run needs */
-GS_API size_t            gs_plan_alignment(const gs_plan *plan, char operand);  /* bytes that a pointer ('a' to 'd', 'e' the bias, 'f' the offsets, 'g' aux) must be a multiple of */
+GS_API size_t            gs_plan_alignment(const gs_plan *plan, char operand);  /* bytes that a pointer ('a' to 'd', 'e' the bias, 'f' the offsets, 'g' aux) must be a multiple of; of a batch by pointers each of them */
 
 #ifdef __cplusplus
 }

@@ -29,6 +29,7 @@
  *     sa= sb= sc= sd=  elements from a matrix of the batch to the next; 0: all have the same one (not D)     ld * rows
  *     se=            the same of the bias                     0: all have the same
  *     saux=          the same of the auxiliary matrix         ldaux * M
+ *     matrices=strided|pointers  how those of a batch are found  strided
  *     g= gm= gk=     groups: of rows, masked, along K        none
  *     alpha= beta=                                            1, 0
  *     scalars=host|device  where those of a run are           host
@@ -45,6 +46,12 @@
  *     bf16:2048x14336x4096:tn:ep=silu+gate          B is 28672 x 4096
  *     bf16:2048x11008x4096:tn:ep=bias+gelu+aux      forward, and
  *     bf16:2048x11008x4096:nn:ep=dgelu              backward
+ *
+ * Pointers, matrices=pointers: a, b, c and d of a call are arrays in device memory, of as many device pointers as the batch has matrices, and the kernel reads these
+ * when it runs. Each matrix lies where its pointer says: those of A, B and C anywhere, so that several may be the same, those of D apart from each other. No strides and no
+ * groups; one bias for all, no aux.
+ *
+ *     f16:16x16x16:tn:b=4096:matrices=pointers
  *
  * Groups (mixtures of experts): the rows of A and D, sorted by group, and a matrix B for each group, one behind the other as those of a batch.
  * Rows offsets[i] to offsets[i + 1] - 1 of D are those rows of A times B of group i, where offsets, in device memory, are groups + 1 numbers that the
@@ -128,6 +135,12 @@ typedef enum gs_grouping {
     GS_GROUPS_K         = 2   /* along K, sorted: of a batch without strides that shares A and B; groups is 0, batch says how many there are */
 } gs_grouping;
 
+/* How the matrices of a batch are found. */
+typedef enum gs_matrices {
+    GS_MATRICES_STRIDED  = 0, /* by stride_a to stride_d */
+    GS_MATRICES_POINTERS = 1  /* by arrays of pointers in device memory, one for each of a batch of any length, 1 too; no strides, groups or aux */
+} gs_matrices;
+
 #define GS_SAME_MATRIX  (-1LL)        /* stride of an operand that all matrices of a batch share */
 #define GS_PROBLEM_TEXT 384           /* bytes that hold the text form of any problem, terminator included */
 #define GS_MAX_EXTENT   2147483647LL  /* largest M, N, K, batch */
@@ -159,7 +172,8 @@ typedef struct gs_problem {
     uint32_t  grouping;           /* gs_grouping; without groups 0. GS_GROUPS_MASKED: M is a multiple of groups; GS_GROUPS_K: batch is at most GS_MAX_GROUPS */
     int64_t   ldaux;              /* leading dimension of aux, in elements; 0: n. Only where aux is written or read */
     int64_t   stride_aux;         /* elements from a matrix of aux to the next; 0: ldaux * m. As of D they do not overlap */
-    uint64_t  reserved[1];        /* zero */
+    uint32_t  matrices;           /* gs_matrices */
+    uint32_t  reserved[1];        /* zero */
 } gs_problem;
 
 /* Used by the inline calls below. size is the caller's sizeof(gs_problem); no byte beyond it is written. */
@@ -189,7 +203,7 @@ GS_API char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_T
 GS_API gs_status gs_problem_check(const gs_problem *problem, gs_error *error);
 
 /* Bytes from the first to one past the last element of A, B, C or D (operand 'a', 'b', 'c', 'd'), all of the batch, of the bias ('e'), of
- * the groups' offsets or counts ('f') or of aux ('g'), 0 without. */
+ * the groups' offsets or counts ('f') or of aux ('g'), 0 without. Of a batch by pointers as if its matrices lay one behind the other. */
 GS_API size_t gs_problem_bytes(const gs_problem *problem, char operand);
 
 /* 2 M N K batch, twice that with a gate; of groups as if all M rows, or all of K, were in one. */

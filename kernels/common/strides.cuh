@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Where the matrices of a batch begin, in elements. Set by the builder where they do not follow each other at ld * rows: GS_STRIDES (1), and GS_SAME (1: all have one
- * A, 2: one B, 3: both). GS_K_GROUPS: those of a batch share A and B, of which each has a range of K. Needs args.h and along.h. */
+ * A, 2: one B, 3: both). GS_K_GROUPS: those of a batch share A and B, of which each has a range of K. GS_POINTERS: a, b, c and d are arrays of pointers to the matrices,
+ * which the kernel before may have written: read behind the wait of a dependent launch. Needs args.h and along.h. */
 #ifndef GS_KERNELS_STRIDES_CUH
 #define GS_KERNELS_STRIDES_CUH
 
@@ -16,12 +17,25 @@
 #ifndef GS_SAME
 #define GS_SAME 0
 #endif
+#ifndef GS_POINTERS
+#define GS_POINTERS 0
+#endif
+
+/* What the places below are counted from. */
+static __device__ __forceinline__ const void *gs_base_of(const void *operand, long long index)
+{
+    return GS_POINTERS ? ((const void *const *)operand)[index] : operand;
+}
+static __device__ __forceinline__ const void *gs_base_a(const gs_kernel_args &p, long long index) { return gs_base_of(p.a, index); }
+static __device__ __forceinline__ const void *gs_base_b(const gs_kernel_args &p, long long index) { return gs_base_of(p.b, index); }
+static __device__ __forceinline__ const void *gs_base_c(const gs_kernel_args &p, long long index) { return gs_base_of(p.c, index); }
+static __device__ __forceinline__ void       *gs_base_d(const gs_kernel_args &p, long long index) { return GS_POINTERS ? ((void *const *)p.d)[index] : p.d; }
 
 static __device__ __forceinline__ long long gs_begin_a(const gs_kernel_args &p, long long index)
 {
 #if GS_STRIDES
     return index * p.stride_a;
-#elif GS_K_GROUPS
+#elif GS_K_GROUPS || GS_POINTERS
     return 0;
 #else
     return index * p.lda * (GS_A_ALONG_K ? p.m : p.k);
@@ -32,7 +46,7 @@ static __device__ __forceinline__ long long gs_begin_b(const gs_kernel_args &p, 
 {
 #if GS_STRIDES
     return index * p.stride_b;
-#elif GS_K_GROUPS
+#elif GS_K_GROUPS || GS_POINTERS
     return 0;
 #else
     return index * p.ldb * (GS_B_ALONG_K ? (GS_GATE ? 2LL * p.n : p.n) : p.k);
@@ -44,6 +58,8 @@ static __device__ __forceinline__ long long gs_row_of_c(const gs_kernel_args &p,
 {
 #if GS_STRIDES
     return index * p.stride_c + row * p.ldc;
+#elif GS_POINTERS
+    return row * p.ldc;
 #else
     return (index * p.m + row) * p.ldc;
 #endif
@@ -53,6 +69,8 @@ static __device__ __forceinline__ long long gs_row_of_d(const gs_kernel_args &p,
 {
 #if GS_STRIDES
     return index * p.stride_d + row * p.ldd;
+#elif GS_POINTERS
+    return row * p.ldd;
 #else
     return (index * p.m + row) * p.ldd;
 #endif

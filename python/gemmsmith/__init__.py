@@ -37,7 +37,7 @@ class _Problem(_c.Structure):
                 ("batch", _c.c_int64), ("alpha", _c.c_float), ("beta", _c.c_float),
                 ("activation", _c.c_int), ("bias", _c.c_int), ("residual", _c.c_uint32), ("gate", _c.c_uint32),
                 ("stride_a", _c.c_int64), ("stride_b", _c.c_int64), ("stride_c", _c.c_int64), ("stride_d", _c.c_int64), ("stride_bias", _c.c_int64), ("groups", _c.c_int64),
-                ("aux", _c.c_uint32), ("grouping", _c.c_uint32), ("ldaux", _c.c_int64), ("stride_aux", _c.c_int64), ("reserved", _c.c_uint64 * 1)]
+                ("aux", _c.c_uint32), ("grouping", _c.c_uint32), ("ldaux", _c.c_int64), ("stride_aux", _c.c_int64), ("matrices", _c.c_uint32), ("reserved", _c.c_uint32 * 1)]
 
 
 class _Config(_c.Structure):

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "bench/internal.h"
 #include "problem/layout.h"
+#include "problem/pool.h"
 
 #define SMALLEST_SCRATCH ((size_t)32 << 20)
 
@@ -38,7 +39,7 @@ static bool same_matrices(const gs_problem *x, const gs_problem *y)
 {
     return x->in == y->in && x->acc == y->acc && x->out == y->out && x->m == y->m && x->n == y->n && x->k == y->k &&
            x->batch == y->batch && x->alpha == y->alpha && x->beta == y->beta && gs_same_epilogue(x, y) && x->scalars == y->scalars &&
-           x->gate == y->gate && x->groups == y->groups && x->grouping == y->grouping;
+           x->gate == y->gate && x->matrices == y->matrices && x->groups == y->groups && x->grouping == y->grouping;
 }
 
 static gs_status check_request(const gs_device *device, const gs_problem *problems, int count, const gs_bench_options *options, gs_error *error)
@@ -161,7 +162,7 @@ static gs_status reserve(gs_bench_run *run, gs_error *error)
     const double replay_us = fmax(run->options.replay_us, GS_OPERAND_REPLAY_US);   /* not fewer than verification places */
     const int most = offline ? gs_operand_most_sets(device->caps.launch_us, replay_us) : GS_BENCH_SETS;
     const int calls = offline ? gs_operand_calls(problem, &device->caps, replay_us) : 1;
-    return gs_sets_create(&run->sets, device, run->verifier, run->problems, run->count, calls, most, run->options.warm || device->caps.emulated,
+    return gs_sets_create(&run->sets, device, run->verifier, run->problems, run->count, run->pointers, calls, most, run->options.warm || device->caps.emulated,
                           run->options.routing, run->reference_bytes, &run->random, run->queue, error);
 }
 
@@ -182,7 +183,7 @@ static gs_status first_runs(gs_bench_run *run, gs_error *error)
     for (int i = 0; i < run->count; i++) {
         gs_error found = {0};
         if (!gs_bench_run_alive(run, i)) continue;
-        const gs_args args = gs_sets_args(&run->sets, i, 0);
+        const gs_args args = gs_sets_launch_args(&run->sets, i, 0);
         gs_status status = run->contenders[i].run(&run->contenders[i], &args, run->queue, &found);
         if (status == GS_OK) status = run->device->ops->queue_wait(run->device, run->queue, &found);
         GS_TRY(gs_bench_run_blame(run, i, status, &found, error));
@@ -270,7 +271,9 @@ gs_status gs_bench(gs_device *device, gs_verifier *verifier, const gs_problem *p
     gs_bench_options completed = complete(options ? *options : gs_bench_defaults());
     GS_TRY(check_request(device, problems, count, &completed, error));
     if (device->caps.emulated) completed = for_emulated(completed);
-    gs_bench_run run = {.device = device, .verifier = verifier, .problems = problems, .contenders = contenders, .count = count,
+    gs_problem pools[GS_MAX_CONTENDERS];
+    for (int i = 0; i < count; i++) pools[i] = gs_problem_pool(&problems[i]);
+    gs_bench_run run = {.device = device, .verifier = verifier, .problems = pools, .pointers = problems[0].matrices == GS_MATRICES_POINTERS, .contenders = contenders, .count = count,
                   .options = completed, .random = {completed.seed}, .calls = 1, .began_ns = gs_clock_ns()};
     GS_TRY(new_measurement(&run.out, count, &completed, error));
     const gs_status status = measure(&run, error);

@@ -43,12 +43,65 @@ static gs_status allocate(gs_sets *sets, gs_operand *operand, gs_device *device,
     return gs_operand_alloc(device, operand->bytes, sets->count, random, &operand->memory, operand->at, error);
 }
 
+/* ---- pointers to matrices ---- */
+
+static bool same_use(const gs_sets *sets, int one, int other)
+{
+    bool same = true;
+    for (int j = 0; j < GS_OPERANDS; j++) same &= sets->use[one][j] == sets->use[other][j];
+    return same;
+}
+
+static void addresses(const gs_sets *sets, int contender, int set, gs_pointer at[GS_OPERANDS])
+{
+    for (int j = 0; j < GS_OPERANDS; j++) {
+        const int operand = sets->use[contender][j];
+        at[j] = operand < 0 ? 0 : sets->operands[operand].at[set];
+    }
+}
+
+/* Whether it is the first of the contenders that have these. */
+static bool has_first(const gs_pointer *of, int contender)
+{
+    bool shared = false;
+    for (int other = 0; other < contender; other++) shared |= of[other] == of[contender];
+    return of[contender] && !shared;
+}
+
+/* Shared by contenders whose operands are the same. */
+static gs_status allocate_pointers(gs_sets *sets, gs_device *device, int count, gs_error *error)
+{
+    sets->pointers = calloc((size_t)count, sizeof *sets->pointers);
+    sets->pointers_size = gs_pool_pointers_size(&sets->problems[0]);
+    if (!sets->pointers) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the pointers of %d contenders", count);
+    for (int i = 0; i < count; i++) {
+        for (int other = 0; other < i && !sets->pointers[i]; other++)
+            if (same_use(sets, i, other)) sets->pointers[i] = sets->pointers[other];
+        if (!sets->pointers[i]) GS_TRY(device->ops->alloc(device, sets->pointers_size * (size_t)sets->count, &sets->pointers[i], error));
+        sets->pointers_count = i + 1;
+    }
+    return GS_OK;
+}
+
+static gs_status put_pointers(const gs_sets *sets, gs_device *device, int contender, gs_error *error)
+{
+    for (int set = 0; set < sets->count && has_first(sets->pointers, contender); set++) {
+        gs_pointer at[GS_OPERANDS];
+        addresses(sets, contender, set, at);
+        GS_TRY(gs_operand_put_pointers(device, &sets->problems[contender], at, sets->seed + (uint64_t)set, sets->pointers[contender] + sets->pointers_size * (size_t)set, error));
+    }
+    return GS_OK;
+}
+
+/* ---- data ---- */
+
 gs_status gs_sets_generate(const gs_sets *sets, gs_device *device, gs_verifier *verifier, gs_queue queue, gs_error *error)
 {
     gs_random random = {sets->seed};
     for (int i = 0; i < sets->operand_count; i++)   /* the gaps too */
         if (!is_output(&sets->operands[i])) GS_TRY(device->ops->fill(device, sets->operands[i].memory, GS_POISON_FIRST, sets->operands[i].size, queue, error));
-    GS_TRY(device->ops->queue_wait(device, queue, error));   /* offsets are copied there, not put on the queue */
+    GS_TRY(device->ops->queue_wait(device, queue, error));   /* offsets and pointers are copied there, not put on the queue */
+    for (int i = 0; i < sets->pointers_count; i++) GS_TRY(put_pointers(sets, device, i, error));
     for (int set = 0; set < sets->count; set++) {
         const uint64_t seed = gs_random_next(&random);
         for (int i = 0; i < sets->operand_count; i++) {
@@ -67,14 +120,6 @@ gs_status gs_sets_generate(const gs_sets *sets, gs_device *device, gs_verifier *
 
 /* ---- what is looked at behind a replay ---- */
 
-static void addresses(const gs_sets *sets, int contender, int set, gs_pointer at[GS_OPERANDS])
-{
-    for (int j = 0; j < GS_OPERANDS; j++) {
-        const int operand = sets->use[contender][j];
-        at[j] = operand < 0 ? 0 : sets->operands[operand].at[set];
-    }
-}
-
 /* The addresses of a contender's sets. What lies before the D that comes first in memory is counted as its own, and what lies behind each. */
 static void fill_table(const gs_sets *sets, int contender, gs_timed_operands *table)
 {
@@ -90,13 +135,6 @@ static void fill_table(const gs_sets *sets, int contender, gs_timed_operands *ta
         if (at[3] < table[first].d) first = set;
     }
     table[first].begin = d->memory;
-}
-
-static bool same_use(const gs_sets *sets, int one, int other)
-{
-    bool same = true;
-    for (int j = 0; j < GS_OPERANDS; j++) same &= sets->use[one][j] == sets->use[other][j];
-    return same;
 }
 
 static gs_status make_tables(gs_sets *sets, gs_device *device, int count, gs_error *error)
@@ -137,6 +175,7 @@ static gs_status hash(const gs_sets *sets, gs_device *device, gs_verifier *verif
     GS_TRY(begin_hash(device, sum, error));
     for (int i = 0; i < sets->operand_count; i++)
         if (!is_output(&sets->operands[i])) GS_TRY(gs_words_hash(verifier, sets->operands[i].memory, sets->operands[i].size, sum, queue, error));
+    for (int i = 0; sets->pointers && i < contenders; i++) GS_TRY(gs_words_hash(verifier, sets->pointers[i], sets->pointers_size * (size_t)sets->count, sum, queue, error));
     return end_hash(device, sum, out, queue, error);
 }
 
@@ -182,10 +221,10 @@ static gs_status prepare_looks(gs_sets *sets, gs_device *device, gs_verifier *ve
     return hash(sets, device, verifier, count, &sets->hash, queue, error);
 }
 
-gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier, const gs_problem *problems, int count, int calls, int most, bool warm,
+gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier, const gs_problem *problems, int count, bool pointers, int calls, int most, bool warm,
                          gs_routing routing, size_t spare, gs_random *random, gs_queue queue, gs_error *error)
 {
-    *sets = (gs_sets){.seed = gs_random_next(random), .routing = routing};
+    *sets = (gs_sets){.seed = gs_random_next(random), .routing = routing, .problems = problems};
     sets->operands = calloc((size_t)count * GS_OPERANDS, sizeof *sets->operands);
     sets->use = calloc((size_t)count, sizeof *sets->use);
     if (!sets->operands || !sets->use)
@@ -198,6 +237,7 @@ gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier
     sets->count = GS_MIN(gs_operand_sets(sets->used_bytes, set_bytes, (size_t)device->caps.l2_bytes, free_bytes, calls, warm), most);
     for (int i = 0; i < sets->operand_count; i++) GS_TRY(allocate(sets, &sets->operands[i], device, random, error));
     GS_TRY(gs_operand_scalars(device, &problems[0], &sets->scalars, error));
+    if (pointers) GS_TRY(allocate_pointers(sets, device, count, error));
     GS_TRY(gs_sets_generate(sets, device, verifier, queue, error));
     for (int i = 0; i < count; i++) GS_TRY(gs_sets_poison(sets, device, i, GS_POISON_FIRST, queue, error));
     if (!device->caps.emulated) GS_TRY(prepare_looks(sets, device, verifier, count, queue, error));
@@ -206,12 +246,12 @@ gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier
 
 static void free_tables(gs_sets *sets, gs_device *device, int count)
 {
-    for (int i = 0; sets->tables && i < count; i++) {
-        bool shared = false;
-        for (int other = 0; other < i; other++) shared |= sets->tables[other] == sets->tables[i];
-        if (sets->tables[i] && !shared) device->ops->free(device, sets->tables[i]);
-    }
+    for (int i = 0; sets->tables && i < count; i++)
+        if (has_first(sets->tables, i)) device->ops->free(device, sets->tables[i]);
+    for (int i = 0; sets->pointers && i < count; i++)
+        if (has_first(sets->pointers, i)) device->ops->free(device, sets->pointers[i]);
     free(sets->tables);
+    free(sets->pointers);
     if (sets->counters) device->ops->free(device, sets->counters);
 }
 
@@ -234,6 +274,13 @@ gs_args gs_sets_args(const gs_sets *sets, int contender, int set)
     addresses(sets, contender, set, at);
     gs_args args = gs_operand_args(at);
     gs_operand_set_scalars(&args, sets->scalars);
+    return args;
+}
+
+gs_args gs_sets_launch_args(const gs_sets *sets, int contender, int set)
+{
+    gs_args args = gs_sets_args(sets, contender, set);
+    if (sets->pointers) gs_operand_set_pointers(&args, &sets->problems[contender], sets->pointers[contender] + sets->pointers_size * (size_t)set);
     return args;
 }
 

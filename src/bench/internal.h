@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 #include "bench/bench.h"
-#include "verify/operands.h"
+#include "operands/operands.h"
 
 #define GS_BENCH_CALLS     2000          /* most calls of a graph */
 #define GS_BENCH_SETS      GS_OPERAND_SETS   /* no graph could use more */
@@ -53,16 +53,24 @@ typedef struct gs_sets {
     gs_routing  routing;          /* of groups */
     uint64_t    hash;             /* of A, B and C of all sets, as they were generated */
     gs_pointer *tables;           /* per contender: gs_timed_operands of each set, in device memory */
+    gs_pointer *pointers;         /* per contender, of a batch by pointers: gs_pool_pointers of each set, in device memory; NULL: none */
+    size_t      pointers_size;    /* of one set */
+    int         pointers_count;   /* contenders */
+    const gs_problem *problems;   /* per contender; borrowed */
     gs_pointer  scalars;          /* alpha and beta where they are in device memory, else 0 */
     gs_pointer  counters;         /* 64-bit numbers in device memory: two for each contender (gs_timed_check), a hash */
 } gs_sets;
 
 /* Allocates as many sets as the L2 asks for and a replay of so many calls uses, but not more than `most`, and fills A, B and C with normal numbers,
- * set by set from seeds of *random; C, where nothing reads it, with what verification puts there. spare: bytes of device memory to leave for others. */
-gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier, const gs_problem *problems, int count, int calls, int most, bool warm,
+ * set by set from seeds of *random; C, where nothing reads it, with what verification puts there. pointers: problems are gs_problem_pool of batches by pointers. spare: bytes
+ * of device memory to leave for others. */
+gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier, const gs_problem *problems, int count, bool pointers, int calls, int most, bool warm,
                          gs_routing routing, size_t spare, gs_random *random, gs_queue queue, gs_error *error);
 void      gs_sets_destroy(gs_sets *sets, gs_device *device, int contenders);
+
+/* Where a contender's operands are, and what it is launched with. */
 gs_args   gs_sets_args(const gs_sets *sets, int contender, int set);
+gs_args   gs_sets_launch_args(const gs_sets *sets, int contender, int set);
 
 /* Tells a contender that wants to know (gs_contender.expect) the arguments of all sets and the offsets of their groups. */
 gs_status gs_sets_tell(const gs_sets *sets, gs_device *device, const gs_problem *problem, gs_contender *contender, int index, gs_error *error);
@@ -91,7 +99,8 @@ gs_status gs_sets_intact(const gs_sets *sets, gs_device *device, gs_verifier *ve
 typedef struct gs_bench_run {
     gs_device        *device;
     gs_verifier      *verifier;
-    const gs_problem *problems;
+    const gs_problem *problems;   /* as they lie in memory: gs_problem_pool */
+    bool              pointers;   /* contenders are given pointers to their matrices */
     gs_contender     *contenders;
     int               count;
     gs_bench_options  options;    /* nothing left at 0 */

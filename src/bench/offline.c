@@ -22,7 +22,7 @@ static gs_status issue(gs_bench_run *run, int contender, int calls, gs_error *er
 {
     gs_contender *const self = &run->contenders[contender];
     for (int call = 0; call < calls; call++) {
-        const gs_args args = gs_sets_args(&run->sets, contender, call % run->sets.count);
+        const gs_args args = gs_sets_launch_args(&run->sets, contender, call % run->sets.count);
         GS_TRY(self->run(self, &args, run->queue, error));
     }
     return GS_OK;

@@ -85,7 +85,7 @@ static uint32_t poison_of(int round) { return round % 2 ? GS_POISON_SECOND : GS_
 gs_status gs_bench_run_repeat(gs_bench_run *run, int contender, gs_error *error)
 {
     gs_contender *const self = &run->contenders[contender];
-    const gs_args args = gs_sets_args(&run->sets, contender, run->checked);
+    const gs_args args = gs_sets_launch_args(&run->sets, contender, run->checked);
     uint64_t now;
     GS_TRY(gs_sets_poison(&run->sets, run->device, contender, poison_of(run->out->rounds - 1), run->queue, error));
     GS_TRY(self->run(self, &args, run->queue, error));
@@ -121,7 +121,7 @@ static gs_status spoils(gs_bench_run *run, int contender, bool *intact, gs_error
     gs_error found = {0};
     gs_status status = GS_OK;
     for (int set = 0; set < run->sets.count && status == GS_OK; set++) {
-        const gs_args args = gs_sets_args(&run->sets, contender, set);
+        const gs_args args = gs_sets_launch_args(&run->sets, contender, set);
         status = self->run(self, &args, run->queue, &found);
     }
     GS_TRY(gs_bench_run_blame(run, contender, status, &found, error));

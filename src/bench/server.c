@@ -10,7 +10,7 @@ static gs_status serve(gs_bench_run *run, int contender, int set, double *device
 {
     gs_device *const device = run->device;
     gs_contender *const self = &run->contenders[contender];
-    const gs_args args = gs_sets_args(&run->sets, contender, set);
+    const gs_args args = gs_sets_launch_args(&run->sets, contender, set);
     GS_TRY(device->ops->event_record(device, run->start, run->queue, error));
     const int64_t began = gs_clock_ns();
     GS_TRY(self->run(self, &args, run->queue, error));

@@ -67,6 +67,7 @@ static gs_status check(const gs_problem *problem, gs_error *error)
     if (problem->scalars) return gs_fail(error, GS_ERROR_UNSUPPORTED, "scalars", "alpha and beta in device memory are not given to cuBLASLt");
     if (problem->bias == GS_DBIAS && gs_dbias_vectors(problem) > 1)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "se", "the kernel behind cuBLASLt's product adds up all matrices of a batch");
+    if (problem->matrices) return gs_fail(error, GS_ERROR_UNSUPPORTED, "matrices", "cuBLASLt is given no arrays of pointers");
     if (gs_has_offsets(problem)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "g", "cuBLASLt takes no groups whose sizes are on the device");
     if (problem->acc == GS_F16 && !gs_cublas_fits_f16(problem))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "alpha", "cuBLASLt takes alpha and beta as f16 with f16 accumulation; they do not fit");

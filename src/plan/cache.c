@@ -284,23 +284,18 @@ static gs_status run_cached(gs_context *context, const gs_problem *problem, bool
 }
 
 /* Of another version of the struct, with a reserved field set, or with more than most have: worth a closer look. */
-static bool unusual(uint32_t size, size_t known, uint64_t flags, const uint64_t *reserved, size_t count)
-{
-    if (size != known) return true;
-    for (size_t i = 0; i < count; i++) flags |= reserved[i];
-    return flags != 0;
-}
+static inline bool unusual(uint32_t size, size_t known, uint64_t flags) { return size != known || flags != 0; }
 
 gs_status gs_gemm(gs_context *context, const gs_problem *problem, const gs_args *args, gs_stream stream, gs_error *error)
 {
     gs_problem own;
     if (!context || !problem || !args) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "context, problem and args must not be NULL");
-    if (unusual(problem->size, sizeof *problem, gs_problem_wants(problem) | problem->grouping, problem->reserved, GS_COUNT(problem->reserved))) {
+    if (unusual(problem->size, sizeof *problem, gs_problem_wants(problem) | problem->grouping | problem->reserved[0])) {
         GS_TRY(gs_problem_check(problem, error));
         gs_sized_copy(&own, problem, sizeof own);
         problem = &own;
     }
-    if (unusual(args->size, sizeof *args, args->reserved_flags, args->reserved, GS_COUNT(args->reserved))) {
+    if (unusual(args->size, sizeof *args, args->reserved_flags | args->reserved[0] | args->reserved[1] | args->reserved[2])) {
         if (args->reserved_flags) return gs_fail(error, GS_ERROR_UNSUPPORTED, "reserved", "gs_args has a reserved field that is not zero; start from gs_args_make");
         GS_TRY(gs_sized_check(args, offsetof(gs_args, reserved), sizeof *args, "gs_args", "gs_args_make", error));
     }

@@ -83,7 +83,7 @@ gs_status gs_plan_finish(gs_plan *plan, gs_origin origin, gs_error *error)
     plan->empty = plan->problem.m == 0 || plan->problem.n == 0;
     plan->reads_c = plan->problem.beta != 0;
     plan->reads_more = plan->problem.bias != GS_BIAS_NONE || plan->problem.scalars || gs_has_offsets(&plan->problem) || gs_has_aux(&plan->problem);
-    for (int i = 0; i < 4; i++) plan->below[i] = i == 2 && !plan->reads_c ? 0 : (uintptr_t)plan->align[i] - 1;
+    for (int i = 0; i < 4; i++) plan->below[i] = i == 2 && !plan->reads_c ? 0 : (uintptr_t)gs_plan_pointer_alignment(plan, i) - 1;
     if (plan->empty) {   /* nothing is launched, whatever was chosen */
         gs_loaded_destroy(&plan->loaded);
         gs_library_destroy(&plan->library);

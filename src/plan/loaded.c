@@ -169,6 +169,7 @@ static gs_status prepare_entry(gs_loaded *loaded, entry_plan *state, const gs_en
     const uint32_t cluster = state->launch.cluster[0] * state->launch.cluster[1] * state->launch.cluster[2];
     GS_TRY(device->ops->function_smem(device, state->launch.function, state->launch.smem, cluster, error));
     state->map_count = entry->map_count;
+    if (entry->map_count && problem->matrices) return gs_fail(error, GS_ERROR_UNSUPPORTED, "map", "a tensor map describes no matrices that are found by pointers");
     for (int i = 0; i < entry->map_count; i++)
         if (entry->map[i].turn && (!problem->gate || !gs_is_b_transposed(problem->layout) || problem->n % 8 != 0 || is_packed(&loaded->manifest, 'b')))
             return gs_fail(error, GS_ERROR_UNSUPPORTED, "map", "rows are read in turn where B has a gate, is stored N x K with N a multiple of 8, and is no copy");
@@ -299,7 +300,7 @@ static gs_loaded *loaded_new(gs_device *device, const gs_manifest *manifest, con
     loaded->manifest = *manifest;
     loaded->entry_count = manifest->entry_count;
     loaded->states = (gs_states){.create = create_state, .destroy = destroy_state, .self = loaded};
-    for (int i = 0; i < 3; i++) loaded->operand_bytes[i] = gs_problem_bytes(problem, "abc"[i]);
+    for (int i = 0; i < 3; i++) loaded->operand_bytes[i] = gs_args_bytes(problem, "abc"[i]);
     loaded->scalars = problem->scalars == GS_SCALARS_DEVICE;
     loaded->args = (gs_kernel_args){
         .lda = problem->lda, .ldb = problem->ldb, .ldc = problem->ldc, .ldd = problem->ldd,

@@ -137,7 +137,7 @@ static gs_status choose_default(const gs_context *context, gs_plan *plan, const 
         tried += !over_limit(status, error);
         if (status == GS_ERROR_NO_COMPILER || status == GS_ERROR_DEVICE_MEMORY || status == GS_ERROR_FAULT) return status;
     }
-    if (status != GS_OK && (gs_has_offsets(shape) || shape->scalars)) {   /* no library is behind: the last rung */
+    if (status != GS_OK && (gs_has_offsets(shape) || shape->scalars || shape->matrices)) {   /* no library is behind, or not for sure: the last rung */
         list[chosen = 0] = gs_schedule_first(GS_FAMILY_SIMPLE);
         status = gs_plan_use_schedule(plan, &list[0], shape, error);
     }
@@ -298,8 +298,8 @@ static __attribute__((noinline)) gs_status check_args(const gs_plan *plan, const
     } else if (args->beta && (*args->beta != 0) != reads_c) {
         return GS_ERROR_ARGUMENT;
     }
-    if (!aligned(args->a, plan->align[0]) || !aligned(args->b, plan->align[1]) || (reads_c && !aligned(args->c, plan->align[2])) ||
-        !aligned(args->d, plan->align[3]) || (plan->problem.bias && !aligned(args->bias, plan->align[4])) || (gs_has_offsets(&plan->problem) && !aligned(args->offsets, plan->align[5])) ||
+    if (!aligned(args->a, gs_plan_pointer_alignment(plan, 0)) || !aligned(args->b, gs_plan_pointer_alignment(plan, 1)) ||
+        (reads_c && !aligned(args->c, gs_plan_pointer_alignment(plan, 2))) || !aligned(args->d, gs_plan_pointer_alignment(plan, 3)) || (plan->problem.bias && !aligned(args->bias, plan->align[4])) || (gs_has_offsets(&plan->problem) && !aligned(args->offsets, plan->align[5])) ||
         (gs_has_aux(&plan->problem) && !aligned(args->aux, plan->align[6])))
         return GS_ERROR_ALIGNMENT;
     return GS_OK;

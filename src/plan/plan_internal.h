@@ -34,6 +34,9 @@ struct gs_plan {
     char        why[256];
 };
 
+/* Bytes that a call's pointer to A, B, C or D is a multiple of. */
+static inline int gs_plan_pointer_alignment(const gs_plan *plan, int operand) { return plan->problem.matrices ? (int)sizeof(uint64_t) : plan->align[operand]; }
+
 typedef struct gs_plan_cache gs_plan_cache;
 
 struct gs_context {

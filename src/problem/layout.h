@@ -67,6 +67,7 @@ enum {
     GS_WANTS_AUX     = 16,   /* aux, written or read */
     GS_WANTS_DBIAS   = 32,
     GS_WANTS_K_GROUPS = 64,  /* groups along K */
+    GS_WANTS_POINTERS = 128, /* arrays of pointers to the matrices of a batch */
     GS_WANTS_MORE    = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GROUPS | GS_WANTS_AUX | GS_WANTS_DBIAS | GS_WANTS_K_GROUPS   /* arguments behind GS_MORE, see args.h */
 };
 unsigned gs_problem_wants(const gs_problem *problem);
@@ -108,6 +109,9 @@ gs_problem gs_problem_sums(const gs_problem *problem);
 
 /* The sums of matrices without padding, one behind the other. */
 gs_problem gs_problem_packed(const gs_problem *problem);
+
+/* What a call's pointer to A, B, C or D leads to: the elements, or the pointers to the matrices. Bytes. */
+static inline size_t gs_args_bytes(const gs_problem *p, char operand) { return p->matrices ? (size_t)p->batch * sizeof(uint64_t) : gs_problem_bytes(p, operand); }
 
 /* With other extents; every row keeps its padding. */
 gs_problem gs_problem_resized(const gs_problem *problem, int64_t m, int64_t n, int64_t k);

@@ -22,6 +22,8 @@
 #define NEEDS_ALONG_N    "a gate takes a bias along n, not bias_m"
 #define NEEDS_RESIDUAL   "with a gate, C is added as a residual only"
 #define NO_AUX           "there is no aux"
+#define ONE_BIAS         "a batch by pointers has one bias for all"
+#define OWN_PLACE        "each matrix of a batch by pointers lies where its pointer says"
 
 #define MAX_BYTES (1ll << 46)   /* largest operand: more than any device has, far from overflowing */
 
@@ -31,8 +33,8 @@ _Static_assert(offsetof(gs_problem, reserved) + sizeof((gs_problem *)0)->reserve
 static const char *const type_names[]   = {[GS_F16] = "f16", [GS_BF16] = "bf16", [GS_F32] = "f32"};
 
 /* The optional fields in the order in which they are printed. */
-enum { ACC, D, LDA, LDB, LDC, LDD, LDAUX, BATCH, SA, SB, SC, SD, SE, SAUX, GROUPS, MASKED, ALONG_K, ALPHA, BETA, SCALARS, EP, FIELDS };
-static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "ldaux", "b", "sa", "sb", "sc", "sd", "se", "saux", "g", "gm", "gk", "alpha", "beta", "scalars", "ep"};
+enum { ACC, D, LDA, LDB, LDC, LDD, LDAUX, BATCH, SA, SB, SC, SD, SE, SAUX, MATRICES, GROUPS, MASKED, ALONG_K, ALPHA, BETA, SCALARS, EP, FIELDS };
+static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "ldaux", "b", "sa", "sb", "sc", "sd", "se", "saux", "matrices", "g", "gm", "gk", "alpha", "beta", "scalars", "ep"};
 
 static const char *const activation_names[] = {[GS_ACTIVATION_NONE] = "", [GS_RELU] = "relu", [GS_GELU] = "gelu", [GS_GELU_ERF] = "gelu_erf", [GS_SILU] = "silu",
                                                 [GS_DRELU] = "drelu", [GS_DGELU] = "dgelu", [GS_DGELU_ERF] = "dgelu_erf", [GS_DSILU] = "dsilu"};
@@ -190,6 +192,14 @@ static gs_status read_epilogue(reader *r, const char *field)
     return GS_OK;
 }
 
+/* What pointers do not go with; NULL: nothing. Strides aside. */
+static const char *refuse_pointers(const gs_problem *p)
+{
+    if (p->matrices != GS_MATRICES_POINTERS) return NULL;
+    if (p->groups || p->grouping) return "groups are not found by pointers";
+    return gs_has_aux(p) ? "a batch by pointers takes no aux" : NULL;
+}
+
 /* What a gate does not go with; NULL: nothing. */
 static const char *refuse_gate(const gs_problem *p)
 {
@@ -219,7 +229,7 @@ static gs_status read_field(reader *r)
     while (field < FIELDS && strcmp(word, field_names[field]) != 0) field++;
     if (field == FIELDS)
         return gs_fail_at(r->error, GS_ERROR_PARSE, column, word[0] ? word : "field",
-                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, ldaux, b, sa, sb, sc, sd, se, saux, g, gm, gk, alpha, beta, scalars, ep");
+                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, ldaux, b, sa, sb, sc, sd, se, saux, matrices, g, gm, gk, alpha, beta, scalars, ep");
     const char *const name = field_names[field];
     if (r->column[field]) return gs_fail_at(r->error, GS_ERROR_PARSE, column, name, "stands twice");
     GS_TRY(expect(r, "=", name));
@@ -248,6 +258,10 @@ static gs_status read_field(reader *r)
     case SD:
     case SE:
     case SAUX:  return read_int(r, name, 0, GS_MAX_STRIDE, strides_of(p).of[field - SA]);
+    case MATRICES:
+        GS_TRY(read_name(r, name, (const char *const[]){"strided", "pointers"}, 2, "strided or pointers", &index));
+        p->matrices = (uint32_t)index;
+        return GS_OK;
     case GROUPS:
     case MASKED:
     case ALONG_K:
@@ -279,6 +293,9 @@ static gs_status join_fields(reader *r)
     if (refuse_aux(p)) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[EP], "ep", "%s", refuse_aux(p));
     for (int field = LDAUX; field <= SAUX && !gs_has_aux(p); field += SAUX - LDAUX)
         if (r->column[field]) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[field], field_names[field], NO_AUX);
+    for (int i = 0; p->matrices && i < STRIDES; i++)
+        if (r->column[SA + i]) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[SA + i], field_names[SA + i], i == OF_BIAS ? ONE_BIAS : OWN_PLACE);
+    if (refuse_pointers(p)) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[MATRICES], "matrices", "%s", refuse_pointers(p));
     const int grouping = GROUPS + (int)p->grouping;
     if ((p->groups || p->grouping) && p->batch != 1) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[grouping], field_names[grouping], NO_BATCH);
     for (int i = 0; r->along_k && i < STRIDES; i++)
@@ -392,6 +409,7 @@ char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT])
         const gs_shape s = gs_shape_of(p, STRIDE_LETTERS[i]);
         if (stride && (i == OF_BIAS || stride != gs_packed_stride(s.ld, s.rows))) append(text, ":%s=%lld", field_names[SA + i], (long long)(stride == GS_SAME_MATRIX ? 0 : stride));
     }
+    if (p->matrices) append(text, ":matrices=%s", p->matrices == GS_MATRICES_POINTERS ? "pointers" : "?");
     if (p->groups || p->grouping) append(text, ":%s=%lld", p->grouping <= GS_GROUPS_K ? field_names[GROUPS + p->grouping] : "g?", (long long)gs_group_count(p));
     if (p->alpha != 1) append_float(text, "alpha", p->alpha + 0.0f);
     if (p->beta != 0) append_float(text, "beta", p->beta);
@@ -453,6 +471,8 @@ static gs_status check_strides(const gs_problem *p, gs_error *error)
         if (stride < least || stride > GS_MAX_STRIDE)
             return gs_fail(error, GS_ERROR_RANGE, field_names[SA + i], "%lld is not from %lld to %lld", (long long)stride, (long long)least, (long long)GS_MAX_STRIDE);
     }
+    for (int i = 0; p->matrices && i < STRIDES; i++)
+        if (*strides_of((gs_problem *)p).of[i]) return gs_fail(error, GS_ERROR_RANGE, field_names[SA + i], i == OF_BIAS ? ONE_BIAS : OWN_PLACE);
     if (p->stride_bias && !p->bias) return gs_fail(error, GS_ERROR_RANGE, "se", "there is no bias");
     if (p->stride_aux && !gs_has_aux(p)) return gs_fail(error, GS_ERROR_RANGE, "saux", NO_AUX);
     if (overlap(p, 'd', p->stride_d))
@@ -510,11 +530,13 @@ gs_status gs_problem_check(const gs_problem *problem, gs_error *error)
 {
     GS_TRY(gs_sized_check(problem, offsetof(gs_problem, reserved), sizeof *problem, "gs_problem", "gs_problem_make", error));
     if (problem->scalars > GS_SCALARS_DEVICE) return gs_fail(error, GS_ERROR_RANGE, "scalars", "must be host or device");
+    if (problem->matrices > GS_MATRICES_POINTERS) return gs_fail(error, GS_ERROR_RANGE, "matrices", "must be strided or pointers");
     if (problem->gate >= GS_COUNT(gate_names)) return gs_fail(error, GS_ERROR_RANGE, "gate", "must be none, stacked or interleaved");
     GS_TRY(check_types(problem, error));
     GS_TRY(check_sizes(problem, error));
     GS_TRY(check_groups(problem, error));
     if (!isfinite(problem->alpha)) return gs_fail(error, GS_ERROR_RANGE, "alpha", "must be a finite number");
     if (!isfinite(problem->beta)) return gs_fail(error, GS_ERROR_RANGE, "beta", "must be a finite number");
+    if (refuse_pointers(problem)) return gs_fail(error, GS_ERROR_RANGE, "matrices", "%s", refuse_pointers(problem));
     return check_epilogue(problem, error);
 }

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "device/device.h"
 #include "problem/layout.h"
-#include "verify/operands.h"
+#include "operands/operands.h"
 
 #define FILE_LIMIT ((size_t)1 << 40)
 #define CPU_FLOPS  5e8      /* the CPU computes the reference up to here, a second of work */
@@ -107,8 +107,8 @@ static gs_status write_matrix(const gs_product_operand *m, const gs_problem *pro
 
 void gs_product_make(gs_product *p, const gs_problem *problem)
 {
-    *p = (gs_product){.problem = *problem};
-    for (int i = 0; i < GS_OPERANDS; i++) p->m[i] = matrix_of(problem, i);
+    *p = (gs_product){.asked = *problem, .problem = gs_problem_pool(problem)};
+    for (int i = 0; i < GS_OPERANDS; i++) p->m[i] = matrix_of(&p->problem, i);
 }
 
 gs_status gs_product_read(gs_product *p, int index, const char *path, gs_error *error) { return read_matrix(&p->m[index], path, error); }
@@ -134,6 +134,11 @@ static gs_status fill_operands(gs_product *p, int64_t seed, gs_error *error)
                                error));
     }
     GS_TRY(gs_operand_scalars(p->device, &p->problem, &p->scalars, error));
+    if (p->asked.matrices) {
+        const gs_pointer at[] = {p->m[0].device, p->m[1].device, p->m[2].device, p->m[3].device};
+        GS_TRY(ops->alloc(p->device, gs_pool_pointers_size(&p->problem), &p->pointers, error));
+        GS_TRY(gs_operand_put_pointers(p->device, &p->problem, at, (uint64_t)seed, p->pointers, error));
+    }
     return ops->queue_wait(p->device, NULL, error);
 }
 
@@ -219,8 +224,9 @@ gs_status gs_product_run(gs_product *p, int64_t seed, gs_error *error)
 {
     GS_TRY(prepare(p, error));
     GS_TRY(fill_operands(p, seed, error));
-    const gs_args args = args_of(p);
-    GS_TRY(gs_gemm(p->context, &p->problem, &args, NULL, error));
+    gs_args args = args_of(p);
+    gs_operand_set_pointers(&args, &p->problem, p->pointers);
+    GS_TRY(gs_gemm(p->context, &p->asked, &args, NULL, error));
     return p->device->ops->queue_wait(p->device, NULL, error);
 }
 
@@ -243,6 +249,7 @@ void gs_product_free(gs_product *p)
         if (p->device && p->m[i].device) p->device->ops->free(p->device, p->m[i].device);
         free(p->m[i].host);
     }
+    if (p->device && p->pointers) p->device->ops->free(p->device, p->pointers);
     if (p->device && p->scalars) p->device->ops->free(p->device, p->scalars);
     if (p->device && p->reference) p->device->ops->free(p->device, p->reference);
     gs_verifier_destroy(&p->verifier);

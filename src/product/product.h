@@ -29,12 +29,14 @@ typedef struct gs_product_operand {
 } gs_product_operand;
 
 typedef struct gs_product {
-    gs_problem   problem;
+    gs_problem   asked;
+    gs_problem   problem;    /* as it lies in memory: gs_problem_pool */
     gs_product_operand m[7]; /* A, B, C, D, bias, offsets, aux */
     gs_device   *device;
     gs_context  *context;
     gs_verifier *verifier;
     gs_pointer   reference;
+    gs_pointer   pointers;   /* to the matrices of a batch by pointers, else 0 */
     gs_pointer   scalars;    /* alpha and beta where they are in device memory, else 0 */
     gs_compare   compare;    /* of gs_product_check */
     const char  *of;         /* NULL: D; else D is right, and it is of "aux" or "dbias" */

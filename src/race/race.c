@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "problem/pool.h"
 #include "race/track.h"
 
 #define TOO_SLOW   3.0    /* times the fastest first call: leaves before the rounds */
@@ -192,7 +193,7 @@ static gs_status rounds(race *r, gs_error *error)
 
 gs_status gs_race_fits(gs_device *device, const gs_problem *problem, gs_error *error)
 {
-    gs_track track = {.device = device, .problem = *problem};
+    gs_track track = {.device = device, .problem = gs_problem_pool(problem), .by_pointers = problem->matrices == GS_MATRICES_POINTERS};
     return gs_track_size(&track, error);
 }
 

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "common/race.h"
 #include "kernel/kernel.h"
+#include "problem/pool.h"
 
 #define THREADS    256
 #define MOST_SETS  256
@@ -84,6 +85,23 @@ static gs_status fill_offsets(const gs_track *track, gs_error *error)
     return status;
 }
 
+static gs_status put_pointers(const gs_track *track, gs_error *error)
+{
+    gs_device *const device = track->device;
+    const size_t bytes = gs_pool_pointers_size(&track->problem);
+    uint64_t *const pointers = malloc(bytes);
+    if (!pointers) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for pointers to %lld matrices", (long long)track->problem.batch);
+    gs_status status = GS_OK;
+    for (int set = 0; set < track->sets && status == GS_OK; set++) {
+        uint64_t at[4];
+        for (int i = 0; i < 4; i++) at[i] = track->at[i] + track->room[i] * (size_t)set;
+        gs_pool_pointers(&track->problem, at, SEED + (gs_u64)set, pointers);
+        status = device->ops->copy_in(device, track->pointers + bytes * (size_t)set, pointers, bytes, error);
+    }
+    free(pointers);
+    return status;
+}
+
 /* ---- memory ---- */
 
 static size_t round_up(size_t bytes) { return (bytes + 255) / 256 * 256; }
@@ -100,6 +118,7 @@ gs_status gs_track_size(gs_track *track, gs_error *error)
         used += bytes;
         set += track->room[i];
     }
+    if (track->by_pointers) set += gs_pool_pointers_size(problem), used += gs_pool_pointers_size(problem);
     GS_TRY(device->ops->memory_info(device, &free_bytes, &total_bytes, error));
     const size_t most = free_bytes / SHARE, cache = device->caps.emulated ? 0 : (size_t)device->caps.l2_bytes;
     if (set > most)
@@ -128,6 +147,10 @@ static gs_status place(gs_track *track, gs_error *error)
         track->at[i] = next;
         next += track->room[i] * (size_t)track->sets;
     }
+    if (track->by_pointers) {
+        track->pointers = next;
+        next += gs_pool_pointers_size(&track->problem) * (size_t)track->sets;
+    }
     if (track->scratch_bytes) track->scratch = next;
     return GS_OK;
 }
@@ -140,6 +163,14 @@ gs_args gs_track_args(const gs_track *track, int set)
     args.bias = address(at[4]);
     args.offsets = address(at[5]);
     args.aux = address(at[6]);
+    if (track->by_pointers) {
+        const size_t each = gs_pool_pointers_size(&track->problem) / 4;
+        const gs_pointer first = track->pointers + 4 * each * (size_t)set;
+        args.a = address(first);
+        args.b = address(first + each);
+        args.c = address(first + 2 * each);
+        args.d = address(first + 3 * each);
+    }
     if (track->problem.scalars == GS_SCALARS_DEVICE) {
         args.alpha = address(track->wrong + SCALARS);
         args.beta = args.alpha + 1;
@@ -233,7 +264,7 @@ gs_status gs_track_check(gs_track *track, bool *wrong, gs_error *error)
 
 gs_status gs_track_open(gs_track *track, gs_device *device, const gs_problem *problem, gs_error *error)
 {
-    *track = (gs_track){.device = device, .problem = *problem};
+    *track = (gs_track){.device = device, .problem = gs_problem_pool(problem), .by_pointers = problem->matrices == GS_MATRICES_POINTERS};
     const gs_device_ops *const ops = device->ops;
     GS_TRY(ops->queue_create(device, &track->queue, error));
     GS_TRY(ops->event_create(device, &track->lead, error));
@@ -244,6 +275,7 @@ gs_status gs_track_open(gs_track *track, gs_device *device, const gs_problem *pr
     GS_TRY(ops->event_record(device, track->lead, track->queue, error));
     for (int i = 0; i < GS_OPERANDS; i++)
         if (!gs_is_written(problem, GS_OPERAND_LETTERS[i]) && track->at[i]) GS_TRY(i == 5 ? fill_offsets(track, error) : fill_random(track, i, error));
+    if (track->by_pointers) GS_TRY(put_pointers(track, error));
     return stop(track, NULL, error);
 }
 

@@ -11,7 +11,8 @@
 
 typedef struct gs_track {
     gs_device  *device;
-    gs_problem  problem;
+    gs_problem  problem;                /* as it lies in memory: gs_problem_pool */
+    bool        by_pointers;            /* calls are given pointers to the matrices */
     gs_queue    queue;
     gs_module   module;
     gs_function fill, sample, scan;
@@ -19,6 +20,7 @@ typedef struct gs_track {
     gs_pointer  memory, wrong;
     gs_pointer  at[GS_OPERANDS];        /* set 0 of a b c d, the bias, the offsets and aux; 0 if it is neither read nor written */
     size_t      room[GS_OPERANDS];                /* bytes from a set to the next */
+    gs_pointer  pointers;               /* gs_pool_pointers of each set */
     gs_pointer  scratch;                /* filled before every replay; 0: nothing is */
     size_t      scratch_bytes;
     size_t      bytes;                  /* of memory */

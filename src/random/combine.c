@@ -219,6 +219,13 @@ static bool biases(draft *d, int value)
     return d->p.bias != GS_BIAS_NONE;
 }
 
+/* Any batch, one matrix too. */
+static bool pointers(draft *d, int value)
+{
+    d->p.matrices = (uint32_t)value;
+    return true;
+}
+
 /* ---- the table ---- */
 
 #define EXTENTS "tiles", "eights", "odd", "few", "1", "any"
@@ -260,6 +267,7 @@ static const struct feature {
     {"batch of D",   matrices_d,   0,  {STRIDES}},
     {"batch of aux", matrices_aux, 0,  {STRIDES}},
     {"biases",       biases,       0,  {"one", "each"}},
+    {"found by",     pointers,     0,  {"strides", "pointers"}},
 };
 enum { FEATURES = (int)GS_COUNT(features), LAST_BASE = 3 };   /* every problem has types and a layout, none of which is plainer than others */
 _Static_assert(FEATURES <= GS_FEATURES_MOST, "a combination has a value of each");

@@ -103,6 +103,14 @@ static void add_strides(gs_random *random, gs_problem *p)
     if (gs_has_aux(p) && gs_random_below(random, 2)) p->stride_aux = gs_shape_of(p, 'g').ld * p->m + 1 + (int64_t)gs_random_below(random, 9);
 }
 
+/* In place of strides. */
+static void add_pointers(gs_problem *p)
+{
+    if (gs_has_aux(p)) return;
+    p->stride_a = p->stride_b = p->stride_c = p->stride_d = p->stride_bias = 0;
+    p->matrices = GS_MATRICES_POINTERS;
+}
+
 static void add_groups(gs_random *random, gs_problem *problem)
 {
     if (problem->batch > 1 || problem->bias == GS_DBIAS || gs_random_below(random, 4)) return;
@@ -151,6 +159,7 @@ static gs_problem any_problem(gs_random *random, const kinds *all, bool emulated
         if (!all->many && gs_random_below(random, 4) == 0) problem.batch = 2 + (int64_t)gs_random_below(random, 4);
         if (all->takes & GS_WANTS_SCALARS && gs_random_below(random, 8) == 0) problem.scalars = GS_SCALARS_DEVICE;
         if (all->takes & GS_WANTS_STRIDES && problem.batch > 1 && gs_random_below(random, 2)) add_strides(random, &problem);
+        if (all->takes & GS_WANTS_POINTERS && problem.batch > 1 && gs_random_below(random, 3) == 0) add_pointers(&problem);
         if (all->takes & GS_WANTS_GROUPS) add_groups(random, &problem);
         if (all->takes & GS_WANTS_K_GROUPS) add_groups_along_k(random, &problem);
         if (gs_problem_check(&problem, NULL) == GS_OK) return problem;

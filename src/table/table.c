@@ -76,7 +76,7 @@ static key key_of(const gs_problem *p)
     const int64_t kinds = (int64_t)p->in | (int64_t)p->acc << 4 | (int64_t)p->out << 8 | (int64_t)p->layout << 12 |
                           (int64_t)reads_c << 16 | (int64_t)p->bias << 17 | (int64_t)p->activation << 20 | (int64_t)p->residual << 24 | (int64_t)p->aux << 25;
     return (key){{kinds, p->m, p->n, p->k, p->lda, p->ldb, reads_c ? p->ldc : 0, p->ldd, p->batch, p->stride_a, p->stride_b, reads_c ? p->stride_c : 0, p->stride_d, p->stride_bias,
-                  (int64_t)p->scalars | (int64_t)p->gate << 8 | p->groups << 16, p->ldaux, p->stride_aux}};
+                  (int64_t)p->scalars | (int64_t)p->gate << 8 | p->groups << 16 | (int64_t)p->matrices << 40, p->ldaux, p->stride_aux}};
 }
 
 static bool same_key(const key *a, const key *b) { return memcmp(a, b, sizeof *a) == 0; }
@@ -208,7 +208,7 @@ const gs_row *gs_table_choose(const gs_table *table, const gs_problem *problem, 
     *exact = row != NULL;
     if (!row) row = gs_table_twin(table, problem);
     if (!row && (gs_has_epilogue(problem) || problem->scalars)) row = row_of(table, gs_problem_sums(problem));   /* what is fast for the sums alone, */
-    if (!row && gs_problem_wants(problem) & GS_WANTS_STRIDES) row = row_of(table, gs_problem_packed(problem));   /* and for packed matrices */
+    if (!row && gs_problem_wants(problem) & (GS_WANTS_STRIDES | GS_WANTS_POINTERS)) row = row_of(table, gs_problem_packed(problem));   /* and for packed matrices */
     return row || (weights && !problem->groups) ? row : gs_table_nearest(table, problem, caps);
 }
 

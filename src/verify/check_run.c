@@ -12,7 +12,7 @@
 #include "routing/routing.h"
 
 enum {
-    SLOT_GUARD, SLOT_HASH = SLOT_GUARD + GS_OPERANDS, SLOT_WORKSPACE = SLOT_HASH + GS_OPERANDS, SLOT_PADDING, SLOT_PADDING_AUX, SLOT_PADDING_SUMS, SLOT_OUTPUT, SLOT_ZEROED, SLOT_BEHIND, SLOTS
+    SLOT_GUARD, SLOT_HASH = SLOT_GUARD + GS_OPERANDS, SLOT_WORKSPACE = SLOT_HASH + GS_OPERANDS, SLOT_PADDING, SLOT_PADDING_AUX, SLOT_PADDING_SUMS, SLOT_OUTPUT, SLOT_ZEROED, SLOT_BEHIND, SLOT_POINTERS, SLOTS
 };
 _Static_assert((int)SLOTS <= (int)GS_COUNTERS, "a counter each");
 
@@ -27,7 +27,7 @@ static int name_edge(const gs_problem *p, char *text, size_t size)
     gs_problem packed = gs_problem_make(p->in, p->layout, p->m, p->n, p->k);
     char batch[32] = "", scalars[64] = "";
     const bool padded = p->lda != packed.lda || p->ldb != packed.ldb || p->ldc != packed.ldc || p->ldd != packed.ldd;
-    if (p->batch != 1) snprintf(batch, sizeof batch, ", batch of %lld", (long long)p->batch);
+    if (p->batch != 1) snprintf(batch, sizeof batch, ", batch of %lld%s", (long long)p->batch, p->matrices ? " by pointers" : "");
     if (p->groups) snprintf(batch, sizeof batch, ", %lld %sgroups", (long long)p->groups, p->grouping == GS_GROUPS_MASKED ? "masked " : "");
     if (p->grouping == GS_GROUPS_K) snprintf(batch, sizeof batch, ", %lld groups along K", (long long)p->batch);
     if (p->alpha != 1 || p->beta != 0) snprintf(scalars, sizeof scalars, ", alpha %g, beta %g", (double)p->alpha, (double)p->beta);
@@ -40,10 +40,10 @@ void gs_check_run_blame(gs_check_run *trial, gs_verdict_code code, int part, con
     gs_verdict *const verdict = trial->verdict;
     verdict->code = code;
     verdict->part = part;
-    gs_problem_format(&trial->problem, verdict->problem);
+    gs_problem_format(&trial->asked, verdict->problem);
     va_list values;
     va_start(values, format);
-    const int prefix = trial->edge ? name_edge(&trial->problem, verdict->reason, sizeof verdict->reason) : 0;
+    const int prefix = trial->edge ? name_edge(&trial->asked, verdict->reason, sizeof verdict->reason) : 0;
     vsnprintf(verdict->reason + prefix, sizeof verdict->reason - (size_t)prefix, format, values);
     va_end(values);
 }
@@ -64,7 +64,8 @@ static gs_status blame_status(gs_check_run *trial, gs_status status, const gs_er
 
 gs_status gs_check_run_prepare(gs_check_run *trial, const gs_problem *problem, gs_error *error)
 {
-    trial->problem = *problem;
+    trial->asked = *problem;
+    trial->problem = gs_problem_pool(problem);
     trial->right = false;
     gs_error why = {0};
     const float scalars[] = {problem->alpha, problem->beta};   /* parts 4 and 7 may have others than those before */
@@ -88,6 +89,7 @@ static gs_status place(gs_check_run *trial, bool as_timed, gs_error *error)
         status = gs_operand_alloc(device, buffer->bytes, sets, &random, &buffer->base, at, error);
         if (status == GS_OK) buffer->at = at[0];
     }
+    if (status == GS_OK && trial->asked.matrices) status = device->ops->alloc(device, gs_pool_pointers_size(&trial->problem), &trial->pointers, error);
     if (status == GS_OK) status = gs_operand_scalars(device, &trial->problem, &trial->scalars, error);
     gs_watch_pause(&trial->watch, false);
     return status;
@@ -118,10 +120,11 @@ void gs_check_run_free(gs_check_run *trial)
     gs_device *const device = trial->verifier->device;
     for (int i = 0; i < GS_OPERANDS; i++)
         if (trial->operand[i].base) trial->watch.ops->free(device, trial->operand[i].base);
+    if (trial->pointers) trial->watch.ops->free(device, trial->pointers);
     if (trial->scalars) trial->watch.ops->free(device, trial->scalars);
     if (trial->reference) trial->watch.ops->free(device, trial->reference);
     memset(trial->operand, 0, sizeof trial->operand);
-    trial->scalars = trial->reference = 0;
+    trial->pointers = trial->scalars = trial->reference = 0;
     free(trial->offsets);
     trial->offsets = NULL;
 }
@@ -141,6 +144,17 @@ static gs_status route(gs_check_run *trial, int kind, gs_error *error)
     return gs_offsets_get(trial->verifier->device, &trial->problem, trial->operand[5].at, &trial->offsets, error);
 }
 
+/* In another order for each kind of data: nothing that a launch has kept of the pointers is right. */
+static gs_status put_pointers(gs_check_run *trial, int kind, gs_error *error)
+{
+    gs_verifier *const verifier = trial->verifier;
+    const gs_pointer at[] = {trial->operand[0].at, trial->operand[1].at, trial->operand[2].at, trial->operand[3].at};
+    if (!trial->pointers) return GS_OK;
+    GS_TRY(verifier->device->ops->queue_wait(verifier->device, verifier->queue, error));
+    GS_TRY(gs_operand_put_pointers(verifier->device, &trial->problem, at, gs_mix(trial->seed + 0x428a2f98u + (uint64_t)kind), trial->pointers, error));
+    return gs_check_words(verifier, trial->pointers, gs_pool_pointers_size(&trial->problem), SLOT_POINTERS, verifier->queue, error);
+}
+
 gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;
@@ -150,6 +164,7 @@ gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error 
     if (c_kind < 0) c_kind = gs_operand_c_kind(&trial->problem, kind);
     GS_TRY(route(trial, kind, error));
     GS_TRY(gs_check_counters_clear(verifier, error));
+    GS_TRY(put_pointers(trial, kind, error));
     for (int i = 0; i < gs_operand_count(&trial->problem); i++) {
         if (!is_input(trial, i)) continue;
         const gs_datagen g = gs_datagen_make(&trial->problem, GS_OPERAND_LETTERS[i], i == 2 ? c_kind : kind, gs_mix(trial->seed + (uint64_t)kind));
@@ -161,6 +176,7 @@ gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error 
     uint64_t counters[GS_COUNTERS];
     GS_TRY(gs_check_counters_read(verifier, counters, queue, error));
     memcpy(trial->hash, &counters[SLOT_HASH], sizeof trial->hash);
+    trial->pointers_hash = counters[SLOT_POINTERS];
     return GS_OK;
 }
 
@@ -214,6 +230,7 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
     if (trial->problem.aux) GS_TRY(gs_check_padding(verifier, &trial->problem, 'g', trial->operand[6].at, trial->poison, SLOT_PADDING_AUX, queue, error));
     if (trial->problem.bias == GS_DBIAS) GS_TRY(gs_check_padding(verifier, &trial->problem, 'e', trial->operand[4].at, trial->poison, SLOT_PADDING_SUMS, queue, error));
     GS_TRY(behind_groups(trial, false, error));
+    if (trial->pointers) GS_TRY(gs_check_words(verifier, trial->pointers, gs_pool_pointers_size(&trial->problem), SLOT_POINTERS, queue, error));
     GS_TRY(gs_check_pattern(verifier, trial->contender->zeroed, trial->contender->zeroed_bytes, 0, SLOT_ZEROED, queue, error));
     uint64_t counters[GS_COUNTERS];
     GS_TRY(gs_check_counters_read(verifier, counters, queue, error));
@@ -241,6 +258,8 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
                            trial->problem.grouping == GS_GROUPS_MASKED ? "those of a group" : "the last group", (unsigned long long)counters[SLOT_BEHIND]);
     for (int i = 0; i < count && !gs_check_run_failed(trial); i++)
         if (is_input(trial, i) && counters[SLOT_HASH + i] != trial->hash[i]) gs_check_run_blame(trial, GS_VERDICT_INPUT, 6, "changed its input %s", names[i]);
+    if (trial->pointers && counters[SLOT_POINTERS] != trial->pointers_hash && !gs_check_run_failed(trial))
+        gs_check_run_blame(trial, GS_VERDICT_INPUT, 6, "changed the pointers to its matrices");
     if (counters[SLOT_ZEROED] && !gs_check_run_failed(trial))
         gs_check_run_blame(trial, GS_VERDICT_ZEROED, 6,
                        "%llu half-words of the first %zu bytes of its workspace, which its manifest calls zeroed, are not zero after a launch",
@@ -254,6 +273,13 @@ gs_args gs_check_run_args(const gs_check_run *trial)
     for (int i = 0; i < GS_OPERANDS; i++) at[i] = trial->operand[i].at;
     gs_args args = gs_operand_args(at);
     gs_operand_set_scalars(&args, trial->scalars);
+    return args;
+}
+
+gs_args gs_check_run_launch_args(const gs_check_run *trial)
+{
+    gs_args args = gs_check_run_args(trial);
+    gs_operand_set_pointers(&args, &trial->problem, trial->pointers);
     return args;
 }
 
@@ -271,7 +297,7 @@ static gs_status launch(gs_check_run *trial, gs_error *error)
     const uint64_t key = gs_mix(trial->seed + 0xbb67ae85u + (uint64_t)trial->veils++);
     GS_TRY(veil(trial, key, error));
     GS_TRY(verifier->device->ops->queue_wait(verifier->device, verifier->queue, error));
-    gs_args args = gs_check_run_args(trial);
+    gs_args args = gs_check_run_launch_args(trial);
     if (trial->in_place) args.c = args.d;
     gs_error why = {0};
     gs_status status = trial->contender->run(trial->contender, &args, verifier->queue, &why);
@@ -481,7 +507,7 @@ gs_status gs_check_run_launch_other(gs_check_run *trial, gs_contender *other, gs
     trial->poison = GS_POISON_FIRST;
     for (int i = 3; i < GS_OPERANDS; i++)
         if (!is_input(trial, i)) GS_TRY(gs_check_poison(verifier, trial->operand[i].at, trial->operand[i].bytes, trial->poison, verifier->queue, error));
-    const gs_args args = gs_check_run_args(trial);
+    const gs_args args = gs_check_run_launch_args(trial);
     GS_TRY(other->run(other, &args, verifier->queue, error));
     return verifier->device->ops->queue_wait(verifier->device, verifier->queue, error);
 }

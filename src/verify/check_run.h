@@ -27,12 +27,15 @@ typedef struct gs_check_run {
     uint32_t      parts;
     uint64_t      seed;        /* of this run of gs_verify */
 
-    gs_problem    problem;     /* what the contender is prepared for */
+    gs_problem    asked;       /* what the contender is prepared for */
+    gs_problem    problem;     /* the same as it lies in memory: gs_problem_pool */
     gs_buffer     operand[GS_OPERANDS];   /* a b c d, the bias, the offsets and aux, if there are any */
+    gs_pointer    pointers;    /* to the matrices of a batch by pointers, else 0 */
     gs_pointer    scalars;     /* alpha and beta where they are in device memory, else 0 */
     gs_pointer    reference;
     int32_t      *offsets;     /* of the groups, as they were drawn; NULL: none yet */
     uint64_t      hash[GS_OPERANDS];      /* of the inputs */
+    uint64_t      pointers_hash;
     int           kind;        /* of the data */
     gs_poked      poked;       /* and what has been put into them */
     uint32_t      poison;      /* of the last launch */
@@ -71,8 +74,9 @@ gs_status gs_check_run_change(gs_check_run *trial, gs_error *error);
 /* An infinity in one element of A and a NaN in one of B, or the other way round, somewhere; everything else stays. m, n and k must not be 0. */
 gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error);
 
-/* What it is launched with. */
+/* Where its operands are, and what it is launched with. */
 gs_args gs_check_run_args(const gs_check_run *trial);
+gs_args gs_check_run_launch_args(const gs_check_run *trial);
 
 /* The same launch by another contender, which is not on trial and is not looked after. */
 gs_status gs_check_run_launch_other(gs_check_run *trial, gs_contender *other, gs_error *error);

@@ -88,6 +88,7 @@ gs_problem gs_verify_edge(const gs_problem *like, int index)
     p.ldc += 3 * e->pad;
     p.ldd += 4 * e->pad;
     p.aux = like->aux;
+    p.matrices = like->matrices;
     if (gs_has_aux(&p) && e->pad) p.ldaux = p.n + 5 * e->pad;
     if (p.batch > 1) as_in(&p, like);
     return p;

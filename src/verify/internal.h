@@ -5,7 +5,7 @@
 
 #include "common/check.h"
 #include "verify/data.h"
-#include "verify/operands.h"
+#include "operands/operands.h"
 #include "verify/verify.h"
 
 enum {
@@ -64,6 +64,9 @@ gs_status gs_check_padding(gs_verifier *verifier, const gs_problem *problem, cha
 
 /* Adds the units of a range that do not hold the pattern to counter `slot`. */
 gs_status gs_check_pattern(gs_verifier *verifier, gs_pointer at, size_t bytes, uint32_t pattern, int slot, gs_queue queue, gs_error *error);
+
+/* Adds to counter `slot` what depends on every 64-bit word of a range and its place. */
+gs_status gs_check_words(gs_verifier *verifier, gs_pointer at, size_t bytes, int slot, gs_queue queue, gs_error *error);
 
 gs_status gs_check_counters_clear(gs_verifier *verifier, gs_error *error);                                               /* waits */
 gs_status gs_check_counters_read(gs_verifier *verifier, uint64_t out[GS_COUNTERS], gs_queue queue, gs_error *error);    /* waits */

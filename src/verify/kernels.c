@@ -200,6 +200,11 @@ gs_status gs_check_pattern(gs_verifier *verifier, gs_pointer at, size_t bytes, u
     return launch(verifier, GS_CHECK_PADDING, &rows, (uint64_t)units, queue, error);
 }
 
+gs_status gs_check_words(gs_verifier *verifier, gs_pointer at, size_t bytes, int slot, gs_queue queue, gs_error *error)
+{
+    return gs_words_hash(verifier, at, bytes, counter(verifier, slot), queue, error);
+}
+
 gs_status gs_check_counters_clear(gs_verifier *verifier, gs_error *error)
 {
     static const uint64_t zeros[GS_COUNTERS];

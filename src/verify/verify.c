@@ -106,7 +106,7 @@ static gs_status measure_yardstick(gs_check_run *trial, gs_contender *yardstick,
     *measured = false;
     gs_watch_pause(&trial->watch, true);
     gs_error why = {0};
-    gs_status status = yardstick->prepare(yardstick, &trial->problem, &why);
+    gs_status status = yardstick->prepare(yardstick, &trial->asked, &why);
     if (status == GS_OK) status = gs_check_run_launch_other(trial, yardstick, &why);
     gs_watch_pause(&trial->watch, false);
     if (status == GS_ERROR_FAULT) return gs_fail(error, status, "yardstick", "%s faulted: %.300s", yardstick->name, why.text);

@@ -14,7 +14,7 @@
 #include "problem/layout.h"
 #include "schedule/predict.h"
 #include "routing/routing.h"
-#include "verify/operands.h"
+#include "operands/operands.h"
 #include "worker/client.h"
 
 /* legend: name, unit, what it is */
@@ -195,9 +195,10 @@ static void add_counters(gs_text *out, const gs_emu_last *last)
     gs_metric_add(out, "mbarrier_waits", (double)c->mbarrier_waits);
 }
 
-gs_status gs_metrics_launch(gs_device *device, gs_contender *contender, const gs_problem *problem, gs_text *out, gs_error *error)
+gs_status gs_metrics_launch(gs_device *device, gs_contender *contender, const gs_problem *asked, gs_text *out, gs_error *error)
 {
-    gs_pointer operand[GS_OPERANDS] = {0}, scalars = 0;
+    const gs_problem pool = gs_problem_pool(asked), *const problem = &pool;
+    gs_pointer operand[GS_OPERANDS] = {0}, scalars = 0, pointers = 0;
     gs_emu_last last;
     gs_status status = GS_OK;
     if (!device->caps.emulated) return gs_fail(error, GS_ERROR_UNSUPPORTED, "device", "%s counts nothing", device->name);
@@ -209,9 +210,12 @@ gs_status gs_metrics_launch(gs_device *device, gs_contender *contender, const gs
         if (status == GS_OK && i == 5) status = gs_offsets_put(device, problem, GS_ROUTING_EVEN, 0, operand[i], error);
     }
     if (status == GS_OK) status = gs_operand_scalars(device, problem, &scalars, error);
+    if (status == GS_OK && asked->matrices) status = device->ops->alloc(device, gs_pool_pointers_size(problem), &pointers, error);
+    if (status == GS_OK && asked->matrices) status = gs_operand_put_pointers(device, problem, operand, 0, pointers, error);
     if (status == GS_OK) {
         gs_args args = gs_operand_args(operand);
         gs_operand_set_scalars(&args, scalars);
+        gs_operand_set_pointers(&args, problem, pointers);
         status = contender->run(contender, &args, NULL, error);
     }
     if (status == GS_OK) status = device->ops->queue_wait(device, NULL, error);
@@ -219,6 +223,7 @@ gs_status gs_metrics_launch(gs_device *device, gs_contender *contender, const gs
     for (int i = 0; i < GS_OPERANDS; i++)
         if (operand[i]) device->ops->free(device, operand[i]);
     if (scalars) device->ops->free(device, scalars);
+    if (pointers) device->ops->free(device, pointers);
     return status;
 }
 

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "bench/bench.h"
 #include "plan/loaded.h"
-#include "verify/operands.h"
+#include "operands/operands.h"
 
 #define OK(call)                                                                        \
     do {                                                                                \
@@ -100,6 +100,53 @@ static void one_exact_round(void **state)
     list[0].destroy(&list[0]);
     list[2].destroy(&list[2]);
     device->ops->unload(device, self.module);
+}
+
+/* Contenders are given pointers; what one of them computes is twice as large. */
+static gs_status run_twice_as_large(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
+{
+    static const float two = 2;
+    gs_args with = *args;
+    with.alpha = &two;
+    return ((gs_contender *)contender->self)->run(contender->self, &with, queue, error);
+}
+
+static gs_status prepare_nothing(gs_contender *contender, const gs_problem *problem, gs_error *error)
+{
+    (void)contender, (void)problem, (void)error;
+    return GS_OK;
+}
+
+static void pointers_to_matrices(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    gs_problem problem = gs_problem_make(GS_F16, GS_TN, 24, 16, 32);
+    problem.batch = 4;
+    problem.matrices = GS_MATRICES_POINTERS;
+    gs_problem across = problem;
+    across.layout = GS_NN;
+    across.ldb = 16;
+    const gs_problem problems[] = {problem, problem, across};
+    gs_contender list[3] = {0};
+    OK(gs_contender_schedule(&list[0], device, "simple", &error));
+    OK(gs_contender_schedule(&list[2], device, "simple", &error));
+    OK(list[0].prepare(&list[0], &problem, &error));
+    OK(list[2].prepare(&list[2], &across, &error));
+    list[1] = (gs_contender){.name = "twice", .self = &list[0], .prepare = prepare_nothing, .run = run_twice_as_large};
+    gs_bench_options options = gs_bench_defaults();
+    options.seed = 5;
+    gs_measurement *m;
+    OK(gs_bench(device, verifier, problems, list, 3, &options, &m, &error));
+    if (m->samples[0].status != GS_OK || m->samples[0].wrong) fail_msg("%s, %lld wrong", m->samples[0].error.text, (long long)m->samples[0].compare.mismatches);
+    assert_true(m->samples[1].status == GS_OK && m->samples[1].wrong);
+    assert_true(m->samples[1].compare.mismatches > 3 * 24 * 16);
+    assert_true(m->samples[2].status == GS_OK && !m->samples[2].wrong);
+    gs_measurement_destroy(&m);
+    const gs_problem mixed[] = {problem, gs_problem_make(GS_F16, GS_TN, 24, 16, 32)};
+    assert_int_equal(gs_bench(device, verifier, mixed, list, 2, &options, &m, &error), GS_ERROR_ARGUMENT);
+    list[0].destroy(&list[0]);
+    list[2].destroy(&list[2]);
 }
 
 static void a_finding_is_a_verdict(void **state)
@@ -374,7 +421,7 @@ int main(void)
         printf("%s\n", error.text);
         return 1;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_exact_round), cmocka_unit_test(a_finding_is_a_verdict), cmocka_unit_test(the_reference_is_out_of_reach),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_exact_round), cmocka_unit_test(pointers_to_matrices), cmocka_unit_test(a_finding_is_a_verdict), cmocka_unit_test(the_reference_is_out_of_reach),
                                        cmocka_unit_test(a_kernel_cannot_tell_proof_from_timing), cmocka_unit_test(groups_are_told)};
     const int failed = cmocka_run_group_tests_name("bench/emulated", tests, NULL, NULL);
     gs_verifier_destroy(&verifier);

@@ -50,7 +50,8 @@ AT(gs_problem, aux, 160);
 AT(gs_problem, grouping, 164);
 AT(gs_problem, ldaux, 168);
 AT(gs_problem, stride_aux, 176);
-AT(gs_problem, reserved, 184);
+AT(gs_problem, matrices, 184);
+AT(gs_problem, reserved, 188);
 
 SIZE(gs_args, 112);
 AT(gs_args, size, 0);

@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "problem/layout.h"
+#include "problem/pool.h"
 #include "texts.h"
 
 /* legend: what is written, its canonical form */
@@ -69,6 +70,9 @@ static void texts_become_canonical(void **state)
         {"f16:2x3x4:nn:ep=dbias+dgelu",                         "f16:2x3x4:nn:ep=dgelu+dbias"},
         {"f16:2x3x4:nn:b=2:se=5:ep=dbias",                      "f16:2x3x4:nn:b=2:se=5:ep=dbias"},
         {"f16:2x3x4:nn:beta=2:ep=residual+dsilu",               "f16:2x3x4:nn:beta=2:ep=dsilu+residual"},
+        {"f16:2x3x4:tn:matrices=pointers:beta=1:b=5:ep=bias_m+silu", "f16:2x3x4:tn:b=5:matrices=pointers:beta=1:ep=bias_m+silu"},
+        {"f16:2x3x4:nt:matrices=pointers:lda=9",                "f16:2x3x4:nt:lda=9:matrices=pointers"},
+        {"f16:2x3x4:nt:matrices=strided:b=2",                   "f16:2x3x4:nt:b=2"},
         {"f16:2x3x4:nn:ldb=6:ep=bias+relu+gate_i",              "f16:2x3x4:nn:ep=bias+relu+gate_i"},
         {"bf16:2x3x4:tn:ldb=5:beta=2:ep=residual+gate_i+gelu",  "bf16:2x3x4:tn:ldb=5:beta=2:ep=gelu+gate_i+residual"},
     };
@@ -114,6 +118,12 @@ static void errors_name_field_and_column(void **state)
         {"f16:1x9x8:nn:ldd=8",               GS_ERROR_RANGE, "ldd",    18},
         {"f16:0x0x0:nn:lda=0",               GS_ERROR_RANGE, "lda",    18},
         {"f16:1x1x1:nn:ldd=68719476737",     GS_ERROR_RANGE, "ldd",    18},
+        {"f16:1x1x1:nn:matrices=array",      GS_ERROR_PARSE, "matrices", 23},
+        {"f16:1x1x1:nn:matrices=pointers:sa=0", GS_ERROR_RANGE, "sa",  35},
+        {"f16:1x1x1:nn:ep=bias:se=9:matrices=pointers", GS_ERROR_RANGE, "se", 25},
+        {"f16:1x1x1:nn:g=2:matrices=pointers", GS_ERROR_RANGE, "matrices", 27},
+        {"f16:1x1x1:nn:matrices=pointers:ep=relu+aux", GS_ERROR_RANGE, "matrices", 23},
+        {"f16:1x1x1:nn:matrices=pointers:saux=9", GS_ERROR_RANGE, "saux", 37},
         {"f16:1x1x1:nn:g=0",                 GS_ERROR_RANGE, "g",      16},
         {"f16:1x1x1:nn:g=4097",              GS_ERROR_RANGE, "g",      16},
         {"f16:1x1x1:nn:g=2:b=2",             GS_ERROR_RANGE, "g",      16},
@@ -351,6 +361,17 @@ static void check_finds_what_no_kernel_can_do(void **state)
     WITH((p.bias = GS_DBIAS, p.batch = 2, p.stride_bias = 64), GS_OK, "");
     WITH((p.bias = GS_DBIAS + 1), GS_ERROR_RANGE, "bias");
     WITH(p.reserved[0] = 1, GS_ERROR_UNSUPPORTED, "reserved");
+    WITH(p.matrices = GS_MATRICES_POINTERS, GS_OK, "");
+    WITH((p.matrices = GS_MATRICES_POINTERS, p.batch = 3, p.bias = GS_DBIAS, p.scalars = 1), GS_OK, "");
+    WITH((p.matrices = GS_MATRICES_POINTERS, p.batch = 3, p.activation = GS_SILU, p.gate = GS_GATE_STACKED), GS_OK, "");
+    WITH(p.matrices = GS_MATRICES_POINTERS + 1, GS_ERROR_RANGE, "matrices");
+    WITH((p.matrices = GS_MATRICES_POINTERS, p.batch = 3, p.stride_a = GS_SAME_MATRIX), GS_ERROR_RANGE, "sa");
+    WITH((p.matrices = GS_MATRICES_POINTERS, p.batch = 3, p.stride_d = 64 * 64), GS_ERROR_RANGE, "sd");
+    WITH((p.matrices = GS_MATRICES_POINTERS, p.batch = 3, p.bias = GS_BIAS_N, p.stride_bias = 64), GS_ERROR_RANGE, "se");
+    WITH((p.matrices = GS_MATRICES_POINTERS, p.groups = 3), GS_ERROR_RANGE, "matrices");
+    WITH((p.matrices = GS_MATRICES_POINTERS, p.grouping = GS_GROUPS_K, p.batch = 3), GS_ERROR_RANGE, "matrices");
+    WITH((p.matrices = GS_MATRICES_POINTERS, p.activation = GS_GELU, p.aux = 1), GS_ERROR_RANGE, "matrices");
+    WITH((p.matrices = GS_MATRICES_POINTERS, p.activation = GS_DGELU), GS_ERROR_RANGE, "matrices");
     WITH(p.scalars = 1, GS_OK, "");
     WITH(p.scalars = 2, GS_ERROR_RANGE, "scalars");
     WITH(p.size = 0, GS_ERROR_ARGUMENT, "size");
@@ -404,6 +425,22 @@ static void strides_say_where_matrices_are(void **state)
     assert_int_equal(gs_problem_bytes(&p, 'g'), 0);
     p = problem_of("f16:3x5x7:tn:b=2:sa=30");
     assert_int_equal(gs_problem_resized(&p, 4, 5, 7).stride_a, 37);
+}
+
+static void batches_by_pointers_lie_apart(void **state)
+{
+    (void)state;
+    gs_problem p = problem_of("f16:3x5x7:tn:b=4:matrices=pointers"), pool = gs_problem_pool(&p);
+    assert_int_equal(gs_problem_check(&pool, NULL), GS_OK);
+    assert_int_equal(pool.matrices, GS_MATRICES_STRIDED);
+    assert_int_equal(pool.stride_a, 3 * 7 + 48);   /* rows begin anywhere, and so do matrices */
+    assert_int_equal(pool.stride_d, 3 * 5 + 96);
+    p = problem_of("f16:3x8x12:tn:d=f32:b=4:matrices=pointers"), pool = gs_problem_pool(&p);
+    assert_int_equal(pool.stride_a % 8, 4);
+    assert_int_equal(pool.stride_d % 16, 8);
+    assert_true(pool.stride_d > 3 * 8);
+    p.matrices = GS_MATRICES_STRIDED, pool = gs_problem_pool(&p);
+    assert_memory_equal(&pool, &p, sizeof p);
 }
 
 static void bytes_and_flops(void **state)
@@ -492,7 +529,7 @@ static void larger_structs(void **state)
     memset(&larger, 0x55, sizeof larger);
     gs_problem_init(&larger.known, offsetof(gs_problem, reserved), GS_F16, GS_NN, 1, 2, 3);
     assert_int_equal(larger.known.k, 3);
-    assert_int_equal(larger.known.reserved[0], 0x5555555555555555);
+    assert_int_equal(larger.known.reserved[0], 0x55555555);
     assert_int_equal(gs_problem_check(&larger.known, &error), GS_OK);
 }
 
@@ -589,6 +626,7 @@ int main(void)
         cmocka_unit_test(letters_say_how_operands_are_stored),
         cmocka_unit_test(other_extents_keep_the_padding),
         cmocka_unit_test(strides_say_where_matrices_are),
+        cmocka_unit_test(batches_by_pointers_lie_apart),
         cmocka_unit_test(bytes_and_flops),
         cmocka_unit_test(any_struct_can_be_formatted),
         cmocka_unit_test(larger_structs),

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "product/product.h"
@@ -99,8 +100,32 @@ static void aux_goes_from_a_product_to_the_next(void **state)
     gs_product_free(&next);
 }
 
+/* Matrices in files lie one behind the other, wherever their pointers lead. */
+static void a_batch_by_pointers(void **state)
+{
+    (void)state;
+    gs_product p = product_of("f16:12x16x16:tn:b=4:matrices=pointers:beta=1:ep=bias+relu");
+    char path[GS_PATH];
+    CHECK(gs_product_open(&p, "emu:h200", false, &error));
+    const gs_status status = gs_product_run(&p, 1, &error);
+    if (status == GS_ERROR_NO_COMPILER) {
+        gs_product_free(&p);
+        skip();
+    }
+    CHECK(status);
+    CHECK(gs_product_check(&p, &error));
+    assert_int_equal(p.compare.mismatches, 0);
+    CHECK(gs_product_write(&p, 3, path_of(path, "batch.bin"), &error));
+    char *elements;
+    size_t size;
+    CHECK(gs_file_read(path, 1 << 20, &elements, &size, &error));
+    assert_int_equal(size, 4 * 12 * 16 * 2);
+    free(elements);
+    gs_product_free(&p);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(files_of_operands), cmocka_unit_test(a_product_is_checked_and_written), cmocka_unit_test(aux_goes_from_a_product_to_the_next)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(files_of_operands), cmocka_unit_test(a_product_is_checked_and_written), cmocka_unit_test(aux_goes_from_a_product_to_the_next), cmocka_unit_test(a_batch_by_pointers)};
     return cmocka_run_group_tests_name("product/product", tests, make_folder, remove_folder);
 }

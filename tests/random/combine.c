@@ -77,6 +77,7 @@ static void values_are_those_of_the_problem(void **state)
         assert_int_equal(is(&c, "batch of A", "same"), p->stride_a == GS_SAME_MATRIX);
         assert_int_equal(is(&c, "batch of D", "behind"), p->stride_d == 0);
         assert_int_equal(is(&c, "biases", "each"), p->stride_bias != 0);
+        assert_int_equal(is(&c, "found by", "pointers"), p->matrices == GS_MATRICES_POINTERS);
         if (is(&c, "empty", "K")) assert_int_equal(p->k, 0);
         if (is(&c, "batch of A", "beside")) assert_true(p->lda >= p->batch * p->stride_a && p->stride_a > 0);
         if (is(&c, "rows of B", "eights")) assert_int_equal(p->ldb % 8, 0);

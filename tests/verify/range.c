@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/half.h"
 #include "verify/data.h"
-#include "verify/operands.h"
+#include "operands/operands.h"
 #include "verify/verify.h"
 
 typedef struct variant {

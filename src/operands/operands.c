@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/operands.h"
+#include "operands/operands.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 #include "common/datagen.h"
@@ -91,6 +92,27 @@ void gs_operand_set_scalars(gs_args *args, gs_pointer scalars)
     if (!scalars) return;
     args->alpha = (const float *)(uintptr_t)scalars;
     args->beta = args->alpha + 1;
+}
+
+gs_status gs_operand_put_pointers(gs_device *device, const gs_problem *pool, const gs_pointer at[4], uint64_t seed, gs_pointer to, gs_error *error)
+{
+    const size_t bytes = gs_pool_pointers_size(pool);
+    uint64_t *const pointers = malloc(bytes);
+    if (!pointers) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for pointers to %lld matrices", (long long)pool->batch);
+    gs_pool_pointers(pool, at, seed, pointers);
+    const gs_status status = device->ops->copy_in(device, to, pointers, bytes, error);
+    free(pointers);
+    return status;
+}
+
+void gs_operand_set_pointers(gs_args *args, const gs_problem *pool, gs_pointer pointers)
+{
+    const size_t each = (size_t)pool->batch * sizeof(gs_pointer);
+    if (!pointers) return;
+    args->a = (const void *)(uintptr_t)pointers;
+    args->b = (const void *)(uintptr_t)(pointers + each);
+    args->c = (const void *)(uintptr_t)(pointers + 2 * each);
+    args->d = (void *)(uintptr_t)(pointers + 3 * each);
 }
 
 int gs_operand_c_kind(const gs_problem *problem, int kind)

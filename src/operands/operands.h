@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * What a launch is given, in proof and in timing alike: where operands lie, what C holds where it is not read, the poison of an output. Both
  * take it from here, so that a kernel cannot tell by it which of the two it is in. */
-#ifndef GS_VERIFY_OPERANDS_H
-#define GS_VERIFY_OPERANDS_H
+#ifndef GS_OPERANDS_OPERANDS_H
+#define GS_OPERANDS_OPERANDS_H
 
 #include <stdbool.h>
 
 #include "base/random.h"
 #include "plan/contender.h"
 #include "problem/layout.h"
+#include "problem/pool.h"
 
 #define GS_OPERAND_SETS      2000   /* most operand sets */
 #define GS_OPERAND_REPLAY_US 500    /* of a replay in timing, unless another length is asked for */
@@ -49,6 +50,12 @@ gs_status gs_operand_alloc(gs_device *device, size_t bytes, int sets, gs_random 
 
 /* Those that have memory: A, B, C, D, the bias where there is one, and behind a bias that may be empty the offsets, behind both aux. */
 static inline int gs_operand_count(const gs_problem *problem) { return gs_has_aux(problem) ? 7 : gs_has_offsets(problem) ? 6 : problem->bias ? 5 : 4; }
+
+/* Writes gs_pool_pointers to device memory of gs_pool_pointers_size. */
+gs_status gs_operand_put_pointers(gs_device *device, const gs_problem *pool, const gs_pointer at[4], uint64_t seed, gs_pointer to, gs_error *error);
+
+/* Arguments with those; 0: as they were. */
+void gs_operand_set_pointers(gs_args *args, const gs_problem *pool, gs_pointer pointers);
 
 /* The arguments of a launch, of the addresses of A, B, C, D, the bias, the offsets and aux. C is always an operand of its own, also where beta is 0. */
 gs_args gs_operand_args(const gs_pointer at[GS_OPERANDS]);

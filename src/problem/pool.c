@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include "problem/pool.h"
+
+#include <stdbool.h>
+
+#include "base/random.h"
+#include "problem/layout.h"
+
+gs_problem gs_problem_pool(const gs_problem *problem)
+{
+    enum { GAP = 48, MORE = 16 };   /* elements: whole sectors of memory, where matrices are */
+    gs_problem pool = *problem;
+    if (problem->matrices != GS_MATRICES_POINTERS) return pool;
+    int64_t *const stride[] = {&pool.stride_a, &pool.stride_b, &pool.stride_c, &pool.stride_d};
+    pool.matrices = GS_MATRICES_STRIDED;
+    for (int i = 0; i < 4 && problem->batch > 1; i++) {
+        const gs_shape s = gs_shape_of(problem, "abcd"[i]);
+        const int64_t unit = s.ld & -s.ld;
+        *stride[i] = gs_packed_stride(s.ld, s.rows) + GAP + i * MORE;
+        if (unit < MORE && *stride[i] % (2 * unit) == 0) *stride[i] += unit;
+    }
+    return pool;
+}
+
+/* All as far apart as the first two: a kernel that takes this for a stride would be right. */
+static bool are_even(const uint64_t *place, int64_t count)
+{
+    for (int64_t i = 2; i < count; i++)
+        if (place[i] - place[i - 1] != place[1] - place[0]) return false;
+    return count > 2;
+}
+
+void gs_pool_pointers(const gs_problem *pool, const uint64_t at[4], uint64_t seed, uint64_t *out)
+{
+    const int64_t count = pool->batch;
+    uint64_t *const place = out + 3 * count;   /* of the i-th matrix; those of D take its place last */
+    gs_random random = {seed};
+    for (int64_t i = 0; i < count; i++) place[i] = (uint64_t)i;
+    do {
+        for (int64_t i = count - 1; i > 0; i--) {
+            const uint64_t other = gs_random_below(&random, (uint64_t)i + 1), own = place[i];
+            place[i] = place[other];
+            place[other] = own;
+        }
+    } while (are_even(place, count));
+    for (int operand = 0; operand < 4; operand++) {
+        const gs_shape s = gs_shape_of(pool, "abcd"[operand]);
+        for (int64_t i = 0; i < count; i++) out[operand * count + i] = at[operand] + place[i] * (uint64_t)s.stride * gs_type_size(s.type);
+    }
+}
