@@ -199,6 +199,9 @@ static void test_refuses(void **state)
     refuse("gemv/8x64/w4/d2/r128/p4/k1/any", "f16:8x65536x8192:tn", h200, "ahead");   /* more than L2 keeps */
     refuse("gemv/8x16/w8/d4/r128/p1/k1/any", "f16:8x4096x4096:tn", a100, "ahead");
     refuse("gemv/8x64/w8/d3/r128/p1/k1/any", "f16:8x4096x4096:nn", h200, "ahead");
+    refuse("gemv/8x16/w8/d4/r128/p0/k1/fixed", "f16:8x4096x4096:tn:lda=4294967296", h200, "sizes");
+    refuse("gemv/8x16/w8/d4/r128/p0/k1/fixed", "f16:8x4096x4096:tn:ldb=4294967296", h200, "sizes");
+    refuse("gemv/8x16/w8/d4/r128/p0/k1/fixed", "f16:8x4096x4096:tn:beta=1:ldc=4294967296", h200, "sizes");
     refuse("gemv/8x16/w8/d4/r128/p0/k1/fixed", "f16:8x4096x4096:tn:ldd=4294967296", h200, "sizes");
 }
 

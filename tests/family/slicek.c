@@ -121,6 +121,8 @@ static void test_refuses(void **state)
     refuse(small, "f16:16x1048577x32:tn", h200, "tile");                  /* y of a grid */
     refuse(small, "f16:16x16x32:tn:b=65536", h200, "b");
     refuse(small, "f16:16x16x32:tn:lda=1073741824", h200, "lda");
+    refuse(small, "f16:16x16x32:tn:ldb=1073741824", h200, "ldb");
+    refuse(small, "f16:16x16x32:tn:beta=1:ldc=1073741825", h200, "ldc");
     refuse(small, "f16:16x16x32:tn:ldd=1073741825", h200, "ldd");
     refuse("slicek/16x16/w1x2x1/d1/k1/any/f128", "f16:256x256x32:tn", h200, "warps");     /* 16 x 8 per warp */
     refuse("slicek/32x32/w4x1x1/d1/k1/any/f128", "f16:256x256x32:tn", h200, "warps");     /* 8 x 32 */

@@ -231,10 +231,17 @@ static void test_refuses(void **state)
     } rows[] = {
         {GOOD,                                "f16:512x512x512:tn",                "family", "a100"},
         {GOOD,                                "f16:512x512x512:tn:b=65536",        "b"},
+        {GOOD,                                "f16:0x512x512:tn",                  "m"},
+        {GOOD,                                "f16:512x0x512:tn",                  "m"},
         {GOOD,                                "f16:512x512x0:tn",                  "m"},
         {GOOD,                                "f16:2147483600x8x8:tn",             "m"},
+        {GOOD,                                "f16:8x2147483600x8:tn",             "m"},
+        {GOOD,                                "f16:8x8x2147483600:tn",             "m"},
         {GOOD,                                "f16:512x512x511:tn",                "lda"},
         {GOOD,                                "f16:512x511x512:nn",                "ldb"},
+        {"splitk/64x64x64/s4/ab/c1x1/k1/fixed", "f16:512x512x512:tn:lda=5000000000", "sizes"},
+        {"splitk/64x64x64/s4/ab/c1x1/k1/fixed", "f16:512x512x512:tn:ldb=5000000000", "sizes"},
+        {"splitk/64x64x64/s4/ab/c1x1/k1/fixed", "f16:512x512x512:tn:beta=1:ldc=5000000000", "sizes"},
         {"splitk/64x64x64/s4/ab/c1x1/k1/fixed", "f16:512x512x512:tn:ldd=5000000000", "sizes"},
         /* what wgmma has not */
         {"splitk/16x64x64/s4/ab/c1x1/k1/any",   "f16:512x512x512:tn",                "order"},

@@ -332,6 +332,9 @@ static void test_refuses(void **state)
     refuse("ws/256x192x64/s3/c1x1/coop/g8", "f16:4096x4096x4096:tn:ep=bias", h200, "tile");
     refuse("ws/128x128x64/s3/c1x1/coop/g8", "f16:4096x4096x4096:tn:g=8:ep=drelu", h200, "aux");
     refuse("ws/64x128x64/s3/c1x1/coop/g8", "f16:4096x4096x4096:tn:ldd=4097:beta=1:ep=drelu", h200, "aux");
+    refuse(good, "f16:8x2147483600x8:tn", h200, "m");
+    refuse(good, "f16:0x4096x4096:tn", h200, "m");
+    refuse(good, "f16:4096x0x4096:tn", h200, "m");
     refuse(good, "f16:4096x4096x0:tn", h200, "m");
     refuse("ws/256x256x64/s2/c1x1/coop/g8", "f16:4096x4096x4096:tn", h200, "tile");
     refuse("ws/128x256x64/s8/c1x1/coop/g8", "f16:4096x4096x4096:tn", h200, "stages");
