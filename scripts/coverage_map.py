@@ -11,7 +11,7 @@ from pathlib import Path
 
 # The counters lie in files that the processes map: what ends by a signal, by _exit or locked into the sandbox has counted all the same.
 FLAGS = "-w -fprofile-instr-generate -fcoverage-mapping -mllvm -runtime-counter-relocation"
-BATCH_SECONDS, BATCH_FACTOR = 6, 4   # of the tests that run first, and how much longer those may take that run next
+BATCH_SECONDS, BATCH_FACTOR = 6, 4   # of the tests that run first, which are as many at most, and how much longer those may take that run next
 
 
 def lines_of(exported, root):
@@ -89,7 +89,7 @@ class CoverageMap:
         return bits | self.of_file("kernels/" + name) | self.everything & ~executing
 
     def select(self, root, path, line):
-        """Tests that may notice a change of this line, the soonest first."""
+        """Tests that may notice a change of this line: short ones of its room, which are most likely to, then the others, the soonest first."""
         if path.startswith("kernels/"):
             bits = self.of_kernel(root, path[len("kernels/"):])
         elif line in self.lines.get(path, {}):
@@ -97,14 +97,18 @@ class CoverageMap:
         else:
             bits = self.everything   # a table or a type, which others may use
         first = self.of_file(path) if bits == self.everything else bits
-        order = [(not first >> i & 1, self.tests[name]["seconds"], name) for i, name in enumerate(self.names) if (bits | self.whole) >> i & 1]
-        return [name for _, _, name in sorted(order)]
+        room = path.split("/")[1] + "/"
+
+        def place(i, name):
+            seconds = self.tests[name]["seconds"]
+            return not first >> i & 1, not (name.startswith(room) and seconds < BATCH_SECONDS), seconds, name
+        return [name for *_, name in sorted(place(i, name) for i, name in enumerate(self.names) if (bits | self.whole) >> i & 1)]
 
     def batches(self, names):
         """The same in parts: what ends soon is built and run before the rest is."""
         batch, seconds, most = [], 0, BATCH_SECONDS
         for name in names:
-            if batch and seconds + self.tests[name]["seconds"] > most:
+            if batch and (seconds + self.tests[name]["seconds"] > most or len(batch) >= most):
                 yield batch
                 batch, seconds, most = [], 0, most * BATCH_FACTOR
             batch.append(name)

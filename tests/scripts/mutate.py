@@ -301,6 +301,9 @@ add_test(NAME script COMMAND sh -c true ${CMAKE_BINARY_DIR})
         self.assertEqual(made.select(self.root, "src/room/room.c", 2), ["w"])
         self.assertEqual(made.select(self.root, "src/room/room.c", 9), ["b", "c", "a", "d", "w"])   # those that execute some of it first
         self.assertEqual(list(made.batches(["b", "w", "c", "a", "d"])), [["b", "w"], ["c", "a"], ["d"]])
+        made.names = ["a", "b", "room/x", "d", "w"]   # one of the room
+        made.tests["room/x"] = made.tests["c"]
+        self.assertEqual(made.select(self.root, "src/room/room.c", 1), ["room/x", "b", "a", "w"])
 
     def test_kernels(self):
         """The tests of a kernel execute a line that names it."""
