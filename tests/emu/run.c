@@ -114,6 +114,56 @@ static void test_exchanges(void **state)
     emu_end(&r.t);
 }
 
+static uint32_t reduced(const char *how, uint32_t a, uint32_t b)
+{
+    if (strcmp(how, "add.u32") == 0) return a + b;
+    if (strcmp(how, "min.u32") == 0) return a < b ? a : b;
+    if (strcmp(how, "max.u32") == 0) return a < b ? b : a;
+    if (strcmp(how, "min.s32") == 0) return (int32_t)a < (int32_t)b ? a : b;
+    if (strcmp(how, "max.s32") == 0) return (int32_t)a < (int32_t)b ? b : a;
+    return strcmp(how, "and.b32") == 0 ? a & b : strcmp(how, "or.b32") == 0 ? a | b : a ^ b;
+}
+
+/* each half of the warp on its own; bit 0 is in all of the upper half, the highest bits are mixed */
+#define REDUX(how)                                                                                                                           \
+    {how, KERNEL("mul.lo.u32 b, t, 0x9e3779b1;\nshr.u32 c, t, 4;\nor.b32 b, b, c;\nsetp.lt.u32 p, t, 16;\n@p bra LOW;\n"                     \
+                 "redux.sync." how " a, b, 0xffff0000;\nbra MEET;\nLOW:\nredux.sync." how " a, b, 0xffff;\nMEET:\n" STORE)}
+
+static void test_reductions_of_a_warp(void **state)
+{
+    (void)state;
+    static const struct { const char *how, *text; } forms[] = {REDUX("add.u32"), REDUX("min.u32"), REDUX("max.u32"), REDUX("min.s32"), REDUX("max.s32"),
+                                                               REDUX("and.b32"), REDUX("or.b32"),  REDUX("xor.b32")};
+    for (size_t i = 0; i < GS_COUNT(forms); i++) {
+        run r;
+        run_clean(&r, forms[i].text, 32);
+        for (uint32_t lane = 0; lane < 32; lane++) {
+            const uint32_t first = lane & 16;
+            uint32_t want = first * 0x9e3779b1u | first >> 4;
+            for (uint32_t other = first + 1; other < first + 16; other++) want = reduced(forms[i].how, want, other * 0x9e3779b1u | other >> 4);
+            if (r.words[lane] != want) fail_msg("%s, lane %u: %#x, not %#x", forms[i].how, lane, r.words[lane], want);
+        }
+        emu_end(&r.t);
+    }
+}
+
+/* q holds in the lanes below */
+#define VOTES(below)                                                                                                                         \
+    KERNEL("setp.lt.u32 q, t, " below ";\nvote.sync.all.pred r, q, -1;\nselp.u32 a, 100, 0, r;\nvote.sync.any.pred r, q, -1;\n"              \
+           "selp.u32 b, 10, 0, r;\nadd.u32 a, a, b;\nvote.sync.uni.pred r, q, -1;\nselp.u32 b, 1, 0, r;\nadd.u32 a, a, b;\n" STORE)
+
+static void test_votes(void **state)
+{
+    (void)state;
+    static const struct { const char *text; uint32_t all, any, uni; } cases[] = {{VOTES("32"), 1, 1, 1}, {VOTES("0"), 0, 0, 1}, {VOTES("31"), 0, 1, 0}, {VOTES("1"), 0, 1, 0}};
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        run r;
+        run_clean(&r, cases[i].text, 32);
+        for (uint32_t lane = 0; lane < 32; lane++) assert_int_equal(r.words[lane], 100 * cases[i].all + 10 * cases[i].any + cases[i].uni);
+        emu_end(&r.t);
+    }
+}
+
 /* ---- barriers of a block ---- */
 
 #define EXCHANGE(sync)                                                                                                        \
@@ -411,7 +461,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nested_divergence), cmocka_unit_test(test_spin_inside_a_warp), cmocka_unit_test(test_exit_of_some_lanes),
-        cmocka_unit_test(test_exchanges), cmocka_unit_test(test_barrier), cmocka_unit_test(test_barrier_misuse), cmocka_unit_test(test_mbarrier),
+        cmocka_unit_test(test_exchanges), cmocka_unit_test(test_reductions_of_a_warp), cmocka_unit_test(test_votes), cmocka_unit_test(test_barrier), cmocka_unit_test(test_barrier_misuse), cmocka_unit_test(test_mbarrier),
         cmocka_unit_test(test_mbarrier_misuse), cmocka_unit_test(test_phase_behind), cmocka_unit_test(test_cluster),
         cmocka_unit_test(test_exit_before_a_peer_writes), cmocka_unit_test(test_clusters_know_nothing_of_earlier_ones), cmocka_unit_test(test_setmaxnreg), cmocka_unit_test(test_endless), cmocka_unit_test(test_place),
         cmocka_unit_test(test_shapes), cmocka_unit_test(test_seed), cmocka_unit_test(test_many_blocks), cmocka_unit_test(test_loop_at_the_first_instruction),
