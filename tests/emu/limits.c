@@ -79,17 +79,47 @@ static void operands_of_another_form(void **state)
     refused("mov.u32 %rd1, %clock64;", GS_ERROR_UNSUPPORTED, "another width");
 }
 
+static void refusals_name_what_is_wrong(void **state)
+{
+    (void)state;
+    static const struct { const char *words, *body; } forms[] = {
+        {"only shfl.sync.MODE.b32", "shfl.up.b32 %r1, %r2, 1, 0;"}, {"only shfl.sync.MODE.b32", "shfl.sync.up.b16 %r1, %r2, 1, 0, -1;"},
+        {"unknown mode .left", "shfl.sync.left.b32 %r1, %r2, 1, 0, -1;"}, {"only vote.sync.MODE", "vote.any.pred %p1, %p2;"},
+        {"only vote.sync.MODE", "vote.warp.any.pred %p1, %p2, -1;"}, {"unknown mode .most", "vote.sync.most.pred %p1, %p2, -1;"},
+        {"unknown form", "match.any.b32 %r1, %r2, -1;"}, {"unknown form", "match.some.sync.b32 %r1, %r2, -1;"},
+        {"unknown form", "match.any.warp.b32 %r1, %r2, -1;"}, {"unknown type .b16", "match.any.sync.b16 %r1, %r2, -1;"},
+        {"unknown form", "redux.add.u32 %r1, %r2, -1;"}, {"unknown form", "redux.warp.add.u32 %r1, %r2, -1;"},
+        {"unknown operation or type", "redux.sync.mul.u32 %r1, %r2, -1;"}, {"unknown operation or type", "redux.sync.add.f32 %r1, %r2, -1;"},
+        {"only elect.sync d|p, mask", "elect.warp %r1|%p1, -1;"}, {"only elect.sync d|p, mask", "elect.sync %r1, -1;"},
+        {"unknown modifier .warp", "bar.warp 0;"}, {"unknown form", "bar.cta 0;"}, {"unknown form", "bar.sync.arrive 0, 32;"},
+        {"unknown form", "bar.sync.popc.u32 %r1, 0, %p1;"}, {"unknown form", "bar.red.u32 %r1, 0, %p1;"},
+        {"unknown form", "bar.red.popc.pred %r1, 0, %p1;"}, {"unknown form", "bar.red.and.u32 %p1, 0, %p2;"},
+        {"unknown form", "bar.red.and.or.pred %p1, 0, %p2;"}, {"arrive needs the number of threads", "bar.arrive 0;"},
+        {"unknown modifier .sync", "barrier.cluster.sync;"}, {"neither .arrive nor .wait", "barrier.cluster.aligned;"},
+        {"neither .arrive nor .wait", "barrier.cluster.arrive.wait;"}, {"no operands are expected", "fence.acq_rel.gpu %r1;"},
+        {"does not know this fence", "fence.relaxed.gpu;"}, {"does not know this fence", "fence.acq_rel.warp;"},
+        {"does not know this fence", "fence.acq_rel;"}, {"does not know this fence", "fence.acq_rel.gpu.cta;"},
+        {"does not know this fence", "membar.warp;"}, {"only setmaxnreg.inc and .dec", "setmaxnreg.add.sync.aligned.u32 64;"},
+        {"multiple of 8 from 24 to 256", "setmaxnreg.inc.sync.aligned.u32 16;"},
+        {"multiple of 8 from 24 to 256", "setmaxnreg.inc.sync.aligned.u32 264;"},
+        {"multiple of 8 from 24 to 256", "setmaxnreg.dec.sync.aligned.u32 36;"},
+        {"multiple of 8 from 24 to 256", "setmaxnreg.dec.sync.aligned.u32 %r1;"}, {"only .wait and .launch_dependents", "griddepcontrol.begin;"},
+        {"only .wait and .launch_dependents", "griddepcontrol.wait %r1;"},
+    };
+    for (size_t i = 0; i < GS_COUNT(forms); i++) refused(forms[i].body, GS_ERROR_UNSUPPORTED, forms[i].words);
+}
+
 /* Opcodes of which only some forms exist, all of them without parts that can be left out. */
 static void forms_that_do_not_exist(void **state)
 {
     (void)state;
     static const char *const bodies[] = {
-        "fence.acq_rel;", "fence.foo.gpu;", "fence.cluster.gpu;", "fence.acq_rel.gpu.cta;", "fence.mbarrier_init.release.cta;",
+        "fence.foo.gpu;", "fence.cluster.gpu;", "fence.mbarrier_init.release.cta;",
         "fence.proxy.async.shared;", "fence.proxy.async::global;", "fence.proxy.tensormap::generic.acquire [%rd1], 128;",
         "membar;", "membar.cluster;",
         "griddepcontrol;", "griddepcontrol.stop;", "setmaxnreg.inc.sync.u32 40;", "setmaxnreg.dec.sync.aligned 40;",
         "bar 0;", "bar.red.pred %p1, 0, %p2;",
-        "bar.red.popc.pred %p1, 0, %p2;", "bar.sync.arrive 0, 32;", "barrier.cluster.aligned;", "trap.uni;", "exit.foo;",
+        "bar.red.popc.pred %p1, 0, %p2;", "trap.uni;", "exit.foo;",
         "pmevent.foo 1;", "nanosleep 1;",
         "activemask %r1;", "bra.foo L; L:",
     };
@@ -166,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(results_need_a_register, teardown),
         cmocka_unit_test_teardown(operands_of_another_form, teardown),
+        cmocka_unit_test_teardown(refusals_name_what_is_wrong, teardown),
         cmocka_unit_test_teardown(forms_that_do_not_exist, teardown),
         cmocka_unit_test_teardown(an_address_beyond_the_last, teardown),
         cmocka_unit_test_teardown(local_memory, teardown),
