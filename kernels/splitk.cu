@@ -13,9 +13,13 @@
  * multiples of 16 bytes; f32: of 8), GS_C_UNITS (1: C is read by units of 16 bytes; 0: by element), GS_BLOCKS (of a multiprocessor), GS_FEED_A GS_FEED_B (who brings an operand, common/feed.cuh:
  * tensor copies, or threads; the producer has four warps then).
  *
- * GS_GATE: what is multiplied has twice the columns of D, as in ws.cu: eight of the gate, eight of up in turn. GS_BN counts columns of the product. */
+ * GS_GATE: what is multiplied has twice the columns of D, as in ws.cu: eight of the gate, eight of up in turn, as B's map brings them
+ * (GS_TURN: 1) or a copy has them. GS_BN counts columns of the product. */
 #ifndef GS_BATCHED
 #define GS_BATCHED 0
+#endif
+#ifndef GS_TURN
+#define GS_TURN 0
 #endif
 
 #include "common/along.h"
@@ -188,7 +192,7 @@ static __device__ __forceinline__ void load_box(unsigned to, const gs_tensor_map
     (void)index;
 }
 
-#if GS_GATE
+#if GS_TURN
 /* The same of B, whose rows the map has in turn. */
 template <bool SHARED>
 static __device__ __forceinline__ void load_box_in_turn(unsigned to, const gs_tensor_map *map, int k, int row, unsigned full, const source &from, bool same)
@@ -216,7 +220,7 @@ static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor
     if (ALONG_K) {
 #pragma unroll
         for (int half = 0; half < GS_BK / 64; half++) {
-#if GS_GATE
+#if GS_TURN
             if (TURN) {
                 load_box_in_turn<SHARED>(to + half * ROWS * 128, map, k + half * 64, row, full, from, same);
                 continue;
@@ -233,16 +237,16 @@ static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor
 /* What a k-block of this block needs and nobody else. */
 static __device__ __forceinline__ void load_own(unsigned to, int k, unsigned full, const source &from)
 {
-    if (!X_SHARED && !FEED_X) load_operand<BX, X_ALONG_K, false, GS_GATE && GS_ORDER>(to, from.x, from.row_x, k, full, from, SAME_X);
-    if (!Y_SHARED && !FEED_Y) load_operand<BY, Y_ALONG_K, false, GS_GATE && !GS_ORDER>(to + X_BYTES, from.y, from.row_y, k, full, from, SAME_Y);
+    if (!X_SHARED && !FEED_X) load_operand<BX, X_ALONG_K, false, GS_TURN && GS_ORDER>(to, from.x, from.row_x, k, full, from, SAME_X);
+    if (!Y_SHARED && !FEED_Y) load_operand<BY, Y_ALONG_K, false, GS_TURN && !GS_ORDER>(to + X_BYTES, from.y, from.row_y, k, full, from, SAME_Y);
 }
 
 /* What all sharers need: one of them copies it for all, stage by stage another one. */
 static __device__ __forceinline__ void load_shared(unsigned to, int k, unsigned full, unsigned stage, const source &from)
 {
     if (stage % SHARERS != from.rank) return;
-    if (X_SHARED) load_operand<BX, X_ALONG_K, true, GS_GATE && GS_ORDER>(to, from.x, from.row_x, k, full, from, SAME_X);
-    if (Y_SHARED) load_operand<BY, Y_ALONG_K, true, GS_GATE && !GS_ORDER>(to + X_BYTES, from.y, from.row_y, k, full, from, SAME_Y);
+    if (X_SHARED) load_operand<BX, X_ALONG_K, true, GS_TURN && GS_ORDER>(to, from.x, from.row_x, k, full, from, SAME_X);
+    if (Y_SHARED) load_operand<BY, Y_ALONG_K, true, GS_TURN && !GS_ORDER>(to + X_BYTES, from.y, from.row_y, k, full, from, SAME_Y);
 }
 
 /* The producer warp's begin: barriers, and copies for all stages. The barriers are its own until it says so: copies start before the other

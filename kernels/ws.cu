@@ -18,11 +18,15 @@
  * end at multiples of 16 bytes, plain stores instead of tensor copies), GS_C_UNITS (1: C's do, and C is read by 16 bytes; 0: by element). GS_PACK_A GS_PACK_B: copies are made first (common/pack.cuh).
  * GS_FEED_A GS_FEED_B: who brings an operand (common/feed.cuh): tensor copies, or the producer's four warps.
  *
- * GS_GATE: what is multiplied has twice the columns of D: eight of the gate, then the eight of up that belong to them, and so on, as B's map brings them. So a
+ * GS_GATE: what is multiplied has twice the columns of D: eight of the gate, then the eight of up that belong to them, and so on, as B's map brings them
+ * (GS_TURN: 1) or a copy has them. So a
  * thread has both sums of an element. GS_BN, GS_WY count columns of the product, D's are half as many. */
 #define GS_WGMMA_N GS_WY
 #ifndef GS_BATCHED
 #define GS_BATCHED 0
+#endif
+#ifndef GS_TURN
+#define GS_TURN 0
 #endif
 #ifndef GS_GROUPED
 #define GS_GROUPED 0
@@ -341,7 +345,7 @@ static __device__ __forceinline__ void load_box(unsigned to, const gs_tensor_map
         gs_tma_load(to, map, inner, outer, full);
 }
 
-#if GS_GATE
+#if GS_TURN
 /* The same of B, whose rows the map has in turn. */
 template <int SHARERS>
 static __device__ __forceinline__ void load_box_in_turn(unsigned to, const gs_tensor_map *map, int k, int row, int index, unsigned full, unsigned short mask)
@@ -369,7 +373,7 @@ static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor
         constexpr unsigned slice = EXTENT / SHARERS, rows = slice > 256 ? slice / 2 : slice;
 #pragma unroll
         for (unsigned n = 0; n < slice; n += rows) {
-#if GS_GATE
+#if GS_TURN
             if (TURN) {
                 load_box_in_turn<SHARERS>(to + (rank * slice + n) * 128, map, k, first + rank * slice + n, index, full, mask);
                 continue;
@@ -392,10 +396,10 @@ static __device__ __forceinline__ void load_stage(const gs_tensor_map *map_x, co
     const unsigned rank_x = rank / CY, rank_y = rank % CY;
     gs_mbarrier_expect(full, COPIED_BYTES);
     if (!FEED_X)
-        load_operand<BX, X_ALONG_K, 128, CY, GS_GATE && GS_SWAP_AB, GS_BATCHED || (GS_GROUPED && GS_SWAP_AB)>(x, map_x, GS_SWAP_AB ? tile.col : tile.row, k, SAME_X ? 0 : index_of(tile), full,
+        load_operand<BX, X_ALONG_K, 128, CY, GS_TURN && GS_SWAP_AB, GS_BATCHED || (GS_GROUPED && GS_SWAP_AB)>(x, map_x, GS_SWAP_AB ? tile.col : tile.row, k, SAME_X ? 0 : index_of(tile), full,
                                                                                                             rank_y, ((1 << CY) - 1) << rank_x * CY);
     if (!FEED_Y)
-        load_operand<BY, Y_ALONG_K, Y_SPAN, CX, GS_GATE && !GS_SWAP_AB, GS_BATCHED || (GS_GROUPED && !GS_SWAP_AB)>(y, map_y, GS_SWAP_AB ? tile.row : tile.col, k, SAME_Y ? 0 : index_of(tile),
+        load_operand<BY, Y_ALONG_K, Y_SPAN, CX, GS_TURN && !GS_SWAP_AB, GS_BATCHED || (GS_GROUPED && !GS_SWAP_AB)>(y, map_y, GS_SWAP_AB ? tile.row : tile.col, k, SAME_Y ? 0 : index_of(tile),
                                                                                                                  full, rank_x, (1 | 1 << CY) << rank_y);
 }
 

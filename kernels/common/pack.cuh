@@ -2,7 +2,9 @@
  * Copies of A and B in the workspace, with rows that tensor copies take: a kernel of its own (gs_pack), which the manifest runs first.
  *
  * GS_PACK_A, GS_PACK_B: 1: the operand is copied. A copy's rows have the operand's elements and start at multiples of 128 bytes; what lies
- * between them is undefined. A's copy is at the workspace's start, B's behind it (as src/plan/loaded.c has it). */
+ * between them is undefined. A's copy is at the workspace's start, B's behind it (as src/plan/loaded.c has it).
+ *
+ * With a gate (GS_GATE) the copy of B has its columns in turn: eight of the gate, then the eight of up that belong to them, and so on. N is a multiple of 8. */
 #ifndef GS_KERNELS_PACK_CUH
 #define GS_KERNELS_PACK_CUH
 
@@ -52,6 +54,39 @@ static __device__ __forceinline__ void gs_pack_rows(const void *operand, long lo
             *(uint4 *)(to + row * pitch + column * 2LL) = gs_pack_take(first + row * ld * 2, column, inner, first, end);
 }
 
+#if GS_PACK_B && GS_GATE
+/* Where a column of the copy is in B. */
+static __device__ __forceinline__ int gs_pack_turn(int column, int n)
+{
+    const int of = column / 16 * 8 + column % 8, up = column / 8 % 2;
+    return GS_GATE == 1 ? up * n + of : 2 * of + up;
+}
+
+/* Eight elements of B for the columns from `column` on, along its rows. */
+static __device__ __forceinline__ uint4 gs_pack_take_turn(const unsigned char *row, int column, int n, const unsigned char *first, const unsigned char *end)
+{
+    const int from = gs_pack_turn(column, n);
+    if (GS_GATE == 1) return gs_pack_take(row, from, 2 * n, first, end);
+    const int even = from & ~1;   /* every second one of sixteen */
+    const unsigned half = from & 1 ? 0x7632 : 0x5410;
+    const uint4 low = gs_pack_take(row, even, 2 * n, first, end), high = gs_pack_take(row, even + 8, 2 * n, first, end);
+    return make_uint4(__byte_perm(low.x, low.y, half), __byte_perm(low.z, low.w, half), __byte_perm(high.x, high.y, half), __byte_perm(high.z, high.w, half));
+}
+
+/* The rows of B, in turn or with their columns in turn. */
+static __device__ __forceinline__ void gs_pack_turns(const gs_kernel_args &p, unsigned char *to, int warp, int warps, int lane)
+{
+    const int rows = GS_B_ALONG_K ? 2 * p.n : p.k, inner = GS_B_ALONG_K ? p.k : 2 * p.n;
+    const unsigned char *const first = (const unsigned char *)p.b, *const end = first + ((rows - 1) * p.ldb + inner) * 2;
+    const long long pitch = gs_pack_pitch(inner);
+    for (int row = warp; row < rows; row += warps) {
+        const unsigned char *const from = first + (GS_B_ALONG_K ? gs_pack_turn(row, p.n) : row) * p.ldb * 2;
+        for (int column = lane * 8; column < inner; column += 256)
+            *(uint4 *)(to + row * pitch + column * 2LL) = GS_B_ALONG_K ? gs_pack_take(from, column, inner, first, end) : gs_pack_take_turn(from, column, p.n, first, end);
+    }
+}
+#endif
+
 extern "C" __global__ void __launch_bounds__(GS_PACK_THREADS) gs_pack(const gs_kernel_args p)
 {
     const int warp = (int)(blockIdx.x * (GS_PACK_THREADS / 32) + threadIdx.x / 32), warps = (int)(gridDim.x * (GS_PACK_THREADS / 32)), lane = (int)threadIdx.x % 32;
@@ -61,7 +96,9 @@ extern "C" __global__ void __launch_bounds__(GS_PACK_THREADS) gs_pack(const gs_k
     gs_pack_rows(p.a, p.lda, GS_A_ALONG_K ? p.m : p.k, GS_A_ALONG_K ? p.k : p.m, to, warp, warps, lane);
     to += (GS_A_ALONG_K ? p.m : p.k) * gs_pack_pitch(GS_A_ALONG_K ? p.k : p.m);
 #endif
-#if GS_PACK_B
+#if GS_PACK_B && GS_GATE
+    gs_pack_turns(p, to, warp, warps, lane);
+#elif GS_PACK_B
     gs_pack_rows(p.b, p.ldb, GS_B_ALONG_K ? p.n : p.k, GS_B_ALONG_K ? p.k : p.n, to, warp, warps, lane);
 #endif
     gs_dependent_launch();

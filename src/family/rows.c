@@ -11,7 +11,16 @@ const gs_parameter_value gs_rows_values[3] = {{"given", {GS_ROWS_GIVEN}}, {"pack
 
 static int64_t pitch(const gs_problem *problem, char operand) { return gs_rows_unit(problem, operand); }   /* elements, or what has as many factors of two */
 static bool is_slow(const gs_problem *problem, char operand) { return pitch(problem, operand) % 16 != 0; }               /* or impossible */
-static bool packs(int rows, const gs_problem *problem, char operand) { return rows == GS_ROWS_PACK && is_slow(problem, operand); }
+
+/* Columns of gate and up that tensor copies cannot bring in turn: they lie along the rows of B. */
+static bool has_turns_along_rows(const gs_problem *problem) { return problem->gate && !gs_is_b_transposed(problem->layout); }
+
+static bool packs(int rows, const gs_problem *problem, char operand)
+{
+    return rows == GS_ROWS_PACK && (is_slow(problem, operand) || (operand == 'b' && has_turns_along_rows(problem)));
+}
+
+bool gs_rows_turn(int rows, const gs_problem *problem) { return problem->gate && !packs(rows, problem, 'b'); }
 
 int gs_rows_feed(int rows, const gs_problem *problem, char operand)
 {
@@ -21,15 +30,15 @@ int gs_rows_feed(int rows, const gs_problem *problem, char operand)
 
 gs_status gs_rows_check(int rows, const gs_problem *problem, gs_error *error)
 {
-    if (rows != GS_ROWS_GIVEN && !is_slow(problem, 'a') && !is_slow(problem, 'b'))
+    if (rows != GS_ROWS_GIVEN && !is_slow(problem, 'a') && !is_slow(problem, 'b') && !has_turns_along_rows(problem))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "rows of A and B start at multiples of 32 bytes: tensor copies take them as they are");
     if (rows == GS_ROWS_GIVEN && (pitch(problem, 'a') % 8 || pitch(problem, 'b') % 8))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, problem->lda % 8 ? "lda" : problem->ldb % 8 ? "ldb" : "stride",
                        "tensor copies need rows of A and B that start at multiples of 16 bytes, or that are packed first");
-    if (problem->gate && rows != GS_ROWS_GIVEN) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "with a gate A and B are read by tensor copies, as they are given");
-    if (problem->gate && !gs_is_b_transposed(problem->layout))
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "layout", "with a gate tensor copies read B stored N x K: its rows in turn, eight of the gate, eight of up");
-    if (problem->gate && problem->n % 8 != 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, "n", "rows of a gated B are read in eights");
+    if (problem->gate && rows == GS_ROWS_CPASYNC) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "with a gate A and B are read by tensor copies");
+    if (has_turns_along_rows(problem) && rows != GS_ROWS_PACK)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "layout", "with a gate tensor copies read B stored N x K, its rows in turn, or a packed copy");
+    if (problem->gate && problem->n % 8 != 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, "n", "a gated B is read in eights: of the gate, of up");
     return GS_OK;
 }
 
@@ -53,17 +62,17 @@ double gs_rows_cycles(int rows, const gs_problem *problem, const gs_profile *pro
 {
     static const double launch_us = 1.2, share = 0.8;   /* from that launch's end to the next one's start; of the memory's rate [judgement] */
     const double a = packs(rows, problem, 'a') ? (double)problem->m * (double)problem->k : 0;
-    const double b = packs(rows, problem, 'b') ? (double)problem->n * (double)problem->k : 0;
+    const double b = packs(rows, problem, 'b') ? (double)gs_columns_of_b(problem) * (double)problem->k : 0;
     if (rows != GS_ROWS_PACK) return 0;
     return (launch_us + (a + b) * 4 / (profile->caps.memory_gbs * 1e3 * share)) * profile->caps.clock_mhz;
 }
 
 /* Every row of a copy starts at a multiple of 128 bytes. */
-static gs_status set_workspace(gs_manifest *manifest, gs_layout layout, gs_error *error)
+static gs_status set_workspace(gs_manifest *manifest, const gs_problem *problem, gs_error *error)
 {
-    const char *const a = !manifest->packed[0] ? "" : gs_is_a_transposed(layout) ? "k*cdiv(m,64)*128" : "m*cdiv(k,64)*128";
-    const char *const b = !manifest->packed[1] ? "" : gs_is_b_transposed(layout) ? "n*cdiv(k,64)*128" : "k*cdiv(n,64)*128";
-    char text[GS_FORMULA];
+    const char *const a = !manifest->packed[0] ? "" : gs_is_a_transposed(problem->layout) ? "k*cdiv(m,64)*128" : "m*cdiv(k,64)*128", *const twice = problem->gate ? "2*" : "";
+    char text[GS_FORMULA], b[GS_FORMULA] = "";
+    if (manifest->packed[1]) snprintf(b, sizeof b, gs_is_b_transposed(problem->layout) ? "%sn*cdiv(k,64)*128" : "k*cdiv(%sn,64)*128", twice);
     snprintf(text, sizeof text, "%s%s%s", a, *a && *b ? "+" : "", b);
     return gs_formula_set(&manifest->workspace, text, error);
 }
@@ -90,9 +99,10 @@ gs_status gs_rows_build(gs_kernel *kernel, int rows, const gs_problem *problem, 
         manifest->align[i] = manifest->packed[i] || feed == GS_FEED_SHIFTED ? 2 : 16;
         gs_kernel_define(kernel, defines[i], feed);
     }
+    if (problem->gate) gs_kernel_define(kernel, "GS_TURN", gs_rows_turn(rows, problem));
     if (rows != GS_ROWS_PACK) return GS_OK;
     gs_kernel_define(kernel, "GS_PACK_A", manifest->packed[0]);
     gs_kernel_define(kernel, "GS_PACK_B", manifest->packed[1]);
-    GS_TRY(set_workspace(manifest, problem->layout, error));
+    GS_TRY(set_workspace(manifest, problem, error));
     return set_entry(&manifest->entry[manifest->entry_count++], error);
 }

@@ -21,6 +21,9 @@ int gs_rows_feed(int rows, const gs_problem *problem, char operand);
 /* Whether the problem's A and B can be read that way. UNSUPPORTED: they cannot, or there is no operand that is read in another way for it. */
 gs_status gs_rows_check(int rows, const gs_problem *problem, gs_error *error);
 
+/* With a gate: the map of B brings its rows in turn, eight of the gate and eight of up. Else a packed copy has them so (kernels/common/pack.cuh). */
+bool gs_rows_turn(int rows, const gs_problem *problem);
+
 /* What the bytes of an operand ('a', 'b') count on their way to a multiprocessor, and in its shared memory: 1 for tensor copies of aligned rows. */
 double gs_rows_bytes(int rows, const gs_problem *problem, char operand, const gs_profile *profile);
 double gs_rows_port(int rows, const gs_problem *problem, char operand);

@@ -411,7 +411,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
         entry->map[entry->map_count++] = map_of('b', gs_is_b_transposed(problem->layout) ? s.rows_b : s.bk);
     for (int i = 0; i < entry->map_count; i++) {
         entry->map[i].batch = problem->batch > 1;
-        entry->map[i].turn = entry->map[i].operand == 'b' && problem->gate;
+        entry->map[i].turn = entry->map[i].operand == 'b' && gs_rows_turn(rows_of(schedule), problem);
     }
     return GS_OK;
 }

@@ -348,7 +348,7 @@ static void set_maps(gs_entry *entry, const gs_ws_shape *shape, const gs_schedul
     if (!is_direct(problem) && tail > 0) entry->map[entry->map_count++] = stored_map(shape, tail, problem->gate, out_bytes);
     for (int i = 0; i < entry->map_count; i++) {
         entry->map[i].batch = problem->batch > 1 || (problem->groups && entry->map[i].operand == 'b');
-        entry->map[i].turn = entry->map[i].operand == 'b' && problem->gate;
+        entry->map[i].turn = entry->map[i].operand == 'b' && gs_rows_turn(rows_of(schedule), problem);
     }
 }
 

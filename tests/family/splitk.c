@@ -68,6 +68,8 @@ static const char *const problems[] = {
     "bf16:64x256x4096:nt:b=8:d=f32:beta=1:ep=bias_m+silu+residual",
     "bf16:256x128x4096:tn:ep=silu+gate",
     "f16:64x4096x4096:tn:ldd=4097:beta=1:ep=bias+gelu_erf+gate_i+residual",
+    "bf16:256x128x4096:nn:ep=silu+gate",
+    "f16:64x4096x4097:nt:d=f32:ep=bias+gelu+gate_i",
 };
 
 /* The schedule strings of the grammar that are valid, a few of each tile and order, with other words each time. */

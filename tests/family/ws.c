@@ -109,6 +109,9 @@ static const char *const gated[] = {
     "bf16:4096x4096x4096:tn:g=8:ep=silu+gate",
     "f16:4096x4096x4096:tn:d=f32:g=64:beta=1:ep=bias+gelu+gate_i+residual",
     "f16:4096x4096x4096:tn:acc=f16:ldd=4097:g=8:ep=bias+gelu_erf+gate",
+    "bf16:4096x4096x4096:nn:ep=silu+gate",
+    "f16:4096x4096x4096:nt:d=f32:beta=1:ep=bias+gelu+gate_i+residual",
+    "f16:4096x4096x4099:tn:ldd=4097:beta=1:ep=bias+gelu_erf+gate+residual",
 };
 
 static void compile(const gs_schedule *schedule, const gs_problem *problem)
@@ -158,7 +161,7 @@ static void test_compiles(void **state)
     assert_true(compiled >= 100);
 }
 
-/* The same of gates, one of each fourth tile and mode. */
+/* The same of gates, one of each fourth tile and mode; of packed copies where tensor copies cannot bring B in turn. */
 static void test_compiles_gates(void **state)
 {
     (void)state;
@@ -170,7 +173,8 @@ static void test_compiles_gates(void **state)
         for (size_t turn = 0; turn < GS_COUNT(gated); turn++) {
             const gs_problem problem = problem_of(gated[((size_t)i / 4 + turn) % GS_COUNT(gated)]);
             char text[GS_SCHEDULE_TEXT];
-            snprintf(text, sizeof text, "ws/%s/s3/%s/%s/g8", tiles->values[i / modes->count].text, i % 8 ? "c1x1" : "c2x1", modes->values[i % modes->count].text);
+            const bool copied = problem.layout == GS_NN || problem.layout == GS_NT || problem.ldb % 8 != 0;
+            snprintf(text, sizeof text, "ws/%s/s3/%s/%s/g8%s", tiles->values[i / modes->count].text, i % 8 ? "c1x1" : "c2x1", modes->values[i % modes->count].text, copied ? "/pack" : "");
             const gs_schedule schedule = schedule_of(text);
             if (gs_schedule_check(&schedule, &problem, gs_caps_find("h200"), NULL) != GS_OK) continue;
             compile(&schedule, &problem);
@@ -327,6 +331,10 @@ static void test_refuses(void **state)
     allow("ws/128x128x64/s4/c1x1/coop/g8/cpasync", "f16:4096x4095x4097:nn", h200);
     allow(good, "f16:4096x4096x4096:tn:b=2", h200);
     refuse("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4096x4104:tn:b=2", h200, "rows");
+    refuse("ws/128x128x64/s4/c1x1/coop/g8", "f16:4096x4096x4096:nn:ep=silu+gate", h200, "layout");     /* columns in turn: of a copy alone */
+    refuse("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4096x4096:tn:ep=silu+gate", h200, "rows");
+    refuse("ws/128x128x64/s4/c1x1/coop/g8/cpasync", "f16:4096x4096x4104:tn:ep=silu+gate", h200, "rows");
+    refuse("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4092x4096:nn:ep=silu+gate", h200, "n");
     refuse("ws/128x128x64/s3/c1x1/coopf/g8", "f16:4096x4096x4096:tn:b=2", h200, "mode");
     refuse(good, "f16:65536x65536x64:tn:b=8192", h200, "b");
     refuse("ws/256x192x64/s3/c1x1/coop/g8", "f16:4096x4096x4096:tn:ep=bias", h200, "tile");
