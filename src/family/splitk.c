@@ -81,6 +81,7 @@ enum {
     MOST_SPLIT_C     = 64,       /* the same where K is split */
     MOST_OF_THREE    = 80,       /* of three consumers, who have 128 registers each */
     MOST_OF_THREE_C  = 40,       /* and read C */
+    MOST_SMOOTH      = 80,       /* with gelu, silu and so on */
     MOST_BOTH        = 48,       /* with C beside a bias or an activation */
     MOST_OF_THREE_BOTH = 24,
     PARTS            = 4,        /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
@@ -185,6 +186,8 @@ static gs_status check_tile(const gs_splitk_shape *s, const gs_problem *p, gs_er
     if (gs_has_aux(p) && p->beta != 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, "aux", "splitk has no aux beside C");
     if (s->accumulators > (s->shares > 1 ? MOST_SPLIT_C : MOST_WITH_C) && gs_has_epilogue(p))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread are too many for an epilogue", s->accumulators);
+    if (p->activation > GS_RELU && s->accumulators > MOST_SMOOTH)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread are too many for such an activation", s->accumulators);
     if ((p->beta != 0 || gs_has_aux(p)) && (p->bias || p->activation) && s->accumulators > (s->consumers == 3 ? MOST_OF_THREE_BOTH : MOST_BOTH))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread are too many for C beside a bias or an activation", s->accumulators);
     if (s->feeds && s->bk > 64 && gs_has_epilogue(p)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "threads that bring 128 of K at a time spill with an epilogue");

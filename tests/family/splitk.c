@@ -110,6 +110,7 @@ static void test_compiles_extremes(void **state)
         {"splitk/64x64x64/s4/ab/c1x1/t4/any",      "f16:512x512x4096:tn"},
         {"splitk/64x96x64/s4/ab/c1x1/t4/any",      "f16:512x512x4096:tn:d=f32"},
         {"splitk/128x192x64/s4/ab/c1x1/k1/any",    "f16:1024x1152x1024:tn:beta=1"},
+        {"splitk/136x128x64/s2/ba/c1x1/k1/any",    "f16:130x128x24:nn:ep=bias_m+gelu_erf"},
         {"splitk/128x96x64/s4/ab/c1x1/k8/any",     "f16:256x288x8192:tn"},
         {"splitk/64x96x64/s4/ab/c1x1/k8t4/any",    "f16:64x96x8192:tn"},
         {"splitk/24x64x64/s6/ba/c1x4/k2/any",      "f16:20x4096x4096:nn"},
@@ -250,6 +251,7 @@ static void test_refuses(void **state)
         {"splitk/64x96x64/s4/ba/c1x1/k1/any",   "f16:512x512x512:tn",                "order"},
         {"splitk/64x32x64/s4/ab/c1x1/k1/any",   "f16:512x512x512:nn",                "tile"},
         {"splitk/128x256x64/s4/ab/c1x1/k1/any", "f16:512x512x512:tn:beta=1",         "tile"},
+        {"splitk/128x192x64/s4/ab/c1x1/k1/any", "f16:512x576x512:tn:ep=gelu",        "tile"},   /* spills */
         {"splitk/64x64x128/s3/ab/c1x1/k1/fixed", "f16:64x50x384:nn:ldb=56:beta=1",   "sizes"},
         {"splitk/128x128x64/s8/ab/c1x1/k1/any", "f16:1024x1024x4096:tn",             "stages"},
         {"splitk/64x64x64/s4/ab/c2x1/k8/any",   "f16:512x512x4096:tn",               "cluster"},
