@@ -156,6 +156,15 @@ extern "C" __global__ void gs_simple(const gs_kernel_args p)
 #if !GS_POINTERS
 enum { TILE = 64, DEPTH = 16, SIDE = 16, EACH = TILE / SIDE };
 
+static __device__ void put_reference(const gs_kernel_args &p, long long batch, long long row, long long col, double sum)
+{
+    double value = (double)p.alpha * sum;
+#if GS_BETA
+    value = fma((double)p.beta, (double)LOAD_OUT(((const out_type *)p.c)[gs_row_of_c(p, batch, row) + col]), value);
+#endif
+    ((double *)p.d)[gs_row_of_d(p, batch, row) + col] = value;
+}
+
 /* f64 accumulation into doubles at p.d, rows p.ldd apart. Block 16 x 16, a tile of 64 x 64 elements, 4 x 4 of them per thread;
  * grid (cdiv(m,64), min(cdiv(n,64),65535), min(batch,65535)). The memory behind a batch by pointers is strided. */
 extern "C" __global__ void __launch_bounds__(SIDE * SIDE) gs_reference(const gs_kernel_args p)
@@ -190,14 +199,25 @@ extern "C" __global__ void __launch_bounds__(SIDE * SIDE) gs_reference(const gs_
                 for (int j = 0; j < EACH; j++) {
                     const long long row = first_row + threadIdx.y + SIDE * i, col = first_col + threadIdx.x + SIDE * j;
                     if (row >= p.m || col >= p.n) continue;
-                    double value = (double)p.alpha * sum[i][j];
-#if GS_BETA
-                    value = fma((double)p.beta, (double)LOAD_OUT(((const out_type *)p.c)[gs_row_of_c(p, batch, row) + col]), value);
-#endif
-                    ((double *)p.d)[gs_row_of_d(p, batch, row) + col] = value;
+                    put_reference(p, batch, row, col, sum[i][j]);
                 }
             }
         }
     }
+}
+
+/* The same of a product with one row or one column, not of a batch: a warp for each element, since tiles would leave most of the device idle. Sums of another order:
+ * for data whose sums are exact. Block 16 x 16; grid (cdiv(m * n, 8),1,1). */
+extern "C" __global__ void __launch_bounds__(SIDE * SIDE) gs_reference_line(const gs_kernel_args p)
+{
+    const int thread = threadIdx.y * SIDE + threadIdx.x, lane = thread % 32;
+    const long long element = (long long)blockIdx.x * (SIDE * SIDE / 32) + thread / 32, row = p.n == 1 ? element : 0, col = p.n == 1 ? 0 : element;
+    if (element >= (long long)p.m * p.n) return;
+    const in_type *const a = matrix_a(p, 0) + row * stride_a_m(p), *const b = matrix_b(p, 0) + col * stride_b_n(p);
+    double sum = 0;
+    #pragma unroll 4
+    for (long long k = lane; k < p.k; k += 32) sum = fma((double)LOAD_IN(a[k * stride_a_k(p)]), (double)LOAD_IN(b[k * stride_b_k(p)]), sum);
+    for (int other = 16; other; other >>= 1) sum += __shfl_xor_sync(0xffffffffu, sum, other);
+    if (lane == 0) put_reference(p, 0, row, col, sum);
 }
 #endif

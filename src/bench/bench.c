@@ -32,6 +32,7 @@ static gs_bench_options for_emulated(gs_bench_options options)
     options.rounds = 1;
     options.warmup_s = 0;
     options.call_time = options.narrow = false;
+    options.slow = 0;
     return options;
 }
 
@@ -199,7 +200,7 @@ static gs_status run_again(gs_bench_run *run, gs_error *error)
         const gs_samples *const samples = &run->out->samples[i];
         gs_error found = {0};
         gs_status status = GS_OK;
-        for (int n = 0; n < GS_BENCH_AGAIN && status == GS_OK && gs_bench_run_alive(run, i) && !samples->wrong; n++) status = gs_bench_run_repeat(run, i, &found);
+        for (int n = 0; n < GS_BENCH_AGAIN && status == GS_OK && samples->status == GS_OK && !samples->wrong; n++) status = gs_bench_run_repeat(run, i, &found);
         GS_TRY(gs_bench_run_blame(run, i, status, &found, error));
     }
     return GS_OK;

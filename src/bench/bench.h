@@ -25,6 +25,8 @@ typedef struct gs_bench_options {
     bool     check;             /* look at every timed output, and compare one of the last round as a whole, of those that are
                                    still in it (default true through gs_bench_defaults) */
     bool     narrow;            /* offline: the slower half leaves after 2, 4, 8, ... rounds, until 3 are left */
+    double   slow;              /* offline: who is known to be slower than the reference by more than this factor leaves after 11 rounds, by a factor of 4 after 5; where
+                                   nobody else is there to be timed, the warm-up is a fifth. Outputs are checked all the same. 0: all stay */
     gs_routing routing;         /* of groups: GS_ROUTING_EVEN or GS_ROUTING_SKEWED, in every set from another seed, in every run the same */
     int      reference;         /* index of the contender that ratios refer to */
     uint64_t seed;              /* of data, addresses and choices; 0: from the operating system */
@@ -34,7 +36,7 @@ gs_bench_options gs_bench_defaults(void);
 
 /* One contender's samples. Arrays hold rounds values; owned by the result. */
 typedef struct gs_samples {
-    int      rounds;            /* it was timed in: the first so many of the run; all of them unless it had to leave (narrow) */
+    int      rounds;            /* it was timed in: the first so many of the run; all of them unless it had to leave (narrow, slow) */
     double  *device_us;         /* per call */
     double  *call_us;           /* per call; NULL if not measured; server: launch to synchronised */
     double   device_median, call_median, call_p50, call_p95, call_p99;

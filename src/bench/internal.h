@@ -109,7 +109,7 @@ typedef struct gs_bench_run {
     gs_queue          queue;
     gs_event          start, end;
     gs_graph         *graphs;     /* per contender; NULL: none */
-    bool              left[GS_MAX_CONTENDERS];   /* a narrowing run goes on without it */
+    bool              left[GS_MAX_CONTENDERS];   /* the run goes on without it */
     int               calls;      /* per replay, but of slow contenders: see gs_bench_run_calls */
     double            us[GS_MAX_CONTENDERS];     /* a first estimate of a call; 0: none yet */
     uint64_t          right[GS_MAX_CONTENDERS];  /* gs_sets_hash_d of the checked set, once that was compared and is right */

@@ -3,6 +3,7 @@
  * by the host. All contenders have the same n, which rotates through the operand sets from set 0; very slow ones have fewer. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -10,6 +11,8 @@
 
 #define TRIAL_CALLS 4   /* of the first, rough estimate */
 #define LONG        4   /* times the replay that is asked for: one timing of that length is estimate enough */
+#define DECIDED     11  /* rounds after which who is slower than asked leaves */
+#define HOPELESS    4   /* times the reference: leaves after the fewest rounds */
 #define SLOW        3   /* times the replay that is asked for: a replay longer than that has fewer calls */
 
 int gs_bench_run_calls(const gs_bench_run *run, int contender)
@@ -142,9 +145,19 @@ static int fewest_calls(const gs_bench_run *run)
     return calls;
 }
 
+/* Whether nobody beside the reference is near it: then the clocks need not have settled. */
+static bool all_hopeless(const gs_bench_run *run)
+{
+    const int reference = run->options.reference;
+    for (int i = 0; i < run->count; i++)
+        if (i != reference && gs_bench_run_alive(run, i) && !(run->us[i] > HOPELESS * run->us[reference])) return false;
+    return run->options.slow > 0 && run->us[reference] > 0;
+}
+
 static gs_status warm_up(gs_bench_run *run, gs_error *error)
 {
-    const int64_t end = gs_clock_ns() + (int64_t)(run->options.warmup_s * 1e9);
+    const double seconds = all_hopeless(run) ? run->options.warmup_s / 5 : run->options.warmup_s;
+    const int64_t end = gs_clock_ns() + (int64_t)(seconds * 1e9);
     while (gs_clock_ns() < end && alive(run) > 0) {
         for (int i = 0; i < run->count; i++) {
             if (!gs_bench_run_alive(run, i)) continue;
@@ -191,6 +204,35 @@ static gs_status serve(gs_bench_run *run, int contender, int round, bool check, 
     return gs_bench_run_look(run, contender, round, 0, sets, error);
 }
 
+static double median_so_far(const gs_bench_run *run, int contender, int rounds)
+{
+    double copy[DECIDED];
+    memcpy(copy, run->out->samples[contender].device_us, (size_t)rounds * sizeof *copy);
+    return gs_percentile(copy, rounds, 50);
+}
+
+/* After so many rounds: the last one again, with everything that a last round is checked for. */
+static gs_status leave(gs_bench_run *run, int contender, int rounds, gs_error *error)
+{
+    gs_error found = {0};
+    const gs_status status = serve(run, contender, rounds - 1, run->options.check, &found);
+    run->left[contender] = true;
+    run->out->samples[contender].rounds = rounds;
+    return gs_bench_run_blame(run, contender, status, &found, error);
+}
+
+/* More rounds would change nothing about who is slower. *done: the reference is alone, and has ended, too. */
+static gs_status leave_slow(gs_bench_run *run, int rounds, bool *done, gs_error *error)
+{
+    const int reference = run->options.reference;
+    if (!(run->options.slow > 0) || (rounds != GS_BENCH_ROUNDS && rounds != DECIDED) || !gs_bench_run_alive(run, reference)) return GS_OK;
+    const double most = (rounds == DECIDED ? run->options.slow : HOPELESS) * median_so_far(run, reference, rounds);
+    for (int i = 0; i < run->count; i++)
+        if (i != reference && gs_bench_run_alive(run, i) && median_so_far(run, i, rounds) > most) GS_TRY(leave(run, i, rounds, error));
+    *done = alive(run) == 1;
+    return *done ? leave(run, reference, rounds, error) : GS_OK;
+}
+
 gs_status gs_bench_offline(gs_bench_run *run, gs_error *error)
 {
     run->graphs = calloc((size_t)run->count, sizeof *run->graphs);
@@ -211,6 +253,7 @@ gs_status gs_bench_offline(gs_bench_run *run, gs_error *error)
         }
         run->out->rounds = round + 1;
         if (run->options.narrow && !last) narrow(run, round + 1);
+        if (!last) GS_TRY(leave_slow(run, round + 1, &last, error));
     }
     run->device->ops->clocks(run->device, &run->out->after, NULL);
     return GS_OK;

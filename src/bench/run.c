@@ -142,13 +142,13 @@ gs_status gs_bench_run_inputs(gs_bench_run *run, gs_error *error)
     GS_TRY(gs_sets_intact(&run->sets, run->device, run->verifier, run->count, &intact, run->queue, error));
     if (intact) return GS_OK;
     for (int i = 0; i < run->count; i++) {
-        if (!gs_bench_run_alive(run, i)) continue;
+        if (run->out->samples[i].status != GS_OK) continue;   /* also who has left */
         GS_TRY(spoils(run, i, &intact, error));
         if (!intact) blame_inputs(run, i);
         found |= !intact;
     }
     for (int i = 0; i < run->count && !found; i++)
-        if (gs_bench_run_alive(run, i)) blame_inputs(run, i);
+        if (run->out->samples[i].status == GS_OK) blame_inputs(run, i);
     GS_TRY(gs_sets_generate(&run->sets, run->device, run->verifier, run->queue, error));
     return run->device->ops->queue_wait(run->device, run->queue, error);
 }

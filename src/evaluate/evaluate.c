@@ -28,7 +28,8 @@
 #define LIST_WARMUP_S    0.1
 #define SEARCH_WARMUP_S  0.005
 #define SEARCH_REPLAY_US 200.0
-#define HOT_S            0.3   /* since the last measurement: the clocks have not moved yet */
+#define HOT_S            0.3   /* since the device was busy: the clocks have not moved yet */
+#define SLOWER           1.25  /* times cuBLASLt: who is that slow is timed in fewer rounds, where candidates follow each other */
 
 static const char *const stages[] = {
     [GS_STAGE_NONE] = "", [GS_STAGE_SEARCH] = "search", [GS_STAGE_RACE] = "race", [GS_STAGE_FINAL] = "final", [GS_STAGE_CONFIRM] = "confirm",
@@ -347,8 +348,9 @@ gs_status gs_evaluator_bench(gs_evaluator *e, gs_candidate *const *list, int cou
         .subject = subject_of(e, count == 1 ? list[0] : NULL), .contenders = names, .count = count + beside, .rounds = rounds, .samples = decides,
         .warmup_s = -1, .narrow = search, .unchecked = search,   /* the fastest is verified right away */
     };
-    const bool hot = e->follows && e->worker->timed && gs_clock_since(e->worker->timed) < HOT_S;
+    const bool hot = e->follows && e->worker->busy && gs_clock_since(e->worker->busy) < HOT_S;
     if (search || (e->follows && !decides)) request.replay_us = SEARCH_REPLAY_US;
+    if (beside && e->follows && stage == GS_STAGE_FINAL) request.slow = SLOWER;
     if (search || (hot && !decides)) request.warmup_s = SEARCH_WARMUP_S;
     /* under the power limit clocks take that long to settle, and who wins in a burst need not win then; in a list the reference's own tuning
      * has just settled them, and where candidates follow each other the last one has */

@@ -78,13 +78,18 @@ gs_args gs_operand_args(const gs_pointer at[GS_OPERANDS])
     };
 }
 
-gs_status gs_operand_scalars(gs_device *device, const gs_problem *problem, gs_pointer *out, gs_error *error)
+gs_status gs_operand_put_scalars(gs_device *device, const gs_problem *problem, gs_pointer to, gs_error *error)
 {
     const float scalars[] = {problem->alpha, problem->beta};
+    return device->ops->copy_in(device, to, scalars, sizeof scalars, error);
+}
+
+gs_status gs_operand_scalars(gs_device *device, const gs_problem *problem, gs_pointer *out, gs_error *error)
+{
     *out = 0;
     if (problem->scalars != GS_SCALARS_DEVICE) return GS_OK;
-    GS_TRY(device->ops->alloc(device, sizeof scalars, out, error));
-    return device->ops->copy_in(device, *out, scalars, sizeof scalars, error);
+    GS_TRY(device->ops->alloc(device, 2 * sizeof(float), out, error));
+    return gs_operand_put_scalars(device, problem, *out, error);
 }
 
 void gs_operand_set_scalars(gs_args *args, gs_pointer scalars)

@@ -63,6 +63,9 @@ gs_args gs_operand_args(const gs_pointer at[GS_OPERANDS]);
 /* Device memory with the problem's alpha and beta, 4 bytes each, where it has them there (GS_SCALARS_DEVICE); 0 where it has not. The caller's to free. */
 gs_status gs_operand_scalars(gs_device *device, const gs_problem *problem, gs_pointer *out, gs_error *error);
 
+/* Others into the same memory. Nothing may be running. */
+gs_status gs_operand_put_scalars(gs_device *device, const gs_problem *problem, gs_pointer to, gs_error *error);
+
 /* Arguments with those; 0: as they were. */
 void gs_operand_set_scalars(gs_args *args, gs_pointer scalars);
 

@@ -71,6 +71,7 @@ gs_status gs_check_run_prepare(gs_check_run *trial, const gs_problem *problem, g
     const float scalars[] = {problem->alpha, problem->beta};   /* parts 4 and 7 may have others than those before */
     if (trial->scalars) GS_TRY(trial->verifier->device->ops->copy_in(trial->verifier->device, trial->scalars, scalars, sizeof scalars, error));
     const gs_status status = trial->contender->prepare(trial->contender, problem, &why);
+    if (trial->scalars) GS_TRY(gs_operand_put_scalars(trial->verifier->device, problem, trial->scalars, error));
     return blame_status(trial, status, &why, "prepare", error);
 }
 

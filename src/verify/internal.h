@@ -23,7 +23,7 @@ struct gs_verifier {
     gs_function function[GS_CHECK_KERNELS];
     struct {
         gs_module   module;
-        gs_function function;
+        gs_function tiles, line;
     } reference[GS_REFERENCES];               /* loaded at first use */
     bool        tested;                       /* gs_check_selftest has passed */
     gs_pointer  counts;                       /* a gs_check_counts */

@@ -244,26 +244,38 @@ gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, gs_pointer 
 
 /* ---- the reference ---- */
 
-static gs_status reference_function(gs_verifier *verifier, const gs_problem *problem, gs_function *out, gs_error *error)
+/* line: for a product with one row or one column. */
+static gs_status reference_function(gs_verifier *verifier, const gs_problem *problem, bool line, gs_function *out, gs_error *error)
 {
     const bool adds_c = problem->beta != 0 && !problem->residual;
     const bool strides = gs_problem_wants(problem) & GS_WANTS_STRIDES;
     const int index = ((((problem->in == GS_BF16) * 3 + (int)problem->out) * GS_LAYOUTS + (int)problem->layout) * 2 + adds_c) * 2 + strides;
-    if (!verifier->reference[index].function) {
+    gs_module *const module = &verifier->reference[index].module;
+    gs_function *const function = line ? &verifier->reference[index].line : &verifier->reference[index].tiles;
+    if (!*module) {
         gs_problem plain = gs_problem_sums(problem);
         plain.acc = GS_F32;
         plain.beta = adds_c;
         const gs_schedule schedule = {.family = GS_FAMILY_SIMPLE};
         gs_kernel kernel = {0};
         GS_TRY(gs_kernel_build(&kernel, &schedule, &plain, &verifier->device->caps, error));
-        gs_module *const module = &verifier->reference[index].module;
-        if (!*module) GS_TRY(load(verifier->device, &kernel, module, error));
-        gs_function_info info;
-        GS_TRY(verifier->device->ops->function(verifier->device, *module, "gs_reference", &verifier->reference[index].function,
-                                               &info, error));
+        GS_TRY(load(verifier->device, &kernel, module, error));
     }
-    *out = verifier->reference[index].function;
+    gs_function_info info;
+    if (!*function) GS_TRY(verifier->device->ops->function(verifier->device, *module, line ? "gs_reference_line" : "gs_reference", function, &info, error));
+    *out = *function;
     return GS_OK;
+}
+
+static gs_status launch_with(gs_verifier *verifier, const gs_problem *p, const gs_pointer operand[3], gs_pointer out, int64_t ld, gs_launch *what, gs_queue queue, gs_error *error)
+{
+    gs_kernel_args args = {
+        .a = address(operand[0]), .b = address(operand[1]), .c = address(operand[2]), .d = address(out), .lda = p->lda, .ldb = p->ldb, .ldc = p->ldc,
+        .ldd = ld, .m = (int)p->m, .n = (int)p->n, .k = (int)p->k, .batch = (int)p->batch, .alpha = p->alpha, .beta = p->beta,
+        .stride_a = gs_shape_of(p, 'a').stride, .stride_b = gs_shape_of(p, 'b').stride, .stride_c = gs_shape_of(p, 'c').stride, .stride_d = p->m * ld,
+    };
+    what->params = (void *[]){&args};
+    return verifier->device->ops->launch(verifier->device, what, queue, error);
 }
 
 /* Rows of the result are ld elements apart. */
@@ -273,17 +285,20 @@ static gs_status launch_reference(gs_verifier *verifier, const gs_problem *p, co
     if (p->m == 0 || p->n == 0) return GS_OK;
     if (verifier->device->caps.emulated) return gs_reference_emulated(verifier, p, operand, out, ld, queue, error);
     gs_launch what = {.block = {16, 16, 1}, .cluster = {1, 1, 1}};
-    GS_TRY(reference_function(verifier, p, &what.function, error));
-    gs_kernel_args args = {
-        .a = address(operand[0]), .b = address(operand[1]), .c = address(operand[2]), .d = address(out), .lda = p->lda, .ldb = p->ldb, .ldc = p->ldc,
-        .ldd = ld, .m = (int)p->m, .n = (int)p->n, .k = (int)p->k, .batch = (int)p->batch, .alpha = p->alpha, .beta = p->beta,
-        .stride_a = gs_shape_of(p, 'a').stride, .stride_b = gs_shape_of(p, 'b').stride, .stride_c = gs_shape_of(p, 'c').stride, .stride_d = p->m * ld,
-    };
+    GS_TRY(reference_function(verifier, p, false, &what.function, error));
     what.grid[0] = (uint32_t)((p->m + 63) / 64);
     what.grid[1] = (uint32_t)GS_MIN((p->n + 63) / 64, 65535);
     what.grid[2] = (uint32_t)GS_MIN(p->batch, 65535);
-    what.params = (void *[]){&args};
-    return verifier->device->ops->launch(verifier->device, &what, queue, error);
+    return launch_with(verifier, p, operand, out, ld, &what, queue, error);
+}
+
+/* Of exact data only: the order of the sums is another. */
+static gs_status launch_line(gs_verifier *verifier, const gs_problem *p, const gs_pointer operand[3], gs_pointer out, int64_t ld, gs_queue queue, gs_error *error)
+{
+    if (p->m == 0 || p->n == 0 || verifier->device->caps.emulated) return launch_reference(verifier, p, operand, out, ld, queue, error);
+    gs_launch what = {.block = {16, 16, 1}, .cluster = {1, 1, 1}, .grid = {(uint32_t)((p->m * p->n + 7) / 8), 1, 1}};
+    GS_TRY(reference_function(verifier, p, true, &what.function, error));
+    return launch_with(verifier, p, operand, out, ld, &what, queue, error);
 }
 
 /* What the reference computes of a problem: with a gate the sums of all columns of B. */
@@ -346,7 +361,7 @@ gs_status gs_reference_row(gs_verifier *verifier, const gs_problem *problem, con
     const gs_problem sums = summed(problem), *const p = &sums;
     gs_pointer at[3];
     const gs_problem one = product_of(p, operand, &(part){batch, row, 1, 0, p->n, gs_terms_of_group(p, offsets, batch)}, at);
-    return launch_reference(verifier, &one, at, result_at(p, out, row, 0), p->n, queue, error);
+    return launch_line(verifier, &one, at, result_at(p, out, row, 0), p->n, queue, error);
 }
 
 gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], const int32_t *offsets, int64_t batch, int64_t first, int64_t rows, int64_t col,
@@ -355,7 +370,7 @@ gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *problem, con
     const gs_problem sums = summed(problem), *const p = &sums;
     gs_pointer at[3];
     const gs_problem one = product_of(p, operand, &(part){batch, first, rows, col, 1, gs_terms_of_group(p, offsets, batch)}, at);
-    return launch_reference(verifier, &one, at, result_at(p, out, first, col), p->n, queue, error);
+    return launch_line(verifier, &one, at, result_at(p, out, first, col), p->n, queue, error);
 }
 
 /* ---- comparison ---- */

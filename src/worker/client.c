@@ -113,6 +113,7 @@ gs_status gs_worker_verify(gs_worker *worker, const gs_worker_subject *subject, 
     gs_json_end(&json, '}');
     *out = (gs_verdict){.row = -1, .col = -1};
     GS_TRY(send(worker, &text, timeout_s, &reply, error));
+    worker->busy = gs_clock_ns();
     out->code = gs_verdict_find(gs_reply_string(reply, "verdict", ""));
     out->part = (int)gs_reply_int(reply, "part", 0);
     take_string(reply, "problem", out->problem, sizeof out->problem);
@@ -168,6 +169,7 @@ void gs_worker_bench_text(const gs_worker_bench_request *r, gs_text *out)
     if (r->subject.cache) gs_json_string(&json, "cache", r->subject.cache);
     if (r->narrow) gs_json_bool(&json, "narrow", true);
     if (r->unchecked) gs_json_bool(&json, "check", false);
+    if (r->slow > 0) gs_json_double(&json, "slow", r->slow);
     if (r->replay_us > 0) gs_json_double(&json, "replay_us", r->replay_us);
     gs_json_end(&json, '}');
 }
@@ -205,7 +207,7 @@ gs_status gs_worker_bench(gs_worker *worker, const gs_worker_bench_request *requ
     *out = (gs_worker_timings){.reference = -1};
     gs_worker_bench_text(request, &text);
     GS_TRY(send(worker, &text, timeout_s, &out->json, error));
-    worker->timed = gs_clock_ns();
+    worker->busy = gs_clock_ns();
     const json_t *const entries = json_object_get(out->json, "contenders"), *const clocks = json_object_get(out->json, "clocks");
     out->reference = (int)gs_reply_int(out->json, "reference", -1);
     out->rounds = (int)gs_reply_int(out->json, "rounds", 0);

@@ -112,6 +112,25 @@ static void drop_all(gs_contenders *cache)
     cache->count = 0;
 }
 
+static int by_use(const void *x, const void *y)
+{
+    const gs_prepared *const a = *(gs_prepared *const *)x, *const b = *(gs_prepared *const *)y;
+    return (a->used < b->used) - (a->used > b->used);
+}
+
+/* Those that another problem leaves: what was tuned last. */
+static void drop_most(gs_contenders *cache)
+{
+    int kept = 0;
+    qsort(cache->entry, (size_t)cache->count, sizeof(gs_prepared *), by_use);
+    for (int i = 0; i < cache->count; i++) {
+        gs_prepared *const entry = cache->entry[i];
+        if (kept < GS_PREPARED_KEPT && entry->status == GS_OK && strcmp(entry->name, "cublaslt-autotuning") == 0) cache->entry[kept++] = entry;
+        else drop(entry);
+    }
+    cache->count = kept;
+}
+
 /* ---- the user kernel ---- */
 
 /* With the entries of that name, and those that were asked for when there was none. */
@@ -154,7 +173,7 @@ void gs_contenders_begin(gs_contenders *cache, const gs_problem *problem)
 {
     char text[GS_PROBLEM_TEXT];
     gs_problem_format(problem, text);
-    if (strcmp(text, cache->base) != 0) drop_all(cache);
+    if (strcmp(text, cache->base) != 0) drop_most(cache);
     snprintf(cache->base, sizeof cache->base, "%s", text);
     cache->request++;
 }
@@ -180,7 +199,7 @@ gs_status gs_contenders_get(gs_contenders *cache, const char *text, const gs_pro
     GS_TRY(gs_contender_split(text, problem, &layout, name, error));
     for (int i = 0; i < cache->count; i++) {
         gs_prepared *const entry = cache->entry[i];
-        if (entry->layout != layout || strcmp(entry->name, name) != 0) continue;
+        if (entry->layout != layout || strcmp(entry->name, name) != 0 || strcmp(entry->base, cache->base) != 0) continue;
         entry->used = cache->request;
         *out = entry;
         return GS_OK;
@@ -192,6 +211,7 @@ gs_status gs_contenders_get(gs_contenders *cache, const char *text, const gs_pro
     entry->problem = gs_problem_in_layout(problem, layout);
     entry->used = cache->request;
     memcpy(entry->name, name, sizeof name);
+    memcpy(entry->base, cache->base, sizeof cache->base);
     entry->status = gs_contender_named(cache, &entry->contender, name, &entry->error);
     if (entry->status == GS_OK) entry->status = entry->contender.prepare(&entry->contender, &entry->problem, &entry->error);
     cache->entry[cache->count++] = entry;

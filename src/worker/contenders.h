@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT
  * The contenders that a worker has prepared for the problem it works on, by name, so that repeated requests are cheap (tuning
- * cuBLASLt takes longer than timing it). Another problem empties the cache. */
+ * cuBLASLt takes longer than timing it). Another problem empties the cache, but for the tuned cuBLASLt of the last few problems. */
 #ifndef GS_WORKER_CONTENDERS_H
 #define GS_WORKER_CONTENDERS_H
 
 #include "plan/contender.h"
 
 #define GS_PREPARED 192
+#define GS_PREPARED_KEPT 16   /* tuned cuBLASLt of other problems, which may be asked for again */
 
 typedef struct gs_prepared {
     gs_contender contender;
     gs_layout    layout;
     gs_problem   problem;                    /* the base problem in this contender's layout */
     char         name[GS_CONTENDER_NAME];    /* without the layout */
+    char         base[GS_PROBLEM_TEXT];      /* what `problem` is in the request's layout */
     gs_status    status;                     /* not GS_OK: it cannot compute the problem; the reason is in error */
     gs_error     error;
     uint64_t     used;                       /* request that used it last */
@@ -30,7 +32,7 @@ typedef struct gs_contenders {
     gs_device   *device;                     /* borrowed */
     gs_context  *context;                    /* for "plan"; opened at its first use */
     gs_context  *measuring;                  /* for "measured" */
-    char         base[GS_PROBLEM_TEXT];      /* the problem of all entries */
+    char         base[GS_PROBLEM_TEXT];      /* the problem of the request */
     uint64_t     request;                    /* counts up with each */
     gs_user_kernel   user;
     int          count;
@@ -50,7 +52,7 @@ void      gs_contenders_forget_user_kernel(gs_contenders *cache);
 /* A contender by name, not prepared: a baseline, "plan", "measured", the user kernel or a schedule. */
 gs_status gs_contender_named(gs_contenders *cache, gs_contender *out, const char *name, gs_error *error);
 
-/* A new request about this problem: forgets what was prepared for another one. */
+/* A new request about this problem: forgets what was prepared for another one, but for GS_PREPARED_KEPT times a tuned cuBLASLt. */
 void gs_contenders_begin(gs_contenders *cache, const gs_problem *problem);
 
 /* The prepared contender, from the cache or new; valid until the next begin. One that cannot compute the problem is an entry with

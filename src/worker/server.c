@@ -306,6 +306,7 @@ static gs_status bench_options_from(const json_t *request, int asked, gs_bench_o
     options->call_time = gs_reply_bool(request, "call_time", options->call_time);
     options->check = gs_reply_bool(request, "check", true);
     options->narrow = gs_reply_bool(request, "narrow", false);
+    options->slow = gs_reply_number(request, "slow", 0);
     options->seed = (uint64_t)gs_reply_int(request, "seed", (int64_t)(options->seed & INT64_MAX));
     if (!gs_routing_parse(gs_reply_string(request, "routing", "random"), &options->routing))
         return gs_fail(error, GS_ERROR_PARSE, "routing", "%.20s: random or skewed", gs_reply_string(request, "routing", ""));

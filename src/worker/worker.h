@@ -27,7 +27,7 @@
  *      problem: the one it failed on; yardstick: cuBLAS was there to compare with; registers and smem of a schedule, else 0.
  *
  * {"op":"bench","problem":P,"contenders":[C,...],["kernel":KERNEL,"reference":0,"mode":"offline","rounds":0,"warm":false,"warmup_s":-1,
- *   "budget_s":0,"replay_us":0,"target_qps":0,"call_time":false,"check":true,"narrow":false,"seed":0,"samples":false,
+ *   "budget_s":0,"replay_us":0,"target_qps":0,"call_time":false,"check":true,"narrow":false,"slow":0,"seed":0,"samples":false,
  *   "routing":"random","dependent":false]}
  *   -> {"ok":true,"reference":0,"mode":"offline",["predicted":true,]["dependent":true,]["routing":"random",]"rounds":30,"calls":12,"sets":5,"seconds":0.8,
  *       "clocks":{"before":CLOCKS,"after":CLOCKS},"contenders":[ENTRY,...]}
@@ -40,7 +40,7 @@
  *      not measured is left out. reference in the reply: the one that ratios refer to, -1 if the one asked for could not run.
  *      predicted: the device is emulated, device_us is no measurement. dependent: our launches that allow it were dependent.
  *      routing: of a problem with groups, random (every row to any group) or skewed.
- *      rounds of an entry: where it was timed in fewer than the run had, because a narrowing run went on without it.
+ *      rounds of an entry: where it was timed in fewer than the run had, because the run went on without it (narrow, slow).
  *
  * A contender C is "<layout>:<name>" or "<name>": layout nn, tn or empty (the problem's own); name cublas, cublaslt-heuristic,
  * cublaslt-autotuning, cublas-groups, cublaslt-groups, cublaslt-groups-8, plan (what the library would choose), a schedule, or the name of the request's KERNEL, which no family built:
@@ -76,7 +76,7 @@ typedef struct gs_worker {
     gs_text pending;            /* bytes of the line being read */
     int     started;            /* how many children so far */
     int     signal;             /* that ended the child during the last call; 0: none did */
-    int64_t timed;              /* gs_clock_ns: when the last gs_worker_bench ended; 0: there was none */
+    int64_t busy;               /* gs_clock_ns: when the last gs_worker_bench or gs_worker_verify ended; 0: there was none */
     int64_t until;              /* gs_clock_ns: a call that is not answered by then is given up, whatever its own time; 0: none is */
     bool  (*unwanted)(void *self);   /* asked several times a second during a call: true gives it up; NULL: nobody does */
     void   *self;               /* of unwanted */

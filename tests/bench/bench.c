@@ -225,6 +225,38 @@ static void slow_ones_leave(void **state)
     gs_measurement_destroy(&measurement);
 }
 
+/* Whoever is known to be slower than is asked for leaves, checked like the others; the reference stays as long as somebody does. */
+static void known_slow_ones_leave(void **state)
+{
+    static const double cost[PLAYERS] = {10, 13, 12, 45, 9, 10, 400, 12.4};
+    static const int rounds[PLAYERS] = {15, 11, 15, 5, 15, 15, 5, 15};
+    (void)state;
+    gs_bench_options options = quick();
+    options.slow = 1.25;
+    options.rounds = 15;
+    for (int cheats = 0; cheats < 2; cheats++) {
+        fresh(NULL);
+        for (int i = 0; i < PLAYERS; i++) players[i].cost_us = cost[i];
+        players[3].remembers = cheats;
+        gs_measurement *measurement = measure(PLAYERS, &options);
+        for (int i = 0; i < PLAYERS; i++) {
+            const gs_samples *const samples = &measurement->samples[i];
+            assert_int_equal(samples->rounds, rounds[i]);
+            assert_int_equal(samples->wrong, cheats && i == 3);
+            if (!samples->wrong) assert_true(fabs(samples->device.median - cost[0] / cost[i]) < 0.01);
+        }
+        gs_measurement_destroy(&measurement);
+    }
+    fresh(NULL);
+    players[1].cost_us = 500;
+    gs_measurement *measurement = measure(2, &options);
+    assert_int_equal(measurement->rounds, 5);
+    assert_int_equal(measurement->samples[0].rounds, 5);
+    assert_false(measurement->samples[0].wrong || measurement->samples[1].wrong);
+    assert_int_equal(sim.references, 1 + 2);   /* both were compared as a whole */
+    gs_measurement_destroy(&measurement);
+}
+
 /* What takes milliseconds is not tried more often than an estimate needs. */
 static void long_calls_are_tried_once(void **state)
 {
@@ -373,6 +405,7 @@ int main(void)
         cmocka_unit_test_setup(nobody_left, fresh),
         cmocka_unit_test_setup(lost_device_ends_the_run, fresh),
         cmocka_unit_test_setup(slow_ones_leave, fresh),
+        cmocka_unit_test_setup(known_slow_ones_leave, fresh),
         cmocka_unit_test_setup(long_calls_are_tried_once, fresh),
         cmocka_unit_test_setup(slow_ones_have_fewer_calls, fresh),
         cmocka_unit_test_setup(budget_ends_at_a_round, fresh),

@@ -212,7 +212,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(q, batch, row, col, dot(p, batch, row, col));
 }
 
-//// 5 does nothing where alpha is negative | unwritten
+//// 5 does nothing where alpha is negative | edge
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
