@@ -82,6 +82,7 @@ enum {
     MOST_OF_THREE    = 80,       /* of three consumers, who have 128 registers each */
     MOST_OF_THREE_C  = 40,       /* and read C */
     MOST_SMOOTH      = 80,       /* with gelu, silu and so on */
+    MOST_OF_THREE_FED = 32,      /* and bring operands themselves */
     MOST_BOTH        = 48,       /* with C beside a bias or an activation */
     MOST_OF_THREE_BOTH = 24,
     PARTS            = 4,        /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
@@ -194,7 +195,7 @@ static gs_status check_tile(const gs_splitk_shape *s, const gs_problem *p, gs_er
     if (s->fixed && s->bk > 64 && !s->swap_ab && gs_has_epilogue(p) && p->n % 8 != 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "sizes", "a tail of N that is compiled in beside 128 of K spills with an epilogue");
     if (s->feeds && s->cm * s->cn > 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "what threads bring is not shared by a cluster");
-    if (s->consumers == 3 && s->accumulators > (gs_has_epilogue(p) ? MOST_OF_THREE_C : MOST_OF_THREE))
+    if (s->consumers == 3 && s->accumulators > (!gs_has_epilogue(p) ? MOST_OF_THREE : s->feeds ? MOST_OF_THREE_FED : MOST_OF_THREE_C))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread are too many for three consumers", s->accumulators);
     if (s->bk > 64 && p->k <= 64) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "K fits into 64");
     return GS_OK;
