@@ -121,7 +121,7 @@ static bool has_ends(const gs_problem *problem) { return problem->bias || proble
 /* Registers that are promised beyond the need. */
 static int spare_of(const shape *s, const gs_problem *problem)
 {
-    if (has_ends(problem)) return problem->beta != 0 ? 2 * SPARE : SPARE;
+    if (has_ends(problem)) return gs_is_gradient(problem->activation) ? 3 * SPARE : problem->beta != 0 || gs_has_aux(problem) ? 2 * SPARE : SPARE;
     return s->raw_a || s->raw_b || s->split > 1 ? SPARE : 0;
 }
 

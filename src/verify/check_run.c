@@ -68,10 +68,8 @@ gs_status gs_check_run_prepare(gs_check_run *trial, const gs_problem *problem, g
     trial->problem = gs_problem_pool(problem);
     trial->right = false;
     gs_error why = {0};
-    const float scalars[] = {problem->alpha, problem->beta};   /* parts 4 and 7 may have others than those before */
-    if (trial->scalars) GS_TRY(trial->verifier->device->ops->copy_in(trial->verifier->device, trial->scalars, scalars, sizeof scalars, error));
     const gs_status status = trial->contender->prepare(trial->contender, problem, &why);
-    if (trial->scalars) GS_TRY(gs_operand_put_scalars(trial->verifier->device, problem, trial->scalars, error));
+    if (trial->scalars) GS_TRY(gs_operand_put_scalars(trial->verifier->device, problem, trial->scalars, error));   /* parts 2, 4 and 7 may have others than those before */
     return blame_status(trial, status, &why, "prepare", error);
 }
 
