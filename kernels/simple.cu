@@ -153,6 +153,8 @@ extern "C" __global__ void gs_simple(const gs_kernel_args p)
 #endif
 }
 
+/* ---- the f64 reference ---- */
+
 #if !GS_POINTERS
 enum { TILE = 64, DEPTH = 16, SIDE = 16, EACH = TILE / SIDE };
 
