@@ -356,6 +356,7 @@ static void test_refuses(void **state)
     refuse("ws/128x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn:ldd=4097", h200, "mode");
     refuse("ws/256x192x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn", h200, "tile");
     refuse("ws/136x256x64/s3/c1x2/coop/g8", "f16:4096x4096x4096:tn", h200, "cluster");   /* a slice of 68 rows */
+    refuse("ws/256x80x64/s3/c1x2/coop4/g8", "bf16:4096x640x512:tn:ldd=644:beta=1:ep=bias_m+relu+residual", h200, "cluster");   /* spills */
     refuse("ws/88x128x64/s3/c1x2/coop/g8", "f16:4096x4096x4096:tn", h200, "cluster");    /* of 44 */
     refuse("ws/128x168x64/s3/c1x1/pp/g8", "f16:4096x4096x4096:nn", h200, "tile");
     refuse("ws/136x128x64/s3/c1x1/coop4/g8", "f16:4096x4096x4096:tn", h200, "mode");
