@@ -517,12 +517,12 @@ __device__ __forceinline__ void put(const gs_kernel_args &p, const target &to, i
     if (column < to.owned) return;
     const long long in_matrix = GS_SWAP ? column : token, row = to.index * gs_size_m(p) + in_matrix, col = GS_SWAP ? token : column;
 #if GS_BETA
-    const float own = read_c(p.c, (GS_STRIDES ? gs_row_of_c(p, to.index, in_matrix) : row * gs_size_ldc(p)) + col);
+    const float own = read_c(p.c, (GS_STRIDES || GS_POINTERS ? gs_row_of_c(p, to.index, in_matrix) : row * gs_size_ldc(p)) + col);
 #else
     const float own = 0;
 #endif
     const float x = gs_finished(p, gs_alpha(p) * sum, own, in_matrix, col, gs_size_m(p), gs_size_n(p), to.index);
-    const long long at = (GS_STRIDES ? gs_row_of_d(p, to.index, in_matrix) : row * gs_size_ldd(p)) + col;
+    const long long at = (GS_STRIDES || GS_POINTERS ? gs_row_of_d(p, to.index, in_matrix) : row * gs_size_ldd(p)) + col;
 #if GS_OUT == 2
     ((float *)p.d)[at] = x;
 #elif GS_OUT == 1
@@ -580,12 +580,18 @@ __device__ __forceinline__ void finish(const gs_kernel_args &p, const float (&ac
 
 /* ---- the kernel ---- */
 
-extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_gemv(const gs_kernel_args p)
+extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_gemv(const gs_kernel_args given)
 {
     extern __shared__ __align__(128) unsigned char shared[];
-    const int m = gs_size_m(p), n = gs_size_n(p), k = gs_size_k(p);
+    const int m = gs_size_m(given), n = gs_size_n(given), k = gs_size_k(given);
     const long long index = GS_BATCH ? blockIdx.y + (long long)blockIdx.z * gridDim.y : 0;   /* in the batch */
-    if (GS_BATCH && index >= p.batch) return;
+    if (GS_BATCH && index >= given.batch) return;
+#if GS_POINTERS
+    gs_dependent_wait();
+    const gs_kernel_args p = gs_args_of_matrix(given, index);
+#else
+    const gs_kernel_args &p = given;
+#endif
     if (GS_SPLIT > 1) gs_peers_started();   /* waited for before the first store into the leader */
 
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
@@ -599,8 +605,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_gemv(const g
     to.column = min(to.owned, columns - GS_COLS);                 /* the last block moves back and leaves to others what is theirs */
     to.index = index;
 
-    const half_bits *const a = (const half_bits *)p.a + (GS_STRIDES ? gs_begin_a(p, index) : index * m * gs_size_lda(p));
-    const half_bits *const b = (const half_bits *)p.b + (GS_STRIDES ? gs_begin_b(p, index) : index * (GS_LAYOUT ? n : k) * gs_size_ldb(p));
+    const half_bits *const a = (const half_bits *)p.a + (GS_STRIDES || GS_POINTERS ? gs_begin_a(p, index) : index * m * gs_size_lda(p));
+    const half_bits *const b = (const half_bits *)p.b + (GS_STRIDES || GS_POINTERS ? gs_begin_b(p, index) : index * (GS_LAYOUT ? n : k) * gs_size_ldb(p));
     const long long ldw = GS_SWAP ? gs_size_lda(p) : gs_size_ldb(p), ldt = GS_SWAP ? gs_size_ldb(p) : gs_size_lda(p);
     const half_bits *const weights = GS_SWAP ? a : b, *const tokens = GS_SWAP ? b : a;
 

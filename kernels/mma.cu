@@ -436,10 +436,10 @@ __device__ __forceinline__ void store_slab(unsigned char *d, long long ldd, cons
 
 #if GS_BETA
 /* An element of C, which is added at once, or as a residual later. */
-__device__ __forceinline__ void add_c(const gs_kernel_args &p, long long at, float &x, float &residual)
+__device__ __forceinline__ void add_c(const gs_kernel_args &p, const void *c, long long at, float &x, float &residual)
 {
-    if (GS_RESIDUAL) residual = read_c(p.c, at);
-    else x = gs_plus_c(p, read_c(p.c, at), x);
+    if (GS_RESIDUAL) residual = read_c(c, at);
+    else x = gs_plus_c(p, read_c(c, at), x);
 }
 #endif
 
@@ -449,8 +449,8 @@ __device__ __forceinline__ float2 gated_pair(const gs_kernel_args &p, float2 gat
 {
     float2 own = make_float2(0, 0);
 #if GS_BETA
-    if (row < p.m && column < p.n) own.x = read_c(p.c, gs_row_of_c(p, index, row) + column);
-    if (row < p.m && column + 1 < p.n) own.y = read_c(p.c, gs_row_of_c(p, index, row) + column + 1);
+    if (row < p.m && column < p.n) own.x = read_c(gs_base_c(p, index), gs_row_of_c(p, index, row) + column);
+    if (row < p.m && column + 1 < p.n) own.y = read_c(gs_base_c(p, index), gs_row_of_c(p, index, row) + column + 1);
 #endif
     return make_float2(gs_gated(p, gs_alpha(p) * gate.x, gs_alpha(p) * up.x, own.x, row, column, p.m, p.n, index),
                        gs_gated(p, gs_alpha(p) * gate.y, gs_alpha(p) * up.y, own.y, row, column + 1, p.m, p.n, index));
@@ -465,8 +465,8 @@ __device__ __forceinline__ float2 biased_pair(const gs_kernel_args &p, float2 x,
     x.y *= gs_alpha(p);
 #if GS_BETA
     const long long at = gs_row_of_c(p, index, row) + column;
-    if (row < p.m && column < p.n) add_c(p, at, x.x, own.x);
-    if (row < p.m && column + 1 < p.n) add_c(p, at + 1, x.y, own.y);
+    if (row < p.m && column < p.n) add_c(p, gs_base_c(p, index), at, x.x, own.x);
+    if (row < p.m && column + 1 < p.n) add_c(p, gs_base_c(p, index), at + 1, x.y, own.y);
 #endif
     x.x += gs_bias_of(p, row, column, p.m, p.n, index);
     x.y += gs_bias_of(p, row, column + 1, p.m, p.n, index);
@@ -512,7 +512,7 @@ __device__ __forceinline__ void leave_column_sums(float *to, const float2 (&sums
 __device__ __forceinline__ void epilogue(const gs_kernel_args &p, const accumulator (&acc)[MT][NT], unsigned char *slab, long long index, long long row,
                                          int column, int lane)
 {
-    unsigned char *const d = (unsigned char *)p.d + (gs_row_of_d(p, index, row) + column) * OUT_BYTES;
+    unsigned char *const d = (unsigned char *)gs_base_d(p, index) + (gs_row_of_d(p, index, row) + column) * OUT_BYTES;
     const int columns = p.n - column;
 #if GS_DBIAS
     float2 sums[NT] = {};
@@ -615,7 +615,7 @@ __device__ __forceinline__ void add_up(const gs_kernel_args &p, unsigned sums, u
         }
 #endif
         const bool both = n0 + (long long)column + 1 < p.n;
-        unsigned char *const d = (unsigned char *)p.d + (gs_row_of_d(p, index, m0 + row) + n0 + column) * OUT_BYTES;
+        unsigned char *const d = (unsigned char *)gs_base_d(p, index) + (gs_row_of_d(p, index, m0 + row) + n0 + column) * OUT_BYTES;
 #if GS_GATE
         x = gated_pair(p, x, up, index, m0 + row, n0 + column);
 #else
@@ -624,8 +624,8 @@ __device__ __forceinline__ void add_up(const gs_kernel_args &p, unsigned sums, u
         float2 own = make_float2(0, 0);   /* of a residual */
 #if GS_BETA
         const long long at = gs_row_of_c(p, index, m0 + row) + n0 + column;
-        add_c(p, at, x.x, own.x);
-        if (both) add_c(p, at + 1, x.y, own.y);
+        add_c(p, gs_base_c(p, index), at, x.x, own.x);
+        if (both) add_c(p, gs_base_c(p, index), at + 1, x.y, own.y);
 #endif
         x.x = gs_from_bias(p, x.x, gs_bias_of(p, m0 + row, n0 + column, p.m, p.n, index), own.x, m0 + row, n0 + column, p.m, p.n, index);
         x.y = gs_from_bias(p, x.y, gs_bias_of(p, m0 + row, n0 + column + 1, p.m, p.n, index), own.y, m0 + row, n0 + column + 1, p.m, p.n, index);
@@ -652,6 +652,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_mma(const gs
         gs_dependent_wait();
         return;
     }
+#if GS_POINTERS
+    gs_dependent_wait();
+#endif
 
     const int lane = (int)threadIdx.x % 32;
     const int warp = (int)threadIdx.x / 32;
@@ -671,17 +674,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_mma(const gs
     const int blocks = GS_SPLIT > 1 ? min(share, all - before) : all;
 
     loader load;
-    const half_bits *const a = (const half_bits *)p.a + gs_begin_a(p, index) + (GS_A_ALONG_K ? m0 * p.lda : m0) +
+    const half_bits *const a = (const half_bits *)gs_base_a(p, index) + gs_begin_a(p, index) + (GS_A_ALONG_K ? m0 * p.lda : m0) +
                                (long long)before * GS_BK * (GS_A_ALONG_K ? 1 : p.lda);
 #if GS_GATE
-    const half_bits *const matrix = (const half_bits *)p.b + gs_begin_b(p, index) + (long long)before * GS_BK * (GS_B_ALONG_K ? 1 : p.ldb);
+    const half_bits *const matrix = (const half_bits *)gs_base_b(p, index) + gs_begin_b(p, index) + (long long)before * GS_BK * (GS_B_ALONG_K ? 1 : p.ldb);
     const half_bits *const b = matrix + gs_column_of_gate(n0) * (GS_B_ALONG_K ? p.ldb : 1), *const up = matrix + gs_column_of_up(n0, p.n) * (GS_B_ALONG_K ? p.ldb : 1);
     load.b.start(b, GS_B_ALONG_K && GS_GATE == 2 ? 2 * p.ldb : p.ldb);
 #if HALVES == 2
     load.up.start(up, GS_B_ALONG_K && GS_GATE == 2 ? 2 * p.ldb : p.ldb);
 #endif
 #else
-    const half_bits *const b = (const half_bits *)p.b + gs_begin_b(p, index) + (GS_B_ALONG_K ? n0 * p.ldb : n0) +
+    const half_bits *const b = (const half_bits *)gs_base_b(p, index) + gs_begin_b(p, index) + (GS_B_ALONG_K ? n0 * p.ldb : n0) +
                                (long long)before * GS_BK * (GS_B_ALONG_K ? 1 : p.ldb), *const up = b;
     load.b.start(b, p.ldb);
 #endif

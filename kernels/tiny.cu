@@ -3,8 +3,8 @@
  * counts, so as many bytes as possible are under way at any time and a warp does little for each of them.
  *
  * The matrices of a batch lie one behind the other, whatever their rows. GS_STAGES > 0: GS_MATRICES of A and as many of B are one bulk copy each into a
- * stage of a ring of the block, and warps read fragments of mma.sync from there. GS_STAGES 0: warps load fragments from global memory, those
- * of GS_MATRICES strips at once.
+ * stage of a ring of the block, and warps read fragments of mma.sync from there; of an operand that all matrices have in common, that one is copied. GS_STAGES 0: warps
+ * load fragments from global memory, those of GS_MATRICES strips at once, wherever matrices lie: strides of any kind, pointers.
  *
  * Nobody asks in which order a product goes along K, as long as A and B agree, nor which column of D is which column of mma. So a lane takes for k what
  * lies side by side in a row of A or B, in one load, and for columns what makes it end with neighbours of D, which it stores itself:
@@ -17,7 +17,8 @@
  *
  * Set by the builder (src/family/tiny.c): GS_IN GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt), GS_BETA (1: C is read), GS_M ... GS_LDD
  * (sizes.cuh), GS_WARPS, GS_MATRICES, GS_TILES (of 16 rows of D in a strip), GS_STAGES, GS_BLOCKS (resident blocks that registers must allow), GS_VEC_A
- * GS_VEC_B GS_VEC_C GS_VEC_D (elements of an access), GS_SHIFT_A GS_SHIFT_B (1: the operand starts at any element). Sums are f32 always. */
+ * GS_VEC_B GS_VEC_C GS_VEC_D (elements of an access), GS_SHIFT_A GS_SHIFT_B (1: the operand starts at any element), of a ring whose matrices have strides GS_STRIDE_A
+ * GS_STRIDE_B (elements from one to the next; 0: all have the same; not set: one begins where the rows of the one before end). Sums are f32 always. */
 #include "common/along.h"
 #include "common/args.h"
 #include "common/block.cuh"
@@ -29,6 +30,7 @@
 #include "common/pieces.cuh"
 #include "common/rows.cuh"
 #include "common/sizes.cuh"
+#include "common/strides.cuh"
 
 #define THREADS (32 * GS_WARPS)
 #define STRIP (16 * GS_TILES)                        /* rows of D */
@@ -55,17 +57,25 @@ typedef unsigned place;
 typedef const unsigned char *place;
 #endif
 
-/* An operand whose rows are ROWS times LD elements apart, and of which bulk copies bring GS_MATRICES at once. Bytes. */
-template <int ROWS, int COLS, long long LD, int SHIFT> struct operand {
-    static constexpr long long matrix = ROWS * LD * 2;                     /* from one to the next */
+#ifndef GS_STRIDE_A
+#define GS_STRIDE_A ((long long)A_ROWS * GS_LDA)
+#endif
+#ifndef GS_STRIDE_B
+#define GS_STRIDE_B ((long long)B_ROWS * GS_LDB)
+#endif
+
+/* An operand whose matrices are STRIDE elements apart, and of which bulk copies bring GS_MATRICES at once. Bytes. */
+template <int ROWS, int COLS, long long LD, long long STRIDE, int SHIFT> struct operand {
+    static constexpr long long matrix = STRIDE * 2;                        /* from one to the next */
     static constexpr long long used = ((ROWS - 1) * LD + COLS) * 2;        /* of it: nothing is read behind the last one's last element */
-    static constexpr long long chunk = GS_MATRICES * matrix;
+    static constexpr long long chunk = GS_MATRICES * matrix;               /* from one copy to the next */
+    static constexpr long long held = STRIDE ? chunk : (used + 15) / 16 * 16;   /* by a stage */
     static constexpr bool shift = SHIFT;
-    static constexpr int place = (int)((chunk + SHIFT * 16 + 127) / 128 * 128);   /* in a stage */
+    static constexpr int place = (int)((held + SHIFT * 16 + 127) / 128 * 128);    /* in a stage */
     static constexpr bool ends = shift || matrix % 16 || used % 16;        /* the batch need not end where 16 bytes do */
 };
-typedef operand<A_ROWS, A_COLS, GS_LDA, GS_SHIFT_A> operand_a;
-typedef operand<B_ROWS, B_COLS, GS_LDB, GS_SHIFT_B> operand_b;
+typedef operand<A_ROWS, A_COLS, GS_LDA, GS_STRIDE_A, GS_SHIFT_A> operand_a;
+typedef operand<B_ROWS, B_COLS, GS_LDB, GS_STRIDE_B, GS_SHIFT_B> operand_b;
 
 /* ---- groups of tiles ---- */
 
@@ -256,6 +266,16 @@ static __device__ __forceinline__ float read_c(const unsigned *words, int i)
 #endif
 }
 
+/* Where matrix `index` of C and of D begins, in elements from their base. */
+static __device__ __forceinline__ long long begin_of_c(const gs_kernel_args &p, long long index)
+{
+    return GS_STRIDES ? gs_row_of_c(p, index, 0) : GS_POINTERS ? 0 : index * GS_M * GS_LDC;
+}
+static __device__ __forceinline__ long long begin_of_d(const gs_kernel_args &p, long long index)
+{
+    return GS_STRIDES ? gs_row_of_d(p, index, 0) : GS_POINTERS ? 0 : index * GS_M * GS_LDD;
+}
+
 /* COUNT neighbouring elements of a row of D: their sums, and the first one's place. Accesses do not cross the end of the row. */
 template <int COUNT> static __device__ __forceinline__ void store_run(const gs_kernel_args &p, long long matrix, int row, int column, float (&v)[COUNT])
 {
@@ -264,7 +284,7 @@ template <int COUNT> static __device__ __forceinline__ void store_run(const gs_k
     float c[COUNT] = {};
 #if GS_BETA
     constexpr int vec_c = GS_VEC_C < COUNT ? GS_VEC_C : COUNT;
-    const unsigned char *const from = (const unsigned char *)p.c + ((matrix * GS_M + row) * GS_LDC + column) * OUT_BYTES;
+    const unsigned char *const from = (const unsigned char *)gs_base_c(p, matrix) + (begin_of_c(p, matrix) + row * GS_LDC + column) * OUT_BYTES;
 #pragma unroll
     for (int i = 0; i < COUNT / vec_c; i++) {
         unsigned words[vec_c * OUT_BYTES < 4 ? 1 : vec_c * OUT_BYTES / 4];
@@ -274,7 +294,7 @@ template <int COUNT> static __device__ __forceinline__ void store_run(const gs_k
     }
 #endif
 #pragma unroll
-    for (int i = 0; i < COUNT; i++) v[i] = gs_finished(p, gs_alpha(p) * v[i], c[i], row, column + i, GS_M, GS_N);
+    for (int i = 0; i < COUNT; i++) v[i] = gs_finished(p, gs_alpha(p) * v[i], c[i], row, column + i, GS_M, GS_N, matrix);
     __align__(16) unsigned words[COUNT * OUT_BYTES / 4];
 #pragma unroll
     for (int i = 0; i < COUNT; i += 2) {
@@ -286,7 +306,7 @@ template <int COUNT> static __device__ __forceinline__ void store_run(const gs_k
         words[i / 2] = gs_pack_f16x2(v[i], v[i + 1]);
 #endif
     }
-    unsigned char *const to = (unsigned char *)p.d + ((matrix * GS_M + row) * GS_LDD + column) * OUT_BYTES;
+    unsigned char *const to = (unsigned char *)gs_base_d(p, matrix) + (begin_of_d(p, matrix) + row * GS_LDD + column) * OUT_BYTES;
 #pragma unroll
     for (int i = 0; i < COUNT / vec; i++)
         if (GS_N % 8 == 0 || column + i * vec < GS_N) gs_copy_bytes<vec * OUT_BYTES>(to + i * vec * OUT_BYTES, (const unsigned char *)words + i * vec * OUT_BYTES);
@@ -334,7 +354,7 @@ template <typename OPERAND> struct copy_of {
         const unsigned before = before_of<OPERAND>(base, chunk);
         const long long left = (matrices - 1) * OPERAND::matrix + OPERAND::used;   /* bytes to the end of the batch */
         from = (const unsigned char *)base + chunk * OPERAND::chunk - before;
-        const unsigned bytes = (unsigned)min((OPERAND::chunk + before + 15) & ~15LL, left + before);
+        const unsigned bytes = (unsigned)min((OPERAND::held + before + 15) & ~15LL, left + before);
         whole = bytes & ~15u;
         if (OPERAND::ends)
             for (unsigned i = whole; i < bytes; i += 2) *(unsigned short *)(to + i) = *(const unsigned short *)(from + i);
@@ -409,6 +429,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_tiny(const g
 #else
 /* ---- the kernel: fragments from global memory ---- */
 
+/* Where matrix `index` of A and of B begins, in bytes from their base. */
+static __device__ __forceinline__ long long begin_of_a(const gs_kernel_args &p, long long index)
+{
+    return GS_STRIDES || GS_POINTERS ? gs_begin_a(p, index) * 2 : index * operand_a::matrix;
+}
+static __device__ __forceinline__ long long begin_of_b(const gs_kernel_args &p, long long index)
+{
+    return GS_STRIDES || GS_POINTERS ? gs_begin_b(p, index) * 2 : index * operand_b::matrix;
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_tiny(const gs_kernel_args p)
 {
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32, g = lane / 4, t = lane % 4;
@@ -421,8 +451,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_tiny(const g
 #pragma unroll
         for (int i = 0; i < GS_MATRICES; i++) {
             const long long unit = min(first + i, units - 1), matrix = unit / STRIPS;   /* behind the last one: that again, and it is not stored */
-            read_all<0>(&f[i], (const unsigned char *)p.a + matrix * operand_a::matrix, (const unsigned char *)p.b + matrix * operand_b::matrix,
-                        (int)(unit - matrix * STRIPS), g, t);
+            const unsigned char *const a = (const unsigned char *)gs_base_a(p, matrix) + begin_of_a(p, matrix), *const b = (const unsigned char *)gs_base_b(p, matrix) + begin_of_b(p, matrix);
+            read_all<0>(&f[i], a, b, (int)(unit - matrix * STRIPS), g, t);
         }
 #pragma unroll
         for (int i = 0; i < GS_MATRICES; i++) {

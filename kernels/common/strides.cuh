@@ -21,15 +21,33 @@
 #define GS_POINTERS 0
 #endif
 
-/* What the places below are counted from. */
-static __device__ __forceinline__ const void *gs_base_of(const void *operand, long long index)
+/* A pointer that was loaded: without a word the compiler takes it for one to any memory, shared memory too. */
+template <typename POINTER> static __device__ __forceinline__ POINTER gs_global(POINTER pointer)
 {
-    return GS_POINTERS ? ((const void *const *)operand)[index] : operand;
+    __builtin_assume(__isGlobal(pointer));
+    return pointer;
 }
-static __device__ __forceinline__ const void *gs_base_a(const gs_kernel_args &p, long long index) { return gs_base_of(p.a, index); }
-static __device__ __forceinline__ const void *gs_base_b(const gs_kernel_args &p, long long index) { return gs_base_of(p.b, index); }
-static __device__ __forceinline__ const void *gs_base_c(const gs_kernel_args &p, long long index) { return gs_base_of(p.c, index); }
-static __device__ __forceinline__ void       *gs_base_d(const gs_kernel_args &p, long long index) { return GS_POINTERS ? ((void *const *)p.d)[index] : p.d; }
+
+/* What the places below are counted from. */
+static __device__ __forceinline__ const void *gs_base_of(const void *operand, long long index, bool read)
+{
+    return !GS_POINTERS ? operand : read ? gs_global(((const void *const *)operand)[index]) : nullptr;
+}
+static __device__ __forceinline__ const void *gs_base_a(const gs_kernel_args &p, long long index) { return gs_base_of(p.a, index, p.k > 0); }
+static __device__ __forceinline__ const void *gs_base_b(const gs_kernel_args &p, long long index) { return gs_base_of(p.b, index, p.k > 0); }
+static __device__ __forceinline__ const void *gs_base_c(const gs_kernel_args &p, long long index) { return gs_base_of(p.c, index, GS_BETA); }
+static __device__ __forceinline__ void       *gs_base_d(const gs_kernel_args &p, long long index) { return GS_POINTERS ? gs_global(((void *const *)p.d)[index]) : p.d; }
+
+/* Arguments whose a, b, c and d are those of one matrix. */
+static __device__ __forceinline__ gs_kernel_args gs_args_of_matrix(const gs_kernel_args &p, long long index)
+{
+    gs_kernel_args own = p;
+    own.a = gs_base_a(p, index);
+    own.b = gs_base_b(p, index);
+    own.c = gs_base_c(p, index);
+    own.d = gs_base_d(p, index);
+    return own;
+}
 
 static __device__ __forceinline__ long long gs_begin_a(const gs_kernel_args &p, long long index)
 {

@@ -102,7 +102,8 @@ static int registers_of(const shape *s, const gs_problem *problem)
     const int fragments = 2 * (s->warp_m / 4 + s->warp_n / 4);
     const int raw = s->raw_a + s->raw_b, addresses = 44 + copies_of(s) * (raw ? 3 : 1) + raw * RAW_REGISTERS + (s->threads == 32 || gs_is_a_transposed(problem->layout) ? 8 : 0);
     const int sums = problem->bias == GS_DBIAS ? s->warp_n / 4 : 0;   /* of columns */
-    return accumulators + fragments + addresses + sums + (problem->gate ? 8 + s->raw_b * RAW_REGISTERS : 0);
+    const int pointers = problem->matrices ? 16 : 0;   /* to the matrices of A to D, and what is read of them again */
+    return accumulators + fragments + addresses + sums + pointers + (problem->gate ? 8 + s->raw_b * RAW_REGISTERS : 0);
 }
 
 /* Blocks of a multiprocessor at the same time, with so many registers per thread; at least 1. */
@@ -317,7 +318,7 @@ const gs_family gs_family_mma = {
     .summary    = "Ampere and later: cp.async stages, ldmatrix, mma.sync; any alignment",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
     .a_transposed = true,
-    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_AUX | GS_WANTS_DBIAS,
+    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_AUX | GS_WANTS_DBIAS | GS_WANTS_POINTERS,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

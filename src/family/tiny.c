@@ -38,6 +38,7 @@ enum {
 /* An operand as it lies in memory. */
 typedef struct operand {
     int64_t rows, cols, pitch;   /* elements */
+    int64_t stride;              /* from a matrix to the next; 0: all have the same */
     int     vector;              /* elements of an access: none crosses the end of a row */
     int     align;               /* elements that its first one is promised to be a multiple of */
     int64_t place;               /* bytes in a stage */
@@ -60,11 +61,13 @@ static int power_in(int64_t x, int most)
     return power;
 }
 
-static operand operand_of(int64_t rows, int64_t cols, int64_t pitch, int matrices)
+static operand operand_of(const gs_problem *p, char letter, int matrices)
 {
-    const int align = power_in(pitch, 8);
-    const int64_t bytes = matrices * rows * pitch * 2 + (align < 8 ? 16 : 0);
-    return (operand){.rows = rows, .cols = cols, .pitch = pitch, .vector = power_in(cols, align), .align = align, .place = (bytes + 127) / 128 * 128};
+    const gs_shape s = gs_shape_of(p, letter);
+    const int64_t rows = s.rows, cols = s.row, pitch = s.ld, used = (rows - 1) * pitch + cols;
+    const int align = power_in(gs_rows_unit(p, letter), 8);
+    const int64_t bytes = (s.stride ? matrices * s.stride * 2 : (used * 2 + 15) / 16 * 16) + (align < 8 ? 16 : 0);
+    return (operand){.rows = rows, .cols = cols, .pitch = pitch, .stride = s.stride, .vector = power_in(cols, align), .align = align, .place = (bytes + 127) / 128 * 128};
 }
 
 static shape shape_of(const gs_schedule *schedule, const gs_problem *p)
@@ -75,8 +78,7 @@ static shape shape_of(const gs_schedule *schedule, const gs_problem *p)
         .warps = value_of(schedule, GS_TINY_WARPS), .matrices = matrices, .stages = value_of(schedule, GS_TINY_FEED),
         .tiles = GS_MIN(value_of(schedule, GS_TINY_ROWS) / 16, m_tiles), .columns = (int)((p->n + 7) / 8),
         .steps = a_across && !b_along ? (int)((p->k + 15) / 16) : 2 * (int)(p->k / 32 + (k_rest > 16)) + (k_rest > 0 && k_rest <= 16),
-        .a = a_across ? operand_of(p->k, p->m, p->lda, matrices) : operand_of(p->m, p->k, p->lda, matrices),
-        .b = b_along ? operand_of(p->n, p->k, p->ldb, matrices) : operand_of(p->k, p->n, p->ldb, matrices),
+        .a = operand_of(p, 'a', matrices), .b = operand_of(p, 'b', matrices),
     };
     s.strips = (m_tiles + s.tiles - 1) / s.tiles;
     s.stage = s.a.place + s.b.place;
@@ -140,8 +142,14 @@ static gs_status check_problem(const gs_problem *p, const gs_caps *caps, gs_erro
 }
 
 /* What bulk copies need. */
-static gs_status check_ring(const shape *s, const gs_caps *caps, gs_error *error)
+static gs_status check_ring(const shape *s, const gs_problem *p, const gs_caps *caps, gs_error *error)
 {
+    if (p->matrices) return gs_fail(error, GS_ERROR_UNSUPPORTED, "feed", "bulk copies bring matrices that lie one behind the other, and these are found by pointers; take direct");
+    for (int i = 0; i < 2; i++) {
+        const operand *const o = i ? &s->b : &s->a;
+        if (o->stride && o->stride < (o->rows - 1) * o->pitch + o->cols)
+            return gs_fail(error, GS_ERROR_UNSUPPORTED, "feed", "bulk copies bring matrices that lie one behind the other, and those of %c do not; take direct", i ? 'B' : 'A');
+    }
     if (caps->cc < 90) return gs_fail(error, GS_ERROR_UNSUPPORTED, "feed", "bulk copies need compute capability 9.0; take direct");
     if (s->matrices * s->strips < s->warps)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "%d strips in a stage are too few for %d warps", s->matrices * s->strips, s->warps);
@@ -158,7 +166,7 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
     const int rows = value_of(schedule, GS_TINY_ROWS);
     if (rows > 16 && rows / 2 >= (problem->m + 15) / 16 * 16)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "a matrix has %lld rows", (long long)problem->m);
-    if (s.stages) GS_TRY(check_ring(&s, caps, error));
+    if (s.stages) GS_TRY(check_ring(&s, problem, caps, error));
     if (s.tiles > 2 && problem->beta != 0 && has_ends(problem))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "a strip of so many rows leaves no registers for C beside a bias or an activation; take less");
     const int registers = most_registers_of(&s, problem);
@@ -182,8 +190,8 @@ static gs_resources resources_of(const gs_schedule *schedule, const gs_problem *
  * where threads ask for them: the nearest to it that was measured, loads into registers, reached nine tenths of the rate */
 static const double chunk_cycles = 300, direct_bytes = 1.1;
 
-/* Bytes that are asked of memory for a matrix: by bulk copies also what lies between its rows. */
-static double bytes_of(const operand *o, bool bulk) { return 2.0 * (double)o->rows * (double)(bulk ? o->pitch : o->cols); }
+/* Bytes that are asked of memory for a matrix: by bulk copies also what lies between its rows and behind them. One for all stays in the caches. */
+static double bytes_of(const operand *o, bool bulk) { return !o->stride ? 0 : bulk ? 2.0 * (double)o->stride : 2.0 * (double)o->rows * (double)o->cols; }
 
 /* Loads of a lane for its words of an operand, of a matrix or strip. lines: its rows of A, or columns of B. */
 static double loads_of(const operand *o, bool along, double lines, double words)
@@ -243,7 +251,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     const gs_resources resources = resources_of(schedule, problem, caps);
     const shape s = shape_of(schedule, problem);
     const int out_bytes = (int)gs_type_size(problem->out);
-    const int align_c = power_in(problem->ldc, 16 / out_bytes), align_d = power_in(problem->ldd, 16 / out_bytes);
+    const int align_c = power_in(gs_rows_unit(problem, 'c'), 16 / out_bytes), align_d = power_in(gs_rows_unit(problem, 'd'), 16 / out_bytes);
 
     kernel->name = "tiny.cu";
     kernel->source = gs_embedded_find(kernel->name);
@@ -261,6 +269,8 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     gs_kernel_define(kernel, "GS_VEC_D", power_in(problem->n, align_d));
     gs_kernel_define(kernel, "GS_SHIFT_A", s.a.align < 8);
     gs_kernel_define(kernel, "GS_SHIFT_B", s.b.align < 8);
+    if (s.stages && problem->stride_a) gs_kernel_define(kernel, "GS_STRIDE_A", (int)s.a.stride);
+    if (s.stages && problem->stride_b) gs_kernel_define(kernel, "GS_STRIDE_B", (int)s.b.stride);
 
     /* f16 accumulation would save nothing: memory is what counts. The wider accumulator serves both. */
     gs_manifest *const manifest = &kernel->manifest;
@@ -283,7 +293,7 @@ const gs_family gs_family_tiny = {
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
     .a_transposed = true,
     .many       = true,
-    .takes      = GS_WANTS_SCALARS,
+    .takes      = GS_WANTS_SCALARS | GS_WANTS_STRIDES | GS_WANTS_POINTERS,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

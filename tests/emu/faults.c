@@ -109,6 +109,7 @@ typedef struct matrices {
     gs_problem problem;
     uint16_t  *a, *b;
     void      *c, *d, *bias, *aux, *sums;   /* sums: of D's columns */
+    gs_pointer of_d;                        /* on the device: of a batch by pointers args has arrays of them */
     gs_args    args;
 } matrices;
 
@@ -133,6 +134,25 @@ static gs_pointer to_device(gs_device *device, const void *from, size_t bytes)
     return at;
 }
 
+/* To matrices that lie one behind the other. */
+static void make_pointers(matrices *m, gs_device *device)
+{
+    const gs_problem *const p = &m->problem;
+    const void *of[] = {m->args.a, m->args.b, m->args.c, m->args.d};
+    gs_pointer *const pointers = malloc((size_t)p->batch * sizeof *pointers);
+    assert_non_null(pointers);
+    for (int operand = 0; operand < 4; operand++) {
+        const gs_shape s = gs_shape_of(p, "abcd"[operand]);
+        for (int64_t i = 0; i < p->batch; i++) pointers[i] = (gs_pointer)(uintptr_t)of[operand] + (gs_pointer)(i * s.stride) * gs_type_size(s.type);
+        of[operand] = (void *)(uintptr_t)to_device(device, pointers, (size_t)p->batch * sizeof *pointers);
+    }
+    m->args.a = of[0];
+    m->args.b = of[1];
+    m->args.c = of[2];
+    m->args.d = (void *)(uintptr_t)of[3];
+    free(pointers);
+}
+
 static void make_matrices(matrices *m, gs_device *device)
 {
     const gs_problem *const p = &m->problem;
@@ -155,6 +175,8 @@ static void make_matrices(matrices *m, gs_device *device)
                         .c = (void *)(uintptr_t)to_device(device, m->c, bytes_c), .d = (void *)(uintptr_t)to_device(device, NULL, bytes_c)};
     if (p->bias == GS_DBIAS) m->args.bias = (void *)(uintptr_t)to_device(device, NULL, gs_problem_bytes(p, 'e'));
     if (p->aux) m->args.aux = (void *)(uintptr_t)to_device(device, NULL, gs_problem_bytes(p, 'g'));
+    m->of_d = (gs_pointer)(uintptr_t)m->args.d;
+    if (p->matrices) make_pointers(m, device);
 }
 
 static void free_matrices(matrices *m)
@@ -307,7 +329,7 @@ static outcome run_once(const variant *v, uint64_t seed, const char *options)
     const size_t bytes = gs_problem_bytes(&m.problem, 'd');
     if (result.status == GS_OK && m.problem.bias == GS_DBIAS) result.status = device->ops->copy_out(device, m.sums, (gs_pointer)(uintptr_t)m.args.bias, gs_problem_bytes(&m.problem, 'e'), &error);
     if (result.status == GS_OK && m.args.aux) result.status = device->ops->copy_out(device, m.aux, (gs_pointer)(uintptr_t)m.args.aux, gs_problem_bytes(&m.problem, 'g'), &error);
-    if (result.status == GS_OK && device->ops->copy_out(device, m.d, (gs_pointer)(uintptr_t)m.args.d, bytes, &error) == GS_OK) result.right = right_result(&m);
+    if (result.status == GS_OK && device->ops->copy_out(device, m.d, m.of_d, bytes, &error) == GS_OK) result.right = right_result(&m);
     gs_loaded_destroy(&loaded);
     if (workspace) device->ops->free(device, workspace);
     for (int i = 0; i < 4; i++) device->ops->free(device, (gs_pointer)(uintptr_t)(i == 0 ? m.args.a : i == 1 ? m.args.b : i == 2 ? m.args.c : m.args.d));

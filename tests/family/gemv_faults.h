@@ -11,7 +11,7 @@
     {"gemv: no wait for the copies", GEMV_SHARED, {{"        gs_cp_async_wait<GS_DEPTH - 1>();\n", ""}}, {F(EARLY_READ)}},
     {"gemv: no barrier before the sums are added", GEMV_ODD, {{"        if (token_of(i, lane) < to.tokens) own[i * 32] = acc[i / 4][i % 4];\n    __syncthreads();\n",
       "        if (token_of(i, lane) < to.tokens) own[i * 32] = acc[i / 4][i % 4];\n"}}, {F(RACE), F(UNINITIALIZED)}},
-    {"gemv: no wait for the launch before", GEMV_ODD, {{"    gs_dependent_wait();\n", ""}}, {F(EARLY_ACCESS)}},
+    {"gemv: no wait for the launch before", GEMV_ODD, {{"rank, warp, lane);\n    gs_dependent_wait();\n", "rank, warp, lane);\n"}}, {F(EARLY_ACCESS)}},
     {"gemv: a lane's own unit for the next one", GEMV_ODD, {{"lane / 4 * 4 + (lane + 1) % 4)", "lane)"}}, {RESULT}},
     {"gemv: ends of another row", GEMV_ODD, {{"lane / 4 * 4 + holder)", "lane / 4 * 4 + 1 - holder)"}}, {RESULT}},
     {"gemv: rows of nn that all begin alike", GEMV_NN, {{"(by.w + row * by.line) & 15", "by.w"}}, {RESULT}},

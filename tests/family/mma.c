@@ -155,7 +155,7 @@ static void test_resources(void **state)
     (void)state;
     static const char *const problems[] = {
         "f16:4000x4000x4000:tn", "f16:100x77x4001:nn", "bf16:4000x4000x4002:tn:d=f32:b=70000", "f16:4000x4000x4004:nn:acc=f16:beta=1", "f16:1x1x0:nn:b=3",
-        "bf16:4000x4000x4001:nt", "f16:4001x77x4000:tt:beta=1",
+        "bf16:4000x4000x4001:nt", "f16:4001x77x4000:tt:beta=1", "f16:4000x4000x4001:tn:b=3:matrices=pointers:beta=-1",
     };
     for (size_t i = 0; i < GS_COUNT(problems); i++) {
         const gs_problem problem = problem_of(problems[i]);

@@ -7,6 +7,7 @@
 #define MMA_TT   "f16:67x65x131:tt mma/32x64x64/w2x2/s2/g1"
 #define MMA_AUX  "f16:100x64x64:tn:ep=relu+aux mma/64x64x32/w2x2/s3/g1"
 #define MMA_ODD  "bf16:65x67x131:tn mma/32x64x64/w2x2/s2/g1"
+#define MMA_POINTERS "f16:64x64x64:tn:b=3:matrices=pointers mma/64x64x32/w2x2/s3/g1"
 
     /* ---- mma, planted ---- */
     {"no wait for the copies", MMA, {{"                gs_cp_async_wait<GS_STAGES - 2>();\n", ""}}, {F(EARLY_READ)}},
@@ -37,13 +38,16 @@
     {"dbias: the row of sums of another warp", "f16:100x64x64:tn:ep=dbias mma/64x64x32/w2x2/s3/g1", {{"gs_partial_sums(p, index, row / WARP_M)", "gs_partial_sums(p, index, row / GS_BM)"}}, {F(UNORDERED), F(UNINITIALIZED), F(RACE)}},
     {"aux: rows beyond the last", MMA_AUX, {{"p.ldaux, slab, (int)min(p.m - first, 16LL),", "p.ldaux, slab, 16,"}}, {F(OUT_OF_BOUNDS)}},
     {"aux: columns beyond the last", "f16:64x36x64:tn:ldaux=68:ep=relu+aux mma/64x64x32/w2x2/s3/g1", {{"(int)min(p.m - first, 16LL), columns, lane);\n        __syncwarp();", "(int)min(p.m - first, 16LL), WARP_N, lane);\n        __syncwarp();"}}, {F(OUT_OF_BOUNDS)}},
+    {"pointers: A's of the matrix behind", MMA_POINTERS, {{"(const half_bits *)gs_base_a(p, index)", "(const half_bits *)gs_base_a(p, index + 1 < p.batch ? index + 1 : 0)"}}, {RESULT}},
     /* ---- dependent launches, planted ---- */
     {"no wait for the launch before", MMA, {{"    gs_dependent_wait();\n#pragma unroll 1\n", "#pragma unroll 1\n"}}, {F(EARLY_ACCESS)}},
     {"the wait behind the first copies", MMA_NN, {{"    gs_dependent_wait();\n#pragma unroll 1\n", "#pragma unroll 1\n"},
       {"    gs_dependent_launch();\n    gs_cp_async_wait", "    gs_dependent_wait();\n    gs_dependent_launch();\n    gs_cp_async_wait"}}, {F(EARLY_ACCESS)}},
     {"one thread waits, without a barrier", MMA, {{"    gs_dependent_wait();\n#pragma unroll 1\n", "    if (threadIdx.x == 0) gs_dependent_wait();\n#pragma unroll 1\n"}}, {F(EARLY_ACCESS)}},
     {"a lane of each warp waits", MMA_ODD, {{"    gs_dependent_wait();\n#pragma unroll 1\n", "    if (lane == 0) gs_dependent_wait();\n#pragma unroll 1\n"}}, {F(EARLY_ACCESS)}},
+    {"pointers read before the launch before has ended", MMA_POINTERS, {{"#if GS_POINTERS\n    gs_dependent_wait();\n", "#if GS_POINTERS\n"}}, {F(EARLY_ACCESS)}},
     /* ---- honest ---- */
+    {"pointers to the matrices of a batch", MMA_POINTERS, {{0}}, {0}},
     {"cp.async, tn", MMA, {{0}}, {0}},
     {"cp.async, nn, f16 sums", MMA_NN, {{0}}, {0}},
     {"aux", MMA_AUX, {{0}}, {0}},

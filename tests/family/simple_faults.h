@@ -6,6 +6,7 @@
     /* ---- mma, planted ---- */
     {"reads K beyond the end", SIMPLE, {{"for (int i = 0; i < k; i++, a += step_a, b += step_b) sum = fmaf", "for (int i = 0; i < k + 64; i++, a += step_a, b += step_b) sum = fmaf"}}, {F(OUT_OF_BOUNDS)}},
     {"reads D before anyone wrote it", SIMPLE, {{"            ((out_type *)gs_base_d(p, batch))[gs_row_of_d(p, batch, row) + col] = STORE_OUT(gs_finished(", "            ((out_type *)gs_base_d(p, batch))[gs_row_of_d(p, batch, row) + col] += STORE_OUT(gs_finished("}}, {F(UNINITIALIZED)}},
+    {"pointers: D of the matrix behind", "f16:40x50x70:tn:b=3:matrices=pointers simple", {{"            ((out_type *)gs_base_d(p, batch))[gs_row_of_d(p, batch, row) + col] = STORE_OUT(gs_finished(", "            ((out_type *)gs_base_d(p, (batch + 1) % p.batch))[gs_row_of_d(p, batch, row) + col] = STORE_OUT(gs_finished("}}, {RESULT}},
     {"dbias: no barrier before the sums of a block", "f16:40x50x70:tn:ep=dbias simple", {{"            part[threadIdx.y][threadIdx.x] = value;\n            __syncthreads();\n", "            part[threadIdx.y][threadIdx.x] = value;\n"}}, {F(RACE), F(UNINITIALIZED)}},
     /* ---- dependent launches, planted ---- */
     {"the wait before the stores only", SIMPLE, {{"    gs_dependent_wait();\n    gs_dependent_launch();\n", ""},

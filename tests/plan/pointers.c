@@ -117,7 +117,7 @@ static const int straight[BATCH] = {0, 1, 2}, turned[BATCH] = {2, 0, 1}, one[BAT
 static void arrays_are_read_by_the_kernel(void **state)
 {
     (void)state;
-    static const char *const schedules[] = {"simple"};
+    static const char *const schedules[] = {"simple", "mma/16x16x64/w1x2/s2/g1"};
     if (!context) skip();
     gs_problem problem;
     OK(gs_problem_parse(&problem, "f16:16x16x16:tn:b=3:matrices=pointers", &error));
