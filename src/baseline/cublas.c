@@ -108,7 +108,10 @@ static gs_status run(gs_contender *contender, const gs_args *args, gs_queue queu
     const int op_b = gs_is_b_transposed(p->layout) ? GS_CUBLAS_OP_T : GS_CUBLAS_OP_N, op_a = gs_is_a_transposed(p->layout) ? GS_CUBLAS_OP_T : GS_CUBLAS_OP_N;
     const int in = gs_cuda_type(p->in), out = gs_cuda_type(p->out);
     int status;
-    if (p->batch == 1)
+    if (p->matrices)
+        status = self->blas.calls->gemm_pointers(self->blas.handle, op_b, op_a, p->n, p->m, p->k, &self->math.alpha, args->b, in, p->ldb, args->a, in, p->lda,
+                                                 &self->math.beta, args->d, out, p->ldd, p->batch, self->math.compute_type, GS_CUBLAS_GEMM_DEFAULT);
+    else if (p->batch == 1)
         status = self->blas.calls->gemm(self->blas.handle, op_b, op_a, p->n, p->m, p->k, &self->math.alpha, args->b, in, p->ldb,
                                         args->a, in, p->lda, &self->math.beta, args->d, out, p->ldd, self->math.compute_type,
                                         GS_CUBLAS_GEMM_DEFAULT);
@@ -118,7 +121,7 @@ static gs_status run(gs_contender *contender, const gs_args *args, gs_queue queu
                                                 &self->math.beta, args->d, out, p->ldd, gs_shape_of(p, 'd').stride, p->batch,
                                                 self->math.compute_type, GS_CUBLAS_GEMM_DEFAULT);
     return status == GS_CUBLAS_SUCCESS ? GS_OK
-                                       : gs_blas_failed(error, p->batch == 1 ? "cublasGemmEx" : "cublasGemmStridedBatchedEx", status);
+                                       : gs_blas_failed(error, p->matrices ? "cublasGemmBatchedEx" : p->batch == 1 ? "cublasGemmEx" : "cublasGemmStridedBatchedEx", status);
 }
 
 static void destroy(gs_contender *contender)

@@ -38,6 +38,7 @@ static const symbol cublas_symbols[] = {
     CUBLAS(set_workspace, "cublasSetWorkspace_v2"),
     CUBLAS(gemm, "cublasGemmEx_64"),
     CUBLAS(gemm_batched, "cublasGemmStridedBatchedEx_64"),
+    CUBLAS(gemm_pointers, "cublasGemmBatchedEx_64"),
     {"cublasGemmGroupedBatchedEx", offsetof(gs_cublas, gemm_grouped), true},
 };
 

@@ -19,7 +19,11 @@ enum {                                                                          
     GS_CUBLAS_NOT_SUPPORTED = 15, GS_CUBLAS_LICENSE_ERROR = 16
 };
 
-enum { GS_LT_LAYOUT_BATCH_COUNT = 5, GS_LT_LAYOUT_BATCH_STRIDE = 6 };            /* cublasLtMatrixLayoutAttribute_t: int32, int64 */
+enum {                                                                           /* cublasLtMatrixLayoutAttribute_t */
+    GS_LT_LAYOUT_BATCH_COUNT = 5, GS_LT_LAYOUT_BATCH_STRIDE = 6,                 /* int32, int64 */
+    GS_LT_LAYOUT_BATCH_MODE = 8                                                  /* uint32; not before CUDA 13.0 */
+};
+enum { GS_LT_BATCH_POINTERS = 1 };                                               /* cublasLtBatchMode_t: device pointers in device memory */
 enum {                                                                           /* cublasLtMatmulDescAttributes_t */
     GS_LT_DESC_TRANSA = 3, GS_LT_DESC_TRANSB = 4, GS_LT_DESC_EPILOGUE = 7,       /* int32, int32, uint32 */
     GS_LT_DESC_BIAS = 8,                                                         /* const void *, of D's type, an element for each row of the column-major D */
@@ -97,6 +101,10 @@ typedef struct gs_cublas {
     int (*gemm_batched)(gs_cublas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
                         int type_a, int64_t lda, long long stride_a, const void *b, int type_b, int64_t ldb, long long stride_b,
                         const void *beta, void *c, int type_c, int64_t ldc, long long stride_c, int64_t batch, int compute_type, int algo);
+    /* a, b and c: in device memory. */
+    int (*gemm_pointers)(gs_cublas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *const *a,
+                         int type_a, int64_t lda, const void *const *b, int type_b, int64_t ldb, const void *beta, void *const *c, int type_c, int64_t ldc,
+                         int64_t batch, int compute_type, int algo);
     /* CUDA 12.5, else NULL. Everything of a group is in arrays on the host, but for the pointers to matrices, which are in device memory. */
     int (*gemm_grouped)(gs_cublas_handle handle, const int *op_a, const int *op_b, const int *m, const int *n, const int *k, const void *alpha,
                         const void *const *a, int type_a, const int *lda, const void *const *b, int type_b, const int *ldb, const void *beta,

@@ -61,13 +61,23 @@ static gs_problem of_product(const gs_problem *problem)
     return product;
 }
 
+/* cublasLtEpilogue_t of the problem's; 0: there is none. */
+static uint32_t fused_epilogue(const gs_problem *p)
+{
+    const uint32_t activation = p->activation == GS_RELU ? GS_LT_EPILOGUE_RELU : p->activation == GS_GELU ? GS_LT_EPILOGUE_GELU : 0;
+    if (p->residual || p->gate || p->aux || p->bias == GS_BIAS_M || p->bias == GS_DBIAS || (p->activation && !activation)) return 0;
+    const uint32_t both = activation | (p->bias ? GS_LT_EPILOGUE_BIAS : 0);
+    return both ? both : GS_LT_EPILOGUE_NONE;
+}
+
 static gs_status check(const gs_problem *problem, gs_error *error)
 {
     GS_TRY(gs_problem_check(problem, error));
     if (problem->scalars) return gs_fail(error, GS_ERROR_UNSUPPORTED, "scalars", "alpha and beta in device memory are not given to cuBLASLt");
     if (problem->bias == GS_DBIAS && gs_dbias_vectors(problem) > 1)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "se", "the kernel behind cuBLASLt's product adds up all matrices of a batch");
-    if (problem->matrices) return gs_fail(error, GS_ERROR_UNSUPPORTED, "matrices", "cuBLASLt is given no arrays of pointers");
+    if (problem->matrices && !fused_epilogue(problem))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "matrices", "the kernel behind cuBLASLt's product finds no matrices by pointers");
     if (gs_has_offsets(problem)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "g", "cuBLASLt takes no groups whose sizes are on the device");
     if (problem->acc == GS_F16 && !gs_cublas_fits_f16(problem))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "alpha", "cuBLASLt takes alpha and beta as f16 with f16 accumulation; they do not fit");
@@ -82,21 +92,18 @@ static gs_status make_layout(gs_library *library, gs_lt_layout *out, char operan
     const gs_cublaslt *const lt = library->lt;
     const gs_shape s = gs_shape_of(&library->problem, operand);
     TRY_LT("cublasLtMatrixLayoutCreate", lt->layout_create(out, gs_cuda_type(s.type), (uint64_t)s.row, (uint64_t)s.rows, s.ld));
-    if (library->problem.batch == 1) return GS_OK;
     const int32_t batch = (int32_t)library->problem.batch;
+    if (library->problem.matrices) {
+        const uint32_t mode = GS_LT_BATCH_POINTERS;
+        TRY_LT("cublasLtMatrixLayoutSetAttribute", lt->layout_set(*out, GS_LT_LAYOUT_BATCH_COUNT, &batch, sizeof batch));
+        if (lt->layout_set(*out, GS_LT_LAYOUT_BATCH_MODE, &mode, sizeof mode) == GS_CUBLAS_SUCCESS) return GS_OK;
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "matrices", "this cuBLASLt (%d) takes no arrays of pointers; that of CUDA 13.0 does", (int)lt->get_version());
+    }
+    if (batch == 1) return GS_OK;
     const int64_t stride = gs_shape_of(&library->problem, operand).stride;
     TRY_LT("cublasLtMatrixLayoutSetAttribute", lt->layout_set(*out, GS_LT_LAYOUT_BATCH_COUNT, &batch, sizeof batch));
     TRY_LT("cublasLtMatrixLayoutSetAttribute", lt->layout_set(*out, GS_LT_LAYOUT_BATCH_STRIDE, &stride, sizeof stride));
     return GS_OK;
-}
-
-/* cublasLtEpilogue_t of the problem's; 0: there is none. */
-static uint32_t fused_epilogue(const gs_problem *p)
-{
-    const uint32_t activation = p->activation == GS_RELU ? GS_LT_EPILOGUE_RELU : p->activation == GS_GELU ? GS_LT_EPILOGUE_GELU : 0;
-    if (p->residual || p->gate || p->aux || p->bias == GS_BIAS_M || p->bias == GS_DBIAS || (p->activation && !activation)) return 0;
-    const uint32_t both = activation | (p->bias ? GS_LT_EPILOGUE_BIAS : 0);
-    return both ? both : GS_LT_EPILOGUE_NONE;
 }
 
 static gs_status set_bias(const gs_library *library, const void *bias, gs_error *error)
@@ -139,7 +146,7 @@ static gs_status describe_problem(gs_library *library, gs_error *error)
     const gs_problem *const p = &library->problem;
     const uint32_t epilogue = fused_epilogue(p);
     if (epilogue) GS_TRY(make_desc(library, &library->desc, epilogue, error));
-    if (epilogue != GS_LT_EPILOGUE_NONE) GS_TRY(make_desc(library, &library->plain, GS_LT_EPILOGUE_NONE, error));
+    if (epilogue != GS_LT_EPILOGUE_NONE && !p->matrices) GS_TRY(make_desc(library, &library->plain, GS_LT_EPILOGUE_NONE, error));
     if (epilogue & GS_LT_EPILOGUE_BIAS && p->stride_bias && p->batch > 1)
         TRY_LT("cublasLtMatmulDescSetAttribute", library->lt->desc_set(library->desc, GS_LT_DESC_BIAS_STRIDE, &p->stride_bias, sizeof p->stride_bias));
     if (epilogue & GS_LT_EPILOGUE_BIAS) GS_TRY(set_bias(library, (const void *)(uintptr_t)BIAS_ALIGNMENT, error));   /* as aligned as those to come; nobody reads it */
@@ -155,12 +162,12 @@ static gs_lt_layout layout_c(const gs_library *library, bool apart)
     return library->problem.beta == 0 || library->problem.residual ? layout_d(library, apart) : library->c;
 }
 
-/* What a pointer can be promised to be a multiple of: up to 256 bytes, as far as the rows are. */
-static uint32_t row_alignment(int64_t ld, gs_type type)
+/* What a pointer can be promised to be a multiple of: up to 256 bytes, as far as the rows are; of a batch by pointers up to 16. */
+static uint32_t row_alignment(const gs_problem *p, int64_t ld, gs_type type)
 {
     const uint64_t bytes = (uint64_t)ld * gs_type_size(type);
     const uint64_t power = bytes & (~bytes + 1);
-    return (uint32_t)GS_MIN(power, 256u);
+    return (uint32_t)GS_MIN(power, p->matrices ? 16u : 256u);
 }
 
 static gs_status set_preference(const gs_library *library, gs_lt_preference preference, gs_error *error)
@@ -169,9 +176,9 @@ static gs_status set_preference(const gs_library *library, gs_lt_preference pref
     const gs_problem *const p = &library->problem;
     const uint64_t workspace = library->workspace_most;
     const int attribute[4] = {GS_LT_PREF_ALIGN_A, GS_LT_PREF_ALIGN_B, GS_LT_PREF_ALIGN_C, GS_LT_PREF_ALIGN_D};
-    const uint32_t middle = row_alignment(middle_ld(p), p->out), d = p->gate ? middle : row_alignment(gs_rows_unit(p, 'd'), p->out);
-    const uint32_t c = p->gate ? middle : row_alignment(gs_rows_unit(p, p->beta == 0 || p->residual ? 'd' : 'c'), p->out);
-    const uint32_t alignment[4] = {row_alignment(gs_rows_unit(p, 'b'), p->in), row_alignment(gs_rows_unit(p, 'a'), p->in), c, d};
+    const uint32_t middle = row_alignment(p, middle_ld(p), p->out), d = p->gate ? middle : row_alignment(p, gs_rows_unit(p, 'd'), p->out);
+    const uint32_t c = p->gate ? middle : row_alignment(p, gs_rows_unit(p, p->beta == 0 || p->residual ? 'd' : 'c'), p->out);
+    const uint32_t alignment[4] = {row_alignment(p, gs_rows_unit(p, 'b'), p->in), row_alignment(p, gs_rows_unit(p, 'a'), p->in), c, d};
     TRY_LT("cublasLtMatmulPreferenceSetAttribute", lt->preference_set(preference, GS_LT_PREF_WORKSPACE, &workspace, sizeof workspace));
     for (int i = 0; i < 4; i++)
         TRY_LT("cublasLtMatmulPreferenceSetAttribute", lt->preference_set(preference, attribute[i], &alignment[i], sizeof alignment[i]));
@@ -423,7 +430,7 @@ size_t gs_library_alignment(const gs_library *library, char operand)
     uint32_t value = 0;
     size_t written = 0;
     const int status = library->lt->cap_get(&library->list[library->chosen].algo, attribute, &value, sizeof value, &written);
-    if (status != GS_CUBLAS_SUCCESS || value == 0) value = row_alignment(gs_rows_unit(p, operand), type);
+    if (status != GS_CUBLAS_SUCCESS || value == 0) value = row_alignment(p, gs_rows_unit(p, operand), type);
     return GS_MAX((size_t)value, gs_type_size(type));
 }
 

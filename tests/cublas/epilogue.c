@@ -77,6 +77,51 @@ static gs_library *library_of(const char *text)
     return library;
 }
 
+/* Of all four matrices, with an epilogue of its own; what would follow in a kernel, and an older library, are refused. */
+static void arrays_of_pointers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t    epilogue;
+    } cases[] = {{"f16:16x24x8:tn:b=3:matrices=pointers", 0}, {"f16:16x24x8:nt:matrices=pointers:beta=1", 0}, {"bf16:16x24x8:tn:b=3:matrices=pointers:ep=bias+gelu", 36}};
+    static const char *const refused[] = {"f16:16x24x8:tn:b=3:matrices=pointers:ep=silu", "f16:16x24x8:tn:b=3:matrices=pointers:beta=1:ep=relu+residual",
+                                          "f16:16x24x8:tn:b=3:matrices=pointers:ep=dbias", "f16:16x24x8:tn:matrices=pointers:ep=bias_m"};
+    gs_library *library;
+    gs_error error = {0};
+    *told = NULL;
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_problem problem = problem_of(cases[i].text);
+        gs_args args = gs_args_make((void *)4096, (void *)8192, (void *)16384, (void *)32768);
+        args.bias = (void *)65536;
+        library = library_of(cases[i].text);
+        assert_true(gs_library_is_fused(library));
+        assert_int_equal(gs_library_count(library), 2);
+        OK(gs_library_run(library, &args, NULL, &error));
+        assert_int_equal(last->by_pointers, 4);
+        assert_int_equal(last->epilogue, cases[i].epilogue);
+        assert_true(last->b == args.a && last->a == args.b && last->d == args.d && last->c == (problem.beta != 0 ? args.c : args.d));
+        for (const char *operand = "abcd"; *operand; operand++) assert_true(gs_library_alignment(library, *operand) <= 16);
+        gs_library_destroy(&library);
+    }
+    for (size_t i = 0; i < GS_COUNT(refused); i++) {
+        const gs_problem problem = problem_of(refused[i]);
+        assert_int_equal(gs_library_create(&library, device, &problem, &error), GS_ERROR_UNSUPPORTED);
+        assert_string_equal(error.field, "matrices");
+    }
+    const gs_problem problem = problem_of(cases[0].text);
+    setenv("FAKE_CUBLASLT_STRIDED", "1", 1);
+    assert_int_equal(gs_library_create(&library, device, &problem, &error), GS_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "takes no arrays of pointers"));
+    unsetenv("FAKE_CUBLASLT_STRIDED");
+    library = library_of("f16:16x24x8:tn:b=3");
+    gs_args args = gs_args_make((void *)4096, (void *)8192, NULL, (void *)32768);
+    OK(gs_library_run(library, &args, NULL, &error));
+    assert_int_equal(last->by_pointers, 0);
+    gs_library_destroy(&library);
+    *told = multiply;
+}
+
 /* legend: the problem; cublasLtEpilogue_t, 0: it has none; how many suggestions */
 static void what_it_has_is_fused(void **state)
 {
@@ -260,7 +305,7 @@ static void problems_that_it_cannot_take(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_it_has_is_fused), cmocka_unit_test(results_are_right), cmocka_unit_test(without_a_compiler), cmocka_unit_test(problems_that_it_cannot_take),
+        cmocka_unit_test(arrays_of_pointers), cmocka_unit_test(what_it_has_is_fused), cmocka_unit_test(results_are_right), cmocka_unit_test(without_a_compiler), cmocka_unit_test(problems_that_it_cannot_take),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

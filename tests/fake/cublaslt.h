@@ -15,6 +15,7 @@ typedef struct fake_call {
     uint64_t    cols;       /* of its D: our rows */
     void       *workspace;
     size_t      workspace_size;
+    int         by_pointers;   /* how many of A, B, C and D */
 } fake_call;
 
 #endif

@@ -24,6 +24,7 @@ CALL(int, cublasSetWorkspace_v2, gs_cublas_handle handle, void *workspace, size_
 
 CALL(int, cublasGemmEx_64, void) { return GS_CUBLAS_NOT_SUPPORTED; }
 CALL(int, cublasGemmStridedBatchedEx_64, void) { return GS_CUBLAS_NOT_SUPPORTED; }
+CALL(int, cublasGemmBatchedEx_64, void) { return GS_CUBLAS_NOT_SUPPORTED; }
 
 #ifndef FAKE_CUBLAS_OLD
 CALL(int, cublasGemmGroupedBatchedEx, gs_cublas_handle handle, const int *op_a, const int *op_b, const int *m, const int *n, const int *k, const void *alpha,

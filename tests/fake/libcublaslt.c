@@ -3,7 +3,7 @@
  * $FAKE_CUBLASLT_MASKED where the preference masks reduction schemes. A mask that lets another scheme through than that of sums in the
  * accumulator's type is refused, and so are every attribute that is not known here and matrices that do not fit together. Nothing is
  * computed: a test is told which algorithm a multiplication used (fake_cublaslt_hook), and what it was given (fake_cublaslt_call). With
- * $FAKE_CUBLASLT_PLAIN it knows no epilogue. An algorithm that is checked takes any matrices that fit and a byte of workspace for each column of D, but
+ * $FAKE_CUBLASLT_PLAIN it knows no epilogue, with $FAKE_CUBLASLT_STRIDED no arrays of pointers. An algorithm that is checked takes any matrices that fit and a byte of workspace for each column of D, but
  * for more columns than $FAKE_CUBLASLT_COLUMNS. */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -25,6 +25,7 @@ typedef struct wishes {
 
 typedef struct layout {
     uint64_t rows, cols;   /* column-major */
+    uint32_t mode;         /* of a batch */
 } layout;
 
 typedef struct description {
@@ -79,7 +80,7 @@ CALL(int, cublasLtMatrixLayoutCreate, gs_lt_layout *out, int type, uint64_t rows
     layout *const made = malloc(sizeof *made);
     *out = made;
     if (!made) return GS_CUBLAS_ALLOC_FAILED;
-    *made = (layout){rows, cols};
+    *made = (layout){rows, cols, 0};
     return GS_CUBLAS_SUCCESS;
 }
 CALL(int, cublasLtMatrixLayoutDestroy, gs_lt_layout own)
@@ -89,8 +90,8 @@ CALL(int, cublasLtMatrixLayoutDestroy, gs_lt_layout own)
 }
 CALL(int, cublasLtMatrixLayoutSetAttribute, gs_lt_layout own, int attribute, const void *value, size_t size)
 {
-    (void)own;
-    (void)attribute;
+    if (attribute == GS_LT_LAYOUT_BATCH_MODE && getenv("FAKE_CUBLASLT_STRIDED")) return GS_CUBLAS_INVALID_VALUE;
+    if (attribute == GS_LT_LAYOUT_BATCH_MODE) ((layout *)own)->mode = *(const uint32_t *)value;
     return value && size > 0 ? GS_CUBLAS_SUCCESS : GS_CUBLAS_INVALID_VALUE;
 }
 
@@ -172,8 +173,10 @@ CALL(int, cublasLtMatmul, gs_lt_handle handle, gs_lt_desc desc, const void *alph
                    const gs_lt_algo *algo, void *workspace, size_t workspace_size, void *stream)
 {
     (void)handle; (void)alpha;
-    fake_cublaslt_call = (fake_call){((description *)desc)->epilogue, ((description *)desc)->bias, c, d, *(const float *)beta, a, b, ((layout *)d_layout)->cols, workspace, workspace_size};
+    fake_cublaslt_call = (fake_call){((description *)desc)->epilogue, ((description *)desc)->bias, c, d, *(const float *)beta, a, b, ((layout *)d_layout)->cols, workspace, workspace_size, 0};
     if (!fits(desc, a_layout, b_layout, c_layout, d_layout)) return GS_CUBLAS_INVALID_VALUE;
+    const uint32_t modes[] = {((layout *)a_layout)->mode, ((layout *)b_layout)->mode, ((layout *)c_layout)->mode, ((layout *)d_layout)->mode};
+    for (int i = 0; i < 4; i++) fake_cublaslt_call.by_pointers += modes[i] == GS_LT_BATCH_POINTERS;
     if (fake_cublaslt_hook) fake_cublaslt_hook((int)algo->data[0], stream);
     return GS_CUBLAS_SUCCESS;
 }
