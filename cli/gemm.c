@@ -18,7 +18,7 @@
 
 typedef struct settings {
     cli_common  common;
-    const char *file[7];      /* a, b, c, d, bias, offsets, aux */
+    const char *file[9];      /* a, b, c, d, bias, offsets, aux, scale_m, scale_n */
     const char *device;
     int64_t     seed;
     bool        no_check, counters, dependent, json;
@@ -31,6 +31,8 @@ static const cli_option options[] = {
     {"bias",     0, CLI_TEXT, offsetof(settings, file[4]), "FILE", "the bias, N or M elements, read where the problem has one; default: random data; with ep=dbias it is written"},
     {"offsets",  0, CLI_TEXT, offsetof(settings, file[5]), "FILE", "raw 32-bit integers: groups + 1 offsets of g= and gk=, groups counts of gm=; default: random"},
     {"aux",      0, CLI_TEXT, offsetof(settings, file[6]), "FILE", "aux, M x N: written with ep=relu+aux, read with ep=drelu; default: random data"},
+    {"scale-m",  0, CLI_TEXT, offsetof(settings, file[7]), "FILE", "M f32, with ep=scale_m; default: random data"},
+    {"scale-n",  0, CLI_TEXT, offsetof(settings, file[8]), "FILE", "N f32, with a gate 2N, of each group, with ep=scale_n; default: random data"},
     {"out",      0, CLI_OUTPUT, offsetof(settings, file[3]), "FILE", "write D, M x N; *.npy: as a NumPy file, else raw elements"},
     {"no-check", 0, CLI_FLAG, offsetof(settings, no_check), NULL,  "do not compare the result with a reference"},
     {"seed",     0, CLI_INT,  offsetof(settings, seed),    "N",    "seed of the random data; default 1", 1, 9e15},
@@ -182,17 +184,16 @@ static int run(const cli_command *command, int argc, char **argv)
     if (s.file[4] && !problem.bias) return cli_usage(command, "--bias: the problem has none; write %s:ep=bias", argv[1]);
     if (s.file[5] && gs_problem_bytes(&problem, 'f') == 0) return cli_usage(command, "--offsets: the problem has no groups; write %s:g=8", argv[1]);
     if (s.file[6] && !problem.aux && problem.activation < GS_DRELU) return cli_usage(command, "--aux: the problem has none; write %s:ep=relu+aux or ep=drelu", argv[1]);
+    for (int i = 0; i < 2; i++)
+        if (s.file[7 + i] && !(problem.scales & 1u << i)) return cli_usage(command, "--scale-%c: the problem has none; write %s:ep=scale_%c", "mn"[i], argv[1], "mn"[i]);
     gs_problem_format(&problem, text);
     gs_product_make(&j.product, &problem);
     for (int i = 0; i < (int)GS_COUNT(s.file) && code < 0; i++)
         if (s.file[i] && !j.product.m[i].output && gs_product_read(&j.product, i, s.file[i], &error) != GS_OK) code = cli_fail(command, s.file[i], &error);
+    if (code < 0 && multiply(&j, &error) != GS_OK) code = cli_fail(command, cli_needs(error.status, s.device, text), &error);
     if (code < 0) {
-        if (multiply(&j, &error) != GS_OK) {
-            code = cli_fail(command, cli_needs(error.status, s.device, text), &error);
-        } else {
-            (s.json ? print_json : print_text)(&j, text);
-            code = j.product.compare.mismatches ? CLI_VERIFY : CLI_OK;
-        }
+        (s.json ? print_json : print_text)(&j, text);
+        code = j.product.compare.mismatches ? CLI_VERIFY : CLI_OK;
     }
     gs_product_free(&j.product);
     return code;

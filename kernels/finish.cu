@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The epilogue as a kernel of its own, behind a product of cuBLASLt that could not have it. Compiled with GS_OUT, GS_BETA and the epilogue's of
- * epilogue.cuh. p.a: the product, of D's type, rows p.lda apart, alpha and, unless it is a residual, beta * C in it; it may be D. A matrix of a batch follows
+ * epilogue.cuh. p.a: the product, of D's type or, with GS_WIDE, f32, rows p.lda apart, alpha and, unless it is a residual, beta * C in it, without scales; it may be D. A matrix of a batch follows
  * the one before at once, m rows further, or, with GS_STRIDES, as the arguments say: the product by stride_a. GS_GATE: the product has the gate's and up's columns, in B's
  * order. GS_DBIAS: each thread leaves the sums of its rows, p.k rows of them in all. */
 #include "common/args.h"
@@ -27,16 +27,28 @@ typedef unsigned short element;
 
 enum { PIECE = 16 / sizeof(element) };   /* elements of a thread */
 
-#define BY_ROWS (GS_BIAS == 2 || GS_AUX || GS_GRADIENT)   /* something depends on the row in its matrix */
+#ifndef GS_WIDE
+#define GS_WIDE 0
+#endif
+#if GS_WIDE
+typedef float factor;   /* an element of the product */
+#define LOAD_PRODUCT(bits) (bits)
+#else
+typedef element factor;
+#define LOAD_PRODUCT(bits) LOAD(bits)
+#endif
 
-typedef struct __align__(16) piece {
-    element at[PIECE];
-} piece;
+#define BY_ROWS (GS_BIAS == 2 || GS_SCALES & 1 || GS_AUX || GS_GRADIENT)   /* something depends on the row in its matrix */
 
-static __device__ __forceinline__ piece load(const element *from, bool whole, int count)
+template <class T> struct __align__(16) piece_of {
+    T at[PIECE];
+};
+typedef piece_of<element> piece;
+
+template <class T> static __device__ __forceinline__ piece_of<T> load(const T *from, bool whole, int count)
 {
-    piece p = {};
-    if (whole) return *(const piece *)from;
+    piece_of<T> p = {};
+    if (whole) return *(const piece_of<T> *)from;
     for (int i = 0; i < PIECE; i++)
         if (i < count) p.at[i] = from[i];
     return p;
@@ -56,10 +68,10 @@ static __device__ __forceinline__ void store(element *to, const piece &p, bool w
 extern "C" __global__ void gs_finish(const gs_kernel_args p)
 {
     const int col = (int)(blockIdx.x * blockDim.x + threadIdx.x) * PIECE, count = min(PIECE, p.n - col);
-    const unsigned long long together = (unsigned long long)p.a | (unsigned long long)p.d | (GS_RESIDUAL ? (unsigned long long)p.c : 0)
-                                      | (unsigned long long)((p.lda | p.ldd | (GS_RESIDUAL ? p.ldc : 0)) * sizeof(element))
+    const unsigned long long together = (unsigned long long)p.a | (unsigned long long)p.d | (GS_BETA ? (unsigned long long)p.c : 0)
+                                      | (unsigned long long)((p.lda | p.ldd | (GS_BETA ? p.ldc : 0)) * sizeof(element))
 #if GS_STRIDES
-                                      | (unsigned long long)((p.stride_a | p.stride_d | (GS_RESIDUAL ? p.stride_c : 0)) * sizeof(element))
+                                      | (unsigned long long)((p.stride_a | p.stride_d | (GS_BETA ? p.stride_c : 0)) * sizeof(element))
 #endif
         ;
     const bool whole = together % 16 == 0 && count == PIECE && (GS_GATE != 1 || p.n % PIECE == 0);
@@ -76,25 +88,25 @@ extern "C" __global__ void gs_finish(const gs_kernel_args p)
         const long long matrix = GS_STRIDES || BY_ROWS ? row / p.m : 0, in_matrix = BY_ROWS ? row - matrix * p.m : 0;
 #if GS_STRIDES
         const long long line = row - matrix * p.m, at_c = matrix * p.stride_c + line * p.ldc, at_d = matrix * p.stride_d + line * p.ldd;
-        const element *const from = (const element *)p.a + matrix * p.stride_a + line * p.lda;
+        const factor *const from = (const factor *)p.a + matrix * p.stride_a + line * p.lda;
 #else
         const long long at_c = row * p.ldc, at_d = row * p.ldd;
-        const element *const from = (const element *)p.a + row * p.lda;
+        const factor *const from = (const factor *)p.a + row * p.lda;
 #endif
 #if GS_GATE == 1
-        const piece gate = load(from + col, whole, count), up = load(from + p.n + col, whole, count);
+        const piece_of<factor> gate = load(from + col, whole, count), up = load(from + p.n + col, whole, count);
 #elif GS_GATE
-        const piece first = load(from + 2 * col, whole, min(PIECE, 2 * count));
-        const piece second = load(from + 2 * col + PIECE, whole, 2 * count - PIECE);
-        piece gate, up;
+        const piece_of<factor> first = load(from + 2 * col, whole, min(PIECE, 2 * count));
+        const piece_of<factor> second = load(from + 2 * col + PIECE, whole, 2 * count - PIECE);
+        piece_of<factor> gate, up;
         for (int i = 0; i < PIECE / 2; i++) {
             gate.at[i] = first.at[2 * i], up.at[i] = first.at[2 * i + 1];
             gate.at[i + PIECE / 2] = second.at[2 * i], up.at[i + PIECE / 2] = second.at[2 * i + 1];
         }
 #else
-        const piece product = load(from + col, whole, count);
+        const piece_of<factor> product = load(from + col, whole, count);
 #endif
-        const piece c = GS_RESIDUAL ? load((const element *)p.c + at_c + col, whole, count) : piece{};
+        const piece c = GS_BETA ? load((const element *)p.c + at_c + col, whole, count) : piece{};
         (void)in_matrix;
 #if GS_AUX
         piece before;
@@ -102,10 +114,14 @@ extern "C" __global__ void gs_finish(const gs_kernel_args p)
 #endif
         piece result;
 #if GS_GATE
-        for (int i = 0; i < PIECE; i++) result.at[i] = STORE(gs_gated(p, LOAD(gate.at[i]), LOAD(up.at[i]), LOAD(c.at[i]), 0, col + i, 1, p.n, matrix));
+        for (int i = 0; i < PIECE; i++) result.at[i] = STORE(gs_gated(p, p.alpha * LOAD_PRODUCT(gate.at[i]), p.alpha * LOAD_PRODUCT(up.at[i]), LOAD(c.at[i]), in_matrix, col + i, p.m, p.n, matrix));
 #else
         for (int i = 0; i < PIECE; i++) {
-            const float biased = LOAD(product.at[i]) + gs_bias_of(p, in_matrix, col + i, p.m, p.n, matrix);
+            float biased = gs_scaled(p, p.alpha * LOAD_PRODUCT(product.at[i]), in_matrix, col + i, p.m, p.n, matrix);
+#if GS_BETA && !GS_RESIDUAL
+            biased = gs_plus_c(p, LOAD(c.at[i]), biased);
+#endif
+            biased += gs_bias_of(p, in_matrix, col + i, p.m, p.n, matrix);
 #if GS_AUX
             before.at[i] = STORE(biased);
 #endif

@@ -58,8 +58,11 @@ KERNEL void gs_race_sample(const gs_race_check p)
                 sum += __shfl_xor_sync(0xffffffffu, sum, other);
                 squares += __shfl_xor_sync(0xffffffffu, squares, other);
             }
-            sums[up] = p.alpha * sum;
-            sizes[up] = fabs((double)p.alpha) * sqrt(squares);
+            double alpha = p.alpha;
+            if (p.scale_m) alpha *= p.scale_m[row];
+            if (p.scale_n) alpha *= p.scale_n[(p.groups ? of_b * (p.gate ? 2 * p.n : p.n) : 0) + col_of_b];
+            sums[up] = alpha * sum;
+            sizes[up] = fabs(alpha) * sqrt(squares);
         }
         if (lane) continue;
         const double got = load(p.d, batch * p.stride_d + row * p.ldd + col, p.out);

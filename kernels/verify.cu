@@ -122,42 +122,62 @@ GS_SHARED double element_of(const void *at, gs_u64 index, int type) { return bit
 
 typedef struct final_value {
     double value, slack;   /* slack: what the activation may be wrong by */
+    double size;           /* what an error of the sum is multiplied by: that of its scales */
     bool   open;           /* NaN is right as well */
     bool   lost;           /* anything is right */
 } final_value;
 
-/* The right result from alpha A B + beta C, or, with a residual, from alpha A B. row: of the whole batch. relative: error of the activation. */
-GS_SHARED final_value finished(const gs_epilogue *e, double x, gs_u64 row, gs_u64 col, int type, double relative)
+GS_SHARED double element_of_c(const gs_epilogue *e, gs_u64 row, gs_u64 col, int type)
 {
-    bool lost = false;
+    return e->beta * element_of(e->c, (gs_u64)gs_placed_shared(&e->placed_c, (long long)row, (long long)col), type);
+}
+
+/* The right result from alpha A B + beta C, or, with a residual or scales, from alpha A B. row: of the whole batch. relative: error of the activation; error: of the sum. */
+GS_SHARED final_value finished(const gs_epilogue *e, double x, gs_u64 row, gs_u64 col, int type, double relative, double error)
+{
+    const gs_scaling scaling = gs_scaling_of(e, x, error, row, col);
+    bool lost = scaling.lost;
+    double joined = 0;   /* what is added to a sum with scales is rounded beside it */
+    if (e->scale_m || e->scale_n) joined = 0x1p-22 * fabs(x * scaling.value);
+    x *= scaling.value;
+    if (e->joins) {
+        const double c = element_of_c(e, row, col, type);
+        x += c;
+        joined += 0x1p-22 * fabs(c);
+    }
     if (e->along) {
         const double bias = element_of(e->bias, gs_bias_place(e, row, col), type);
-        lost = fabs(bias) == (double)gs_infinity() && fabs(x) < (double)gs_infinity() && fabs(x) > -e->least;   /* where it is summed up perhaps the other infinity */
+        lost |= fabs(bias) == (double)gs_infinity() && fabs(x) < (double)gs_infinity() && fabs(x) > -e->least;   /* where it is summed up perhaps the other infinity */
         x += bias;
+        if (joined > 0) joined += 0x1p-22 * fabs(bias);
     }
+    if (!(joined < (double)gs_infinity())) joined = 0;
     if (gs_reads_aux(e->activation)) {
         const double z = element_of(e->aux, (gs_u64)gs_placed_at(&e->placed_aux, (long long)row, (long long)col), type);
         const gs_sloped_value sloped = gs_slope_result(e->activation, x, z, relative, e->least);
-        final_value of = {sloped.value, sloped.slack, false, sloped.lost};
-        if (e->residual) of.value += e->beta * element_of(e->c, (gs_u64)gs_placed_shared(&e->placed_c, (long long)row, (long long)col), type);
+        final_value of = {sloped.value, sloped.slack + 1.13 * joined, scaling.size, false, sloped.lost || lost};
+        if (e->residual) of.value += element_of_c(e, row, col, type);
         return of;
     }
     const double active = gs_activate(e->activation, x);
-    final_value of = {active, relative * fabs(active), gs_is_open(e->activation, x, e->least), lost};
-    if (e->residual) of.value += e->beta * element_of(e->c, (gs_u64)gs_placed_shared(&e->placed_c, (long long)row, (long long)col), type);
+    final_value of = {active, relative * fabs(active) + 1.13 * joined, scaling.size, gs_is_open(e->activation, x, e->least), lost};
+    if (e->residual) of.value += element_of_c(e, row, col, type);
     return of;
 }
 
 /* The same of a gate, from alpha A B of its column and of up's. spread: of the sums' error, relative to their size, rms_x and rms_y. */
 GS_SHARED final_value finished_gate(const gs_epilogue *e, double x, double y, gs_u64 row, gs_u64 col, int type, double relative, double spread, double rms_x, double rms_y)
 {
+    const gs_scaling of_x = gs_scaling_of(e, x, spread * (fabs(x) + rms_x), row, (gs_u64)gs_gate_column(e->gate, e->n, (long long)col, false));
+    const gs_scaling of_y = gs_scaling_of(e, y, spread * (fabs(y) + rms_y), row, (gs_u64)gs_gate_column(e->gate, e->n, (long long)col, true));
+    x *= of_x.value, y *= of_y.value, rms_x *= of_x.size, rms_y *= of_y.size;
     if (e->along) {
         x += element_of(e->bias, gs_bias_place(e, row, (gs_u64)gs_gate_column(e->gate, e->n, (long long)col, false)), type);
         y += element_of(e->bias, gs_bias_place(e, row, (gs_u64)gs_gate_column(e->gate, e->n, (long long)col, true)), type);
     }
     const gs_gated gated = gs_gate_result(e->activation, x, y, spread * (fabs(x) + rms_x), spread * (fabs(y) + rms_y), relative, e->least);
-    final_value of = {gated.value, gated.slack, gated.open, gated.lost};
-    if (e->residual) of.value += e->beta * element_of(e->c, (gs_u64)gs_placed_shared(&e->placed_c, (long long)row, (long long)col), type);
+    final_value of = {gated.value, gated.slack, 1, gated.open, gated.lost || of_x.lost || of_y.lost};
+    if (e->residual) of.value += element_of_c(e, row, col, type);
     return of;
 }
 
@@ -171,7 +191,7 @@ GS_SHARED double gate_sum(const gs_check *p, gs_u64 row, gs_u64 col, bool up)
 GS_SHARED final_value final_of(const gs_check *p, gs_u64 i, double rms)
 {
     const gs_u64 row = i / p->cols, col = i % p->cols;
-    if (!p->epilogue.gate) return finished(&p->epilogue, p->reference[i], row, col, p->type, p->activation);
+    if (!p->epilogue.gate) return finished(&p->epilogue, p->reference[i], row, col, p->type, p->activation, p->spread * (fabs(p->reference[i]) + rms));
     return finished_gate(&p->epilogue, gate_sum(p, row, col, false), gate_sum(p, row, col, true), row, col, p->type, p->activation, p->spread, rms, rms);
 }
 
@@ -183,6 +203,8 @@ GS_SHARED bool is_used(const gs_check *p, gs_u64 i)
 {
     return !p->epilogue.room || gs_row_is_used(p->epilogue.offsets, p->epilogue.groups, p->epilogue.room, (long long)(i / p->cols));
 }
+
+GS_SHARED bool has_scales(const gs_check *p) { return p->epilogue.scale_m || p->epilogue.scale_n; }
 
 /* First pass: the size of the reference, without the activation, which would hide how large the sums are. */
 GS_KERNEL void gs_verify_measure(const gs_check p)
@@ -197,6 +219,10 @@ GS_KERNEL void gs_verify_measure(const gs_check p)
             const double sum = gate_sum(&p, i / p.cols, i % p.cols, up);
             if (!(fabs(sum) < (double)gs_infinity())) continue;
             sums2 += sum * sum;
+            sums++;
+        }
+        if (has_scales(&p) && !p.epilogue.gate && fabs(p.reference[i]) < (double)gs_infinity()) {
+            sums2 += p.reference[i] * p.reference[i];
             sums++;
         }
         const double value = final_of(&plain, i, 0).value;
@@ -214,8 +240,8 @@ GS_KERNEL void gs_verify_measure(const gs_check p)
 GS_KERNEL void gs_verify_compare(const gs_check p)
 {
     const double rms = p.counts->finite ? sqrt(p.counts->reference2 / (double)p.counts->finite) : 0.0;
-    const bool factor = p.epilogue.gate || (gs_reads_aux(p.epilogue.activation) && gs_is_smooth(p.epilogue.activation));   /* results are products */
-    const double rms_sums = p.counts->sums ? sqrt(p.counts->sums2 / (double)p.counts->sums) : 0.0, spread = p.epilogue.gate ? 0 : p.spread * rms;
+    const bool factor = p.epilogue.gate || has_scales(&p) || (gs_reads_aux(p.epilogue.activation) && gs_is_smooth(p.epilogue.activation));   /* results are products */
+    const double rms_sums = p.counts->sums ? sqrt(p.counts->sums2 / (double)p.counts->sums) : 0.0, spread = p.epilogue.gate ? 0 : p.spread * (has_scales(&p) ? rms_sums : rms);
     double error2 = 0, signed_error = 0, absolute_error = 0, worst = 0;
     gs_u64 mismatches = 0, unwritten = 0, nans = 0, zeros = 0, truncated = 0, first = ~0ull;
     gs_u64 row_low = ~0ull, row_high = 0, col_low = ~0ull, col_high = 0;
@@ -238,7 +264,7 @@ GS_KERNEL void gs_verify_compare(const gs_check p)
         } else if (p.exact || !(fabs(factor ? want : right) < (double)gs_infinity())) {
             wrong = got != right;
         } else {
-            const double bound = p.relative * fabs(want) + spread + p.absolute + of.slack;
+            const double bound = p.relative * fabs(want) + spread * of.size + p.absolute + of.slack;
             double error = fabs(got - want);
             if (factor && !(fabs(got) < (double)gs_infinity()) && (got < 0) == (want < 0)) error = fmax(overflow_of(p.type) - fabs(want), 0);   /* how near it is */
             if (error > worst * bound) worst = bound > 0 ? fmin(error / bound, 1e300) : 1e300;
@@ -284,7 +310,8 @@ GS_KERNEL void gs_verify_compare(const gs_check p)
 GS_KERNEL void gs_verify_sums(const gs_check_sums p)
 {
     const gs_check *const c = &p.of;
-    const double rms = c->counts->finite ? sqrt(c->counts->reference2 / (double)c->counts->finite) : 0.0;
+    const bool scaled = has_scales(c);
+    const double squares = scaled ? c->counts->sums2 : c->counts->reference2, many = (double)(scaled ? c->counts->sums : c->counts->finite), rms = many > 0 ? sqrt(squares / many) : 0.0;
     gs_u64 mismatches = 0, unwritten = 0, first = ~0ull;
     for (gs_u64 i = first_index(); i < p.vectors * c->cols; i += index_step()) {
         const gs_u64 col = i % c->cols, vector = i / c->cols, rows = c->rows / p.vectors, at = vector * (gs_u64)p.stride + col;
@@ -292,11 +319,11 @@ GS_KERNEL void gs_verify_sums(const gs_check_sums p)
         bool any = false;   /* any result is right */
         for (gs_u64 row = vector * rows; row < (vector + 1) * rows; row++) {
             const double x = c->reference[row * c->cols + col];
-            const final_value of = finished(&c->epilogue, x, row, col, c->type, c->activation);
+            const final_value of = finished(&c->epilogue, x, row, col, c->type, c->activation, c->spread * (fabs(x) + rms));
             any |= of.lost || of.open || (fabs(x) < (double)gs_infinity() && fabs(x) > -c->epilogue.least);
             want += of.value;
             size += fabs(of.value);
-            if (fabs(x) < (double)gs_infinity()) slack += of.slack + c->spread * (fabs(x) + rms) + p.element * fabs(x) + p.least;
+            if (fabs(x) < (double)gs_infinity()) slack += of.slack + (c->spread * (fabs(x) + rms) + p.element * fabs(x)) * of.size + p.least;
         }
         const unsigned int bits = load_bits(p.at, at, c->type), poison = c->type == F32 ? c->poison : poison_unit(c->poison, at);
         const double got = bits_value(bits, c->type), bound = p.relative * fabs(want) + p.absolute + p.added * size + slack;
@@ -419,21 +446,22 @@ GS_KERNEL void gs_verify_timed_samples(const gs_timed p)
         if (lane) continue;
         const double got = value_at(s->d, (gs_u64)gs_placed_at(&p.placed_d, line, col), p.out);
         double right = sums[0], size = sizes[0];
-        if (p.beta != 0 && !p.residual) {
+        const bool joins = p.beta != 0 && !p.residual && (p.scales != 0), adds_c = p.beta != 0 && !p.residual && !joins;
+        if (adds_c) {
             const double c = p.beta * value_at(s->c, (gs_u64)gs_placed_shared(&p.placed_c, line, col), p.out);
             right += c;
             size += c * c;
         }
         const gs_epilogue e = {(const void *)s->c, (const void *)s->bias, p.placed_c, p.m, p.stride_bias, p.activation, p.along, p.residual, p.gate, p.n, p.beta, p.least, (const void *)s->aux, p.placed_aux,
-                               offsets, p.groups, p.room};
+                               offsets, p.groups, p.room, p.scales & 1 ? (const float *)s->scale_m : NULL, p.scales & 2 ? (const float *)s->scale_n : NULL, joins};
         const double relative = gs_activation_error(p.activation, p.gate);
         const final_value of = p.gate ? finished_gate(&e, sums[0], sums[1], (gs_u64)line, (gs_u64)col, p.out, relative, p.spread, sqrt(sizes[0]), sqrt(sizes[1]))
-                                      : finished(&e, right, (gs_u64)line, (gs_u64)col, p.out, relative);
+                                      : finished(&e, right, (gs_u64)line, (gs_u64)col, p.out, relative, p.spread * (fabs(right) + sqrt(size)));
         if (p.writes_aux) {
             gs_epilogue before = e;
             before.activation = before.residual = 0;
-            const double aux = value_at(s->aux, (gs_u64)gs_placed_at(&p.placed_aux, line, col), p.out), sum = finished(&before, right, (gs_u64)line, (gs_u64)col, p.out, 0).value;
-            if (!(p.out == F16 && fabs(sum) > 60000.0) && !(fabs(aux - sum) <= p.relative * fabs(sum) + p.spread * sqrt(size) + p.absolute)) atomicAdd(&p.found[1], 1ull);
+            const double aux = value_at(s->aux, (gs_u64)gs_placed_at(&p.placed_aux, line, col), p.out), sum = finished(&before, right, (gs_u64)line, (gs_u64)col, p.out, 0, 0).value;
+            if (!(p.out == F16 && fabs(sum) > 60000.0) && !(fabs(aux - sum) <= p.relative * fabs(sum) + p.spread * sqrt(size) * of.size + p.absolute + of.slack)) atomicAdd(&p.found[1], 1ull);
         }
         right = of.value;
         if (p.dbias) {   /* by what was written: D's elements are looked at one by one */
@@ -449,6 +477,6 @@ GS_KERNEL void gs_verify_timed_samples(const gs_timed p)
         }
         if (p.gate) size = 0;   /* in the slack */
         if (of.lost || (p.out == F16 && fabs(right) > 60000.0)) continue;   /* about to overflow: either way is right */
-        if (!(fabs(got - right) <= p.relative * fabs(right) + p.spread * sqrt(size) + p.absolute + of.slack)) atomicAdd(&p.found[1], 1ull);
+        if (!(fabs(got - right) <= p.relative * fabs(right) + p.spread * sqrt(size) * of.size + p.absolute + of.slack)) atomicAdd(&p.found[1], 1ull);
     }
 }

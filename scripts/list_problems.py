@@ -121,7 +121,7 @@ def random_sizes(seed):
 # ---- problems, as src/problem/problem.c reads and spells them ----
 
 TYPES, LAYOUTS, ROWS = ("f16", "bf16"), ("nn", "tn"), ("lda", "ldb", "ldc", "ldd")
-WORD = "(bias|bias_m|dbias|d?relu|d?gelu(_erf)?|d?silu|residual|gate|gate_i|aux)"   # of an epilogue
+WORD = "(scale_m|scale_n|bias|bias_m|dbias|d?relu|d?gelu(_erf)?|d?silu|residual|gate|gate_i|aux)"   # of an epilogue
 WHOLE, DECIMAL = "[0-9]+", r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?"
 SIZE = re.compile("(?:f16|bf16):([0-9]+)x([0-9]+)x([0-9]+):(?:nn|tn|nt|tt)")
 PROBLEM = re.compile(r"(f16|bf16):([0-9]+)x([0-9]+)x([0-9]+):(nn|tn|nt|tt)((?::[a-z]+=[^:]+)*)")

@@ -92,7 +92,9 @@ typedef struct gs_args {
     const int32_t *offsets;    /* in device memory: problem.groups + 1 rows, with GS_GROUPS_MASKED problem.groups counts, with GS_GROUPS_K problem.batch + 1 places along K; NULL where there are no groups */
     void        *aux;          /* M x N, problem.out: written with problem.aux, read with the gradient of an activation; NULL else. It overlaps no other
                                   operand */
-    uint64_t     reserved[3];  /* zero */
+    const float *scale_m;      /* M factors, with GS_SCALE_M; aligned to an element, as is */
+    const float *scale_n;      /* N factors, with a gate 2N, with groups a row of these for each, with GS_SCALE_N; NULL else */
+    uint64_t     reserved[1];  /* zero */
 } gs_args;
 
 /* Arguments with these operands, the plan's own workspace and the problem's alpha and beta. */
@@ -202,7 +204,7 @@ GS_API const char       *gs_plan_schedule(const gs_plan *plan);   /* text form o
 GS_API gs_origin         gs_plan_origin(const gs_plan *plan);    /* where the kernel came from */
 GS_API const gs_problem *gs_plan_problem(const gs_plan *plan);    /* what it computes; lives with the plan */
 GS_API size_t            gs_plan_workspace(const gs_plan *plan);  /* bytes of device memory that a run needs */
-GS_API size_t            gs_plan_alignment(const gs_plan *plan, char operand);  /* bytes that a pointer ('a' to 'd', 'e' the bias, 'f' the offsets, 'g' aux) must be a multiple of; of a batch by pointers each of them */
+GS_API size_t            gs_plan_alignment(const gs_plan *plan, char operand);  /* bytes that a pointer ('a' to 'd', 'e' the bias, 'f' the offsets, 'g' aux, 'h' and 'i' the scales) must be a multiple of; of a batch by pointers each of them */
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,9 @@
  *
  *     D = activation(alpha A B_gate + bias_gate) * (alpha A B_up + bias_up)        or, with a residual, that plus beta C
  *
+ * With scales the product has a factor for each row, for each column, or both, before anything is added: scale_m[i] * scale_n[j] * (alpha A B) in place of alpha A B. These
+ * are vectors of f32 in device memory; one number for all of D is alpha, with scalars=device in device memory as well.
+ *
  * For training: what the activation is applied to can be written beside D, to an auxiliary matrix of M x N, and with the gradient of an activation
  *
  *     D = (alpha A B + beta C) * activation'(aux)                                  or, with a residual, alpha A B * activation'(aux) + beta C
@@ -34,6 +37,7 @@
  *     alpha= beta=                                            1, 0
  *     scalars=host|device  where those of a run are           host
  *     ep=            epilogue: words joined by +, in this order:     none
+ *         scale_m, scale_n     a factor for each row, for each column: of alpha A B, before anything is added. One of M, one of N elements, with a gate 2N
  *         bias, bias_m         a vector is added: an element per column of D, or one per row
  *         relu, gelu, gelu_erf, silu    the activation
  *         gate, gate_i         B has 2N columns: the N of the gate first, or gate and up in turn. Needs an activation; no bias_m
@@ -44,6 +48,7 @@
  *
  *     bf16:2048x11008x4096:tn:ep=bias+gelu
  *     bf16:2048x14336x4096:tn:ep=silu+gate          B is 28672 x 4096
+ *     bf16:2048x11008x4096:tn:ep=scale_m+scale_n+bias   a factor for each token, one for each channel of the weight
  *     bf16:2048x11008x4096:tn:ep=bias+gelu+aux      forward, and
  *     bf16:2048x11008x4096:nn:ep=dgelu              backward
  *
@@ -56,7 +61,7 @@
  * Groups (mixtures of experts): the rows of A and D, sorted by group, and a matrix B for each group, one behind the other as those of a batch.
  * Rows offsets[i] to offsets[i + 1] - 1 of D are those rows of A times B of group i, where offsets, in device memory, are groups + 1 numbers that the
  * kernel reads when it runs: ascending, from 0, the last at most M. Groups may be empty. M is the capacity; rows of D behind the last group are not
- * written. A bias along N has a row of N elements for each group; with a gate each group's B has 2N columns, and its bias 2N elements.
+ * written. A bias along N has a row of N elements for each group, scale_n as well; with a gate each group's B has 2N columns, and its bias 2N elements.
  *
  *     bf16:4096x14336x4096:tn:g=8
  *     bf16:4096x14336x4096:tn:g=8:ep=silu+gate      the first half of an expert's MLP
@@ -128,6 +133,13 @@ typedef enum gs_scalars {
     GS_SCALARS_DEVICE   = 1
 } gs_scalars;
 
+/* Factors of alpha A B, f32, before anything is added: bits. alpha times the sum, times that of the row, times that of the column, each rounded to f32. NaN, infinities and
+ * zeros count as they do in products. */
+typedef enum gs_scales {
+    GS_SCALE_M = 1,           /* M elements, one for each row of D; with groups of all rows. All matrices of a batch share them */
+    GS_SCALE_N = 2            /* N elements, one for each column; all matrices of a batch share them, each group has its own. With a gate 2N, in the order of B's columns */
+} gs_scales;
+
 /* How groups lie. */
 typedef enum gs_grouping {
     GS_GROUPS_SORTED    = 0,  /* one group behind the other: offsets say where each begins */
@@ -173,7 +185,8 @@ typedef struct gs_problem {
     int64_t   ldaux;              /* leading dimension of aux, in elements; 0: n. Only where aux is written or read */
     int64_t   stride_aux;         /* elements from a matrix of aux to the next; 0: ldaux * m. As of D they do not overlap */
     uint32_t  matrices;           /* gs_matrices */
-    uint32_t  reserved[1];        /* zero */
+    uint32_t  scales;             /* gs_scales, joined by |: gs_args.scale_m and scale_n are read */
+    uint64_t  reserved[1];        /* zero */
 } gs_problem;
 
 /* Used by the inline calls below. size is the caller's sizeof(gs_problem); no byte beyond it is written. */
@@ -203,7 +216,7 @@ GS_API char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_T
 GS_API gs_status gs_problem_check(const gs_problem *problem, gs_error *error);
 
 /* Bytes from the first to one past the last element of A, B, C or D (operand 'a', 'b', 'c', 'd'), all of the batch, of the bias ('e'), of
- * the groups' offsets or counts ('f') or of aux ('g'), 0 without. Of a batch by pointers as if its matrices lay one behind the other. */
+ * the groups' offsets or counts ('f'), of aux ('g'), of scale_m ('h') or scale_n ('i'), 0 without. Of a batch by pointers as if its matrices lay one behind the other. */
 GS_API size_t gs_problem_bytes(const gs_problem *problem, char operand);
 
 /* 2 M N K batch, twice that with a gate; of groups as if all M rows, or all of K, were in one. */

@@ -22,6 +22,7 @@ typedef struct gs_kernel_args {
     const int   *offsets;              /* where GS_GROUPED is set, to the number of groups: the first row of each, and behind the last the end. GS_MASKED: of each how many rows it has; GS_K_GROUPS: the same along K, batch groups */
     void        *aux;                  /* of D's type, rows ldaux elements apart; written or read */
     long long    ldaux, stride_aux;
+    const float *scale_m, *scale_n;    /* where GS_SCALES says so */
 #endif
 } gs_kernel_args;
 

@@ -31,7 +31,7 @@ typedef struct gs_rows {
 typedef struct gs_check_counts {
     double reference2;        /* sum of squares of the finite references */
     gs_u64 finite;            /* how many there are */
-    double sums2;             /* with a gate: the same of the sums, two for each element; reference2 is of their products */
+    double sums2;             /* with a gate: the same of the sums, two for each element; reference2 is of their products. With scales: of the sums before these */
     gs_u64 sums;
     double error2, signed_error, absolute_error;   /* over finite references; signed: away from zero is positive */
     gs_u64 worst;             /* largest error over its bound: the bits of a double >= 0 */
@@ -74,7 +74,7 @@ typedef struct gs_check_sums {
 
 /* The operands of one call that was timed. Between begin and end lies nothing but D, in poison. */
 typedef struct gs_timed_set {
-    gs_u64 a, b, c, d, begin, end, bias, offsets, aux;   /* addresses; of 4 bytes */
+    gs_u64 a, b, c, d, begin, end, bias, offsets, aux, scale_m, scale_n;   /* addresses; of 4 bytes */
 } gs_timed_set;
 
 /* What a replay wrote, set by set. A warp looks at a row of D, and so many at what lies around it: the guard bands alone are 64 KiB. */
@@ -90,6 +90,7 @@ typedef struct gs_timed {
     double       alpha, beta;
     int          activation, along, residual, gate, groups;   /* as in gs_epilogue */
     long long    room;
+    int          scales;                 /* gs_scales */
     int          k_groups;               /* 1: offsets along K, of a batch that shares A and B */
     double       least;
     double       relative, spread, absolute;   /* bound as in gs_check, with the root of the sum of squared products for rms; and what an activation adds */

@@ -26,7 +26,10 @@ enum {                     /* the first five are gs_data */
     GS_VALUES_NAN,
     GS_VALUES_RANGE,       /* one product per output, over the whole range of the types: subnormals, overflow, zero lines, inf, NaN */
     GS_VALUES_IDLE,        /* of a bias beside RANGE: zeros, one of eleven an inf or NaN in turn */
-    GS_VALUES_STEEP        /* of an aux beside RANGE: small integers, one of eight an inf, NaN, -0 or large */
+    GS_VALUES_STEEP,       /* of an aux beside RANGE: small integers, one of eight an inf, NaN, -0 or large */
+    GS_VALUES_POWERS,      /* of scales beside integers: 1 to 1/8 of either sign, one of sixteen 0 */
+    GS_VALUES_WIDE,        /* of scales beside NORMAL: any bits, from 1/4 to 4, one of sixteen near 2^-20, one 0 */
+    GS_VALUES_SIGNS        /* of scales beside RANGE and SPECIAL: 1 and -1, zeros, inf and NaN */
 };
 
 enum { GS_LINE_ZERO, GS_LINE_NAN, GS_LINE_INF, GS_LINE_OVER, GS_LINE_UNDER, GS_LINE_PLAIN };   /* of RANGE */
@@ -195,6 +198,19 @@ GS_SHARED float gs_value_steep(const gs_datagen *g, long long batch, long long r
     }
 }
 
+/* Scales. POWERS: sums of integers stay exact; WIDE: any bits and sizes; SIGNS: what a sum of any size takes, with inf and NaN among them. */
+GS_SHARED float gs_value_factor(const gs_datagen *g, long long batch, long long row, long long col)
+{
+    const gs_u64 bits = gs_draw(g, 0, batch, row, col), more = gs_mix(bits);
+    const float sign = bits & 1 ? -1.0f : 1.0f;
+    if (g->kind == GS_VALUES_SIGNS && (bits >> 4 & 15) == 1) return bits & 2 ? gs_infinity() - gs_infinity() : sign * gs_infinity();
+    if ((bits >> 4 & 15) == 0) return 0.0f;
+    if (g->kind == GS_VALUES_SIGNS) return sign;
+    const float power = 1.0f / (float)(1 << (more >> 8 & 3));
+    if (g->kind == GS_VALUES_POWERS) return sign * power;
+    return sign * (1.0f + (float)(more >> 40) * 0x1p-24f) * power * ((bits >> 4 & 15) == 1 ? 0x1p-20f : 2.0f);
+}
+
 /* ---- RANGE ---- */
 
 /* Sixteen neighbouring lines have every class. */
@@ -312,6 +328,9 @@ GS_SHARED float gs_value(const gs_datagen *g, long long batch, long long row, lo
     case GS_VALUES_NAN:     return gs_infinity() - gs_infinity();
     case GS_VALUES_IDLE:    return gs_value_idle(g, batch, row, col);
     case GS_VALUES_STEEP:   return gs_value_steep(g, batch, row, col);
+    case GS_VALUES_POWERS:
+    case GS_VALUES_WIDE:
+    case GS_VALUES_SIGNS:   return gs_value_factor(g, batch, row, col);
     case GS_VALUES_RANGE:   return g->operand == 2 ? gs_value_range_c(g, batch, row, col) : gs_value_range(g, batch, line, k);
     default: break;
     }

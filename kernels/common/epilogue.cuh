@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What is applied to a sum in f32 before it is rounded to D's type. Set by the builder where a problem has it, else 0: GS_BIAS (gs_bias), GS_ACTIVATION
- * (gs_activation; from 5 on the gradient of one), GS_RESIDUAL, GS_GATE (gs_gate), GS_AUX (1: aux is written), GS_SCALARS (1: alpha and beta are in device memory). Needs GS_OUT and GS_BETA, convert.cuh and args.h. */
+ * (gs_activation; from 5 on the gradient of one), GS_RESIDUAL, GS_GATE (gs_gate), GS_AUX (1: aux is written), GS_SCALES (gs_scales), GS_SCALARS (1: alpha and beta are in device memory). Needs GS_OUT and GS_BETA, convert.cuh and args.h. */
 #ifndef GS_KERNELS_EPILOGUE_CUH
 #define GS_KERNELS_EPILOGUE_CUH
 
@@ -28,6 +28,9 @@
 #ifndef GS_AUX
 #define GS_AUX 0
 #endif
+#ifndef GS_SCALES
+#define GS_SCALES 0
+#endif
 #define GS_GRADIENT (GS_ACTIVATION >= 5)   /* aux is read */
 
 /* alpha and beta of the run. With GS_SCALARS they are in device memory, where the kernel before may have put them: read behind the wait of a dependent launch. */
@@ -51,8 +54,8 @@ static __device__ __forceinline__ float gs_plus_c(const gs_kernel_args &p, float
 #endif
 }
 
-/* Something that another kernel may still be writing is read at the end: C, the bias, scalars, aux. */
-#define GS_READS_LATE (GS_BETA || GS_BIAS || GS_SCALARS || GS_GRADIENT)
+/* Something that another kernel may still be writing is read at the end: C, the bias, scalars, scales, aux. */
+#define GS_READS_LATE (GS_BETA || GS_BIAS || GS_SCALARS || GS_SCALES || GS_GRADIENT)
 
 /* 2^x to two units in the last place; 0 and infinity beyond f32's range. */
 static __device__ __forceinline__ float gs_exp2(float x)
@@ -206,6 +209,22 @@ static __device__ __forceinline__ float gs_bias_of(const gs_kernel_args &p, long
     return GS_BIAS ? gs_raw_to_f32(gs_bias_raw(p, row, col, rows, cols, index)) : 0;
 }
 
+/* alpha times a sum, times the scales of its row and its column; whatever it is where it lies outside of D. cols: of a matrix B, and col is one of its columns. */
+static __device__ __forceinline__ float gs_scaled(const gs_kernel_args &p, float x, long long row, long long col, long long rows, long long cols, long long index)
+{
+#if GS_SCALES
+    if (row >= rows || col >= cols) return x;
+#endif
+#if GS_SCALES & 1
+    x *= p.scale_m[row];
+#endif
+#if GS_SCALES & 2
+    x *= p.scale_n[(GS_GROUPED ? index * cols : 0) + col];
+#endif
+    (void)p, (void)row, (void)col, (void)rows, (void)cols, (void)index;
+    return x;
+}
+
 /* An element of D before it is rounded, from what the activation is applied to; the rest as below. */
 static __device__ __forceinline__ float gs_behind_bias(const gs_kernel_args &p, float biased, float c, long long row, long long col, long long rows, long long cols, long long index)
 {
@@ -234,7 +253,7 @@ static __device__ __forceinline__ float gs_from_bias(const gs_kernel_args &p, fl
     return gs_behind_bias(p, scaled, c, row, col, rows, cols, index);
 }
 
-/* The same from alpha times its sum and, where C is read, its element of C. row and col: its place in a matrix of so many rows and columns, the index-th of the batch, or of
+/* The same from alpha times its sum, with its scales, and, where C is read, its element of C. row and col: its place in a matrix of so many rows and columns, the index-th of the batch, or of
  * a group. */
 static __device__ __forceinline__ float gs_finished_with(const gs_kernel_args &p, float scaled, float bias, float c, long long row, long long col, long long rows, long long cols, long long index)
 {
@@ -244,10 +263,10 @@ static __device__ __forceinline__ float gs_finished_with(const gs_kernel_args &p
     return gs_from_bias(p, scaled, bias, c, row, col, rows, cols, index);
 }
 
-/* The same, which reads the bias. */
-static __device__ __forceinline__ float gs_finished(const gs_kernel_args &p, float scaled, float c, long long row, long long col, long long rows, long long cols, long long index = 0)
+/* The same from alpha times its sum, which reads scales and bias. */
+static __device__ __forceinline__ float gs_finished(const gs_kernel_args &p, float sum, float c, long long row, long long col, long long rows, long long cols, long long index = 0)
 {
-    return gs_finished_with(p, scaled, gs_bias_of(p, row, col, rows, cols, index), c, row, col, rows, cols, index);
+    return gs_finished_with(p, gs_scaled(p, sum, row, col, rows, cols, index), gs_bias_of(p, row, col, rows, cols, index), c, row, col, rows, cols, index);
 }
 
 #if GS_GATE
@@ -303,7 +322,7 @@ static __device__ __forceinline__ float2 gs_bias_in_run(const gs_bias_word &word
 #endif
 
 #if GS_GATE
-/* An element of D before it is rounded, from alpha times the sum of its gate and that of up, the bias of each (0: none), and its element of C. */
+/* An element of D before it is rounded, from alpha times the sum of its gate and that of up, with their scales, the bias of each (0: none), and its element of C. */
 static __device__ __forceinline__ float gs_gated_with(const gs_kernel_args &p, float gate, float up, float bias_gate, float bias_up, float c)
 {
 #if GS_BIAS
@@ -318,7 +337,7 @@ static __device__ __forceinline__ float gs_gated_with(const gs_kernel_args &p, f
     return value;
 }
 
-/* The same, which reads the bias. */
+/* The same from alpha times the sums, which reads scales and bias. */
 static __device__ __forceinline__ float gs_gated(const gs_kernel_args &p, float gate, float up, float c, long long row, long long col, long long rows, long long cols, long long index = 0)
 {
     float bias_gate = 0, bias_up = 0;
@@ -328,7 +347,8 @@ static __device__ __forceinline__ float gs_gated(const gs_kernel_args &p, float 
         bias_up = gs_bias_of(p, row, gs_column_of_up(col, cols), rows, 2 * cols, index);
     }
 #endif
-    (void)row, (void)col, (void)rows, (void)cols, (void)index;
+    gate = gs_scaled(p, gate, row, col < cols ? gs_column_of_gate(col) : 2 * cols, rows, 2 * cols, index);
+    up = gs_scaled(p, up, row, col < cols ? gs_column_of_up(col, cols) : 2 * cols, rows, 2 * cols, index);
     return gs_gated_with(p, gate, up, bias_gate, bias_up, c);
 }
 #endif

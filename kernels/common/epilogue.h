@@ -22,6 +22,8 @@ typedef struct gs_epilogue {
     const int  *offsets;               /* of groups, each of which has a bias of n elements of its own along N, with a gate 2n */
     int         groups;                /* 0: none */
     long long   room;                  /* rows of a masked group; 0: they are sorted */
+    const float *scale_m, *scale_n;    /* NULL: none */
+    int         joins;                 /* 1: what is given is alpha A B, to which beta C is added behind the scales */
 } gs_epilogue;
 
 /* Where the bias of an element is; col: with a gate, of B. row: of the whole batch. */
@@ -30,6 +32,29 @@ GS_SHARED gs_u64 gs_bias_place(const gs_epilogue *e, gs_u64 row, gs_u64 col)
     const gs_u64 in_matrix = e->along == 1 ? col : row % (gs_u64)e->m;
     if (e->groups) return (e->along == 1 ? (gs_u64)gs_group_in(e->offsets, e->groups, e->room, (long long)row) * (gs_u64)(e->gate ? 2 * e->n : e->n) : 0) + in_matrix;
     return (e->stride_bias ? row / (gs_u64)e->m * (gs_u64)e->stride_bias : 0) + in_matrix;
+}
+
+/* A factor of alpha A B, and what follows from it. col: with a gate, of B; cols: of B. row: of the whole batch. */
+typedef struct gs_scaling {
+    double value;              /* both scales */
+    double size;               /* of a factor that has one, else 1: what an error of the sum is multiplied by */
+    bool   lost;               /* what is wrong in the sum, or what its accumulator could not hold, decides: any result is right */
+} gs_scaling;
+
+/* error: how wrong the sum may be. A factor that shrinks brings back an infinity of f64 only; 0 or infinity times a sum of another size is another result. */
+GS_SHARED gs_scaling gs_scaling_of(const gs_epilogue *e, double sum, double error, gs_u64 row, gs_u64 col)
+{
+    gs_scaling s = {1, 1, false};
+    const double huge = (double)gs_infinity();
+    if (!e->scale_m && !e->scale_n) return s;
+    if (e->scale_m) s.value *= e->scale_m[row % (gs_u64)e->m];
+    if (e->scale_n) s.value *= e->scale_n[(e->groups ? (gs_u64)gs_group_in(e->offsets, e->groups, e->room, (long long)row) * (gs_u64)(e->gate ? 2 * e->n : e->n) : 0) + col];
+    const double size = fabs(s.value), magnitude = fabs(sum);
+    if (size < huge) s.size = size;
+    if (!(magnitude < huge)) return s;
+    if (size == huge) s.lost = sum != 0 && (magnitude <= error || magnitude < 0x1p-14);
+    if (size < 1) s.lost = magnitude > -e->least;
+    return s;
 }
 
 /* gs_activation of problem.h: the gradients of activations, and what has an exponential in it. */

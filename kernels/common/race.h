@@ -15,6 +15,7 @@ typedef struct gs_race_fill {
 /* A result to look at. Elements of D are compared with sums that are computed for them anew: those in the corners and random others. */
 typedef struct gs_race_check {
     const void  *a, *b, *c, *d, *bias, *aux;
+    const float *scale_m, *scale_n;   /* NULL: none */
     long long    lda, ldb, ldc, ldd, ldaux;
     long long    stride_a, stride_b, stride_c, stride_d, stride_bias, stride_aux;   /* 0: all matrices of the batch have the same */
     long long    m, n, k, batch;

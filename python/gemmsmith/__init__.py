@@ -37,7 +37,8 @@ class _Problem(_c.Structure):
                 ("batch", _c.c_int64), ("alpha", _c.c_float), ("beta", _c.c_float),
                 ("activation", _c.c_int), ("bias", _c.c_int), ("residual", _c.c_uint32), ("gate", _c.c_uint32),
                 ("stride_a", _c.c_int64), ("stride_b", _c.c_int64), ("stride_c", _c.c_int64), ("stride_d", _c.c_int64), ("stride_bias", _c.c_int64), ("groups", _c.c_int64),
-                ("aux", _c.c_uint32), ("grouping", _c.c_uint32), ("ldaux", _c.c_int64), ("stride_aux", _c.c_int64), ("matrices", _c.c_uint32), ("reserved", _c.c_uint32 * 1)]
+                ("aux", _c.c_uint32), ("grouping", _c.c_uint32), ("ldaux", _c.c_int64), ("stride_aux", _c.c_int64), ("matrices", _c.c_uint32), ("scales", _c.c_uint32),
+                ("reserved", _c.c_uint64 * 1)]
 
 
 class _Config(_c.Structure):
@@ -56,7 +57,7 @@ class _Args(_c.Structure):
     _fields_ = [("size", _c.c_uint32), ("reserved_flags", _c.c_uint32)] + \
                [(name, _c.c_void_p) for name in ("a", "b", "c", "d", "workspace")] + \
                [("alpha", _c.POINTER(_c.c_float)), ("beta", _c.POINTER(_c.c_float)), ("bias", _c.c_void_p),
-                ("offsets", _c.c_void_p), ("aux", _c.c_void_p), ("reserved", _c.c_uint64 * 3)]
+                ("offsets", _c.c_void_p), ("aux", _c.c_void_p), ("scale_m", _c.c_void_p), ("scale_n", _c.c_void_p), ("reserved", _c.c_uint64 * 1)]
 
 
 _P = _c.POINTER
@@ -153,7 +154,7 @@ class Problem:
     flops = property(lambda self: _lib().gs_problem_flops(_c.byref(self._c)))
 
     def bytes(self, operand):
-        """Bytes of operand "a", "b", "c" or "d", of the bias, "e", of the offsets or counts of groups, "f", or of aux, "g"."""
+        """Bytes of operand "a", "b", "c" or "d", of the bias, "e", of the offsets or counts of groups, "f", of aux, "g", of scale_m, "h", or scale_n, "i"."""
         return _lib().gs_problem_bytes(_c.byref(self._c), operand.encode())
 
     def __str__(self):
@@ -192,8 +193,9 @@ def _scalar(value):
     return _c.cast(_pointer(value), _c.POINTER(_c.c_float)) if hasattr(value, "data_ptr") else _c.pointer(_c.c_float(value))
 
 
-def _args(a, b, d, c, workspace=None, alpha=None, beta=None, bias=None, offsets=None, aux=None):
-    return _Args(_c.sizeof(_Args), 0, _pointer(a), _pointer(b), _pointer(c), _pointer(d), _pointer(workspace), _scalar(alpha), _scalar(beta), _pointer(bias), _pointer(offsets), _pointer(aux))
+def _args(a, b, d, c, workspace=None, alpha=None, beta=None, bias=None, offsets=None, aux=None, scale_m=None, scale_n=None):
+    return _Args(_c.sizeof(_Args), 0, _pointer(a), _pointer(b), _pointer(c), _pointer(d), _pointer(workspace), _scalar(alpha), _scalar(beta), _pointer(bias), _pointer(offsets), _pointer(aux),
+                 _pointer(scale_m), _pointer(scale_n))
 
 
 def _problem_of(plan):
@@ -230,17 +232,18 @@ class Plan:
         _check(status, error)
         context._plans.add(self)
 
-    def run(self, a, b, d, c=None, workspace=None, stream=0, alpha=None, beta=None, bias=None, offsets=None, aux=None):
+    def run(self, a, b, d, c=None, workspace=None, stream=0, alpha=None, beta=None, bias=None, offsets=None, aux=None, scale_m=None, scale_n=None):
         """Puts one multiplication on the stream (the handle as an int; 0: the default stream). c is needed where beta is not 0, bias
         (N or M elements of D's type, with groups groups x N) where the problem has one, offsets where
         it has groups, int32 on the device: groups + 1 of them with g= and gk=, with gm= groups counts,
         aux (M x N of D's type) where what the activation is applied to is written (ep=...+aux) or read (ep=dgelu). With ep=...+dbias
-        the sums of D's columns are written to bias.
+        the sums of D's columns are written to bias. scale_m (M float32) and scale_n (N, with a gate 2N, with groups a row of these
+        for each) are the factors of ep=scale_m+scale_n.
         alpha, beta: other values than the problem's, beta 0 exactly where the problem's is; with scalars=device tensors of one f32 on
         the device, alpha always and beta where the problem's is not 0. The operands must stay alive until it
         has run. Where .workspace is not 0, threads that run the plan at once each need a workspace of their own."""
         self._open()
-        _check(_lib().gs_plan_run(self._c, _c.byref(_args(a, b, d, c, workspace, alpha, beta, bias, offsets, aux)), stream))
+        _check(_lib().gs_plan_run(self._c, _c.byref(_args(a, b, d, c, workspace, alpha, beta, bias, offsets, aux, scale_m, scale_n)), stream))
 
     def save(self):
         """The plan as bytes, compiled code included, for Context.load."""
@@ -321,11 +324,12 @@ class Context:
         self._open()
         return Plan(self, None, saved=bytes(saved))
 
-    def gemm(self, problem, a, b, d, c=None, stream=0, bias=None, offsets=None, aux=None):
+    def gemm(self, problem, a, b, d, c=None, stream=0, bias=None, offsets=None, aux=None, scale_m=None, scale_n=None):
         """Runs a problem with a plan that the context keeps; the first call for a problem makes it. Thread-safe."""
         error = _Error()
         self._open()
-        _check(_lib().gs_gemm(self._c, _c.byref(_problem(problem)._c), _c.byref(_args(a, b, d, c, bias=bias, offsets=offsets, aux=aux)), stream, _c.byref(error)), error)
+        _check(_lib().gs_gemm(self._c, _c.byref(_problem(problem)._c), _c.byref(_args(a, b, d, c, bias=bias, offsets=offsets, aux=aux, scale_m=scale_m, scale_n=scale_n)), stream,
+                              _c.byref(error)), error)
 
     def _open(self):
         if not self._c:

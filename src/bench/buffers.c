@@ -131,7 +131,7 @@ static void fill_table(const gs_sets *sets, int contender, gs_timed_operands *ta
         addresses(sets, contender, set, at);
         for (int other = 0; other < sets->count; other++)
             if (d->at[other] > at[3]) next = GS_MIN(next, d->at[other]);
-        table[set] = (gs_timed_operands){at[0], at[1], at[2], at[3], at[3], next, at[4], at[5], at[6]};
+        table[set] = (gs_timed_operands){at[0], at[1], at[2], at[3], at[3], next, at[4], at[5], at[6], at[7], at[8]};
         if (at[3] < table[first].d) first = set;
     }
     table[first].begin = d->memory;

@@ -28,10 +28,11 @@ static gs_status load(gs_finishing *finishing, const gs_source *source, gs_error
 gs_status gs_finishing_open(gs_finishing *finishing, gs_device *device, const gs_problem *problem, gs_error *error)
 {
     static const char *const headers[] = {"common/args.h", "common/block.cuh", "common/convert.cuh", "common/dbias.cuh", "common/epilogue.cuh"};
-    static const char *const names[] = {"GS_OUT", "GS_BETA", "GS_BIAS", "GS_ACTIVATION", "GS_RESIDUAL", "GS_GATE", "GS_AUX", "GS_DBIAS", "GS_MORE", "GS_STRIDES"};
-    const int values[GS_COUNT(names)] = {(int)problem->out, (int)problem->residual, gs_adds_bias(problem) ? (int)problem->bias : 0, (int)problem->activation, (int)problem->residual, (int)problem->gate, (int)problem->aux, problem->bias == GS_DBIAS, 1, 1};
+    static const char *const names[] = {"GS_OUT", "GS_BETA", "GS_BIAS", "GS_ACTIVATION", "GS_RESIDUAL", "GS_GATE", "GS_AUX", "GS_DBIAS", "GS_WIDE", "GS_SCALES", "GS_MORE", "GS_STRIDES"};
+    const int values[GS_COUNT(names)] = {(int)problem->out, problem->residual || (problem->scales && problem->beta != 0), gs_adds_bias(problem) ? (int)problem->bias : 0, (int)problem->activation, (int)problem->residual, (int)problem->gate, (int)problem->aux, problem->bias == GS_DBIAS,
+                                         gs_finishing_type(problem) != problem->out, (int)problem->scales, 1, 1};
     const unsigned wants = gs_problem_wants(problem);
-    const int left_out = wants & GS_WANTS_STRIDES ? 0 : wants & (GS_WANTS_AUX | GS_WANTS_DBIAS) ? 1 : 2;   /* the last ones */
+    const int left_out = wants & GS_WANTS_STRIDES ? 0 : wants & (GS_WANTS_AUX | GS_WANTS_DBIAS | GS_WANTS_SCALES) ? 1 : 2;   /* the last ones */
     const char *texts[GS_COUNT(headers)], *options[GS_COUNT(names)];
     char option[GS_COUNT(names)][GS_OPTION];
     *finishing = (gs_finishing){.device = device, .problem = *problem};
@@ -80,7 +81,7 @@ gs_status gs_finishing_run(const gs_finishing *finishing, const void *product, i
     const shape s = shape_of(p);
     gs_kernel_args own = {
         .a = product, .c = args->c, .d = args->d, .bias = args->bias, .aux = args->aux, .ldaux = gs_shape_of(p, 'g').ld, .stride_aux = gs_shape_of(p, 'g').stride, .lda = ld, .ldc = p->ldc, .ldd = p->ldd, .m = (int)p->m, .n = (int)p->n, .k = (int)(s.blocks_y * s.high), .workspace = sums,
-        .batch = (int)p->batch, .alpha = 1, .beta = args->beta ? *args->beta : p->beta,
+        .batch = (int)p->batch, .alpha = !p->scales ? 1 : args->alpha ? *args->alpha : p->alpha, .scale_m = args->scale_m, .scale_n = args->scale_n, .beta = args->beta ? *args->beta : p->beta,
         .stride_a = stride, .stride_c = gs_shape_of(p, 'c').stride, .stride_d = gs_shape_of(p, 'd').stride, .stride_bias = gs_shape_of(p, 'e').stride,
     };
     const gs_launch launch = {

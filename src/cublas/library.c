@@ -53,11 +53,15 @@ static gs_status failed(gs_error *error, const char *call, int status)
         if (try_status_ != GS_CUBLAS_SUCCESS) return failed(error, name, try_status_); \
     } while (0)
 
-/* What cuBLASLt multiplies: a residual is added behind it. */
+/* C is not given to cuBLASLt: a residual is added behind the product, and what scales belong to has no C yet. */
+static bool leaves_c(const gs_problem *problem) { return problem->beta == 0 || problem->residual || problem->scales; }
+
+/* What cuBLASLt multiplies. */
 static gs_problem of_product(const gs_problem *problem)
 {
     gs_problem product = *problem;
-    if (product.residual) product.beta = 0;
+    if (leaves_c(problem)) product.beta = 0;
+    if (product.scales) product.alpha = 1;
     return product;
 }
 
@@ -65,7 +69,7 @@ static gs_problem of_product(const gs_problem *problem)
 static uint32_t fused_epilogue(const gs_problem *p)
 {
     const uint32_t activation = p->activation == GS_RELU ? GS_LT_EPILOGUE_RELU : p->activation == GS_GELU ? GS_LT_EPILOGUE_GELU : 0;
-    if (p->residual || p->gate || p->aux || p->bias == GS_BIAS_M || p->bias == GS_DBIAS || (p->activation && !activation)) return 0;
+    if (p->residual || p->gate || p->aux || p->scales || p->bias == GS_BIAS_M || p->bias == GS_DBIAS || (p->activation && !activation)) return 0;
     const uint32_t both = activation | (p->bias ? GS_LT_EPILOGUE_BIAS : 0);
     return both ? both : GS_LT_EPILOGUE_NONE;
 }
@@ -127,7 +131,7 @@ static gs_status make_desc(const gs_library *library, gs_lt_desc *out, uint32_t 
 /* From a row to the next of a product on its way: a multiple of 16 bytes. */
 static int64_t middle_ld(const gs_problem *p) { return (gs_columns_of_b(p) + 7) / 8 * 8; }
 
-/* M x N, with a gate M x 2N, of the whole batch, packed but for rows of a multiple of 16 bytes. */
+/* M x N, with a gate M x 2N, of gs_finishing_type, of the whole batch, packed but for rows of a multiple of 16 bytes. */
 static gs_status make_middle(gs_library *library, gs_error *error)
 {
     gs_problem *const p = &library->problem;
@@ -135,6 +139,7 @@ static gs_status make_middle(gs_library *library, gs_error *error)
     if (p->gate) *p = gs_problem_sums(&whole);
     p->ldd = middle_ld(&whole);
     p->stride_d = 0;
+    p->out = gs_finishing_type(&whole);
     library->middle_bytes = (size_t)(p->ldd * p->m * p->batch) * gs_type_size(p->out);
     const gs_status status = make_layout(library, &library->middle, 'd', error);
     *p = whole;
@@ -152,14 +157,14 @@ static gs_status describe_problem(gs_library *library, gs_error *error)
     if (epilogue & GS_LT_EPILOGUE_BIAS) GS_TRY(set_bias(library, (const void *)(uintptr_t)BIAS_ALIGNMENT, error));   /* as aligned as those to come; nobody reads it */
     gs_lt_layout *const layouts[] = {&library->a, &library->b, &library->c, &library->d};
     for (int i = 0; i < 4; i++) GS_TRY(make_layout(library, layouts[i], "abcd"[i], error));
-    return p->residual || p->gate ? make_middle(library, error) : GS_OK;
+    return p->residual || p->gate || p->scales ? make_middle(library, error) : GS_OK;
 }
 
 /* C is not read when beta is 0: D stands in for it. */
 static gs_lt_layout layout_d(const gs_library *library, bool apart) { return apart && library->middle ? library->middle : library->d; }
 static gs_lt_layout layout_c(const gs_library *library, bool apart)
 {
-    return library->problem.beta == 0 || library->problem.residual ? layout_d(library, apart) : library->c;
+    return leaves_c(&library->problem) ? layout_d(library, apart) : library->c;
 }
 
 /* What a pointer can be promised to be a multiple of: up to 256 bytes, as far as the rows are; of a batch by pointers up to 16. */
@@ -176,8 +181,8 @@ static gs_status set_preference(const gs_library *library, gs_lt_preference pref
     const gs_problem *const p = &library->problem;
     const uint64_t workspace = library->workspace_most;
     const int attribute[4] = {GS_LT_PREF_ALIGN_A, GS_LT_PREF_ALIGN_B, GS_LT_PREF_ALIGN_C, GS_LT_PREF_ALIGN_D};
-    const uint32_t middle = row_alignment(p, middle_ld(p), p->out), d = p->gate ? middle : row_alignment(p, gs_rows_unit(p, 'd'), p->out);
-    const uint32_t c = p->gate ? middle : row_alignment(p, gs_rows_unit(p, p->beta == 0 || p->residual ? 'd' : 'c'), p->out);
+    const uint32_t middle = row_alignment(p, middle_ld(p), gs_finishing_type(p)), d = p->gate || p->scales ? middle : row_alignment(p, gs_rows_unit(p, 'd'), p->out);
+    const uint32_t c = p->gate || p->scales ? middle : row_alignment(p, gs_rows_unit(p, leaves_c(p) ? 'd' : 'c'), p->out);
     const uint32_t alignment[4] = {row_alignment(p, gs_rows_unit(p, 'b'), p->in), row_alignment(p, gs_rows_unit(p, 'a'), p->in), c, d};
     TRY_LT("cublasLtMatmulPreferenceSetAttribute", lt->preference_set(preference, GS_LT_PREF_WORKSPACE, &workspace, sizeof workspace));
     for (int i = 0; i < 4; i++)
@@ -212,6 +217,8 @@ static gs_status ask(gs_library *library, gs_lt_preference preference, bool apar
 {
     gs_lt_heuristic answer[GS_LIBRARY_ASKED];
     int returned = 0;
+    gs_problem product = library->problem;
+    product.out = gs_finishing_type(&product);
     *best = -1;
     TRY_LT("cublasLtMatmulAlgoGetHeuristic",
            library->lt->heuristic(library->handle, apart ? library->plain : library->desc, library->b, library->a, layout_c(library, apart), layout_d(library, apart),
@@ -222,7 +229,7 @@ static gs_status ask(gs_library *library, gs_lt_preference preference, bool apar
         if (at == GS_LIBRARY_MOST) break;
         if (at == library->count) library->list[library->count++] = answer[i];
         library->apart[at] = apart;
-        library->rounds[at] = !gs_library_accumulates(&library->problem, config(library, at, GS_LT_CONFIG_REDUCTION, 4));
+        library->rounds[at] = !gs_library_accumulates(&product, config(library, at, GS_LT_CONFIG_REDUCTION, 4));
         if (*best < 0 && !library->rounds[at]) *best = at;
     }
     return GS_OK;
@@ -421,6 +428,7 @@ size_t gs_library_alignment(const gs_library *library, char operand)
 {
     const gs_problem *const p = &library->problem;
     if (operand == 'g') return gs_type_size(p->out);
+    if (operand == 'h' || operand == 'i') return p->scales ? sizeof(float) : 1;
     if (operand == 'e') return gs_library_is_fused(library) ? BIAS_ALIGNMENT : gs_type_size(p->out);
     const gs_type type = operand == 'a' || operand == 'b' ? p->in : p->out;
     const int attribute = operand == 'a' ? GS_LT_CAP_ALIGN_B   /* our A is its second operand */
@@ -484,7 +492,7 @@ static gs_status run_with(gs_library *library, const gs_cublas_math *math, const
 
 gs_status gs_library_run(gs_library *library, const gs_args *args, gs_queue queue, gs_error *error)
 {
-    if (!args->alpha && !args->beta) return run_with(library, &library->math, args, queue, error);
+    if ((!args->alpha && !args->beta) || library->problem.scales) return run_with(library, &library->math, args, queue, error);
     gs_problem scaled = of_product(&library->problem);
     if (args->alpha) scaled.alpha = *args->alpha;
     if (args->beta && !library->problem.residual) scaled.beta = *args->beta;

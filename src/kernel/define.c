@@ -49,6 +49,7 @@ void gs_kernel_define_problem(gs_kernel *kernel, const gs_problem *problem)
     if (wants & GS_WANTS_SCALARS) gs_kernel_define(kernel, "GS_SCALARS", 1);
     if (wants & GS_WANTS_GATE) gs_kernel_define(kernel, "GS_GATE", (int)problem->gate);
     if (problem->aux) gs_kernel_define(kernel, "GS_AUX", 1);
+    if (wants & GS_WANTS_SCALES) gs_kernel_define(kernel, "GS_SCALES", (int)problem->scales);
     if (wants & GS_WANTS_GROUPS) gs_kernel_define(kernel, "GS_GROUPED", (int)problem->groups);
     if (wants & GS_WANTS_POINTERS) gs_kernel_define(kernel, "GS_POINTERS", 1);
     if (problem->grouping == GS_GROUPS_MASKED) gs_kernel_define(kernel, "GS_MASKED", 1);

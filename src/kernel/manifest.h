@@ -44,7 +44,7 @@
 #define GS_MAP_BYTES  128u
 #define GS_MAP_ALIGN  64u
 #define GS_ARGS_BYTES 104u
-#define GS_ARGS_MORE_BYTES 192u   /* for problems that need what stands behind GS_MORE in args.h */
+#define GS_ARGS_MORE_BYTES 208u   /* for problems that need what stands behind GS_MORE in args.h */
 #define GS_ARGS_ALIGN 8u
 
 typedef struct gs_formula {

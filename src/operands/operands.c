@@ -39,7 +39,7 @@ size_t gs_operand_used(const gs_problem *problem)
     const gs_problem average = gs_problem_average(problem);   /* of groups, those that have rows */
     size_t used = gs_problem_bytes(problem, 'a') + gs_problem_bytes(&average, 'b') + gs_problem_bytes(problem, 'd');
     if (problem->beta != 0) used += gs_problem_bytes(problem, 'c');
-    return used + gs_problem_bytes(problem, 'e') + gs_problem_bytes(problem, 'f') + gs_problem_bytes(problem, 'g');
+    return used + gs_problem_bytes(problem, 'e') + gs_problem_bytes(problem, 'f') + gs_problem_bytes(problem, 'g') + gs_problem_bytes(problem, 'h') + gs_problem_bytes(problem, 'i');
 }
 
 size_t gs_operand_room(size_t bytes) { return (bytes + GRAIN - 1) / GRAIN * GRAIN + (size_t)MOST_GAP * GRAIN; }
@@ -75,6 +75,7 @@ gs_args gs_operand_args(const gs_pointer at[GS_OPERANDS])
     return (gs_args){
         .a = (const void *)(uintptr_t)at[0], .b = (const void *)(uintptr_t)at[1], .c = (const void *)(uintptr_t)at[2], .d = (void *)(uintptr_t)at[3],
         .bias = (const void *)(uintptr_t)at[4], .offsets = (const int32_t *)(uintptr_t)at[5], .aux = (void *)(uintptr_t)at[6],
+        .scale_m = (const float *)(uintptr_t)at[7], .scale_n = (const float *)(uintptr_t)at[8],
     };
 }
 

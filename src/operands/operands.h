@@ -48,8 +48,8 @@ size_t gs_operand_size(const gs_device *device, size_t bytes, int sets);
  * nothing. The memory is the caller's to free. */
 gs_status gs_operand_alloc(gs_device *device, size_t bytes, int sets, gs_random *random, gs_pointer *memory, gs_pointer *at, gs_error *error);
 
-/* Those that have memory: A, B, C, D, the bias where there is one, and behind a bias that may be empty the offsets, behind both aux. */
-static inline int gs_operand_count(const gs_problem *problem) { return gs_has_aux(problem) ? 7 : gs_has_offsets(problem) ? 6 : problem->bias ? 5 : 4; }
+/* Those that have memory: A, B, C, D, the bias where there is one, and behind a bias that may be empty the offsets, behind both aux, behind all of them the scales. */
+static inline int gs_operand_count(const gs_problem *problem) { return problem->scales ? 9 : gs_has_aux(problem) ? 7 : gs_has_offsets(problem) ? 6 : problem->bias ? 5 : 4; }
 
 /* Writes gs_pool_pointers to device memory of gs_pool_pointers_size. */
 gs_status gs_operand_put_pointers(gs_device *device, const gs_problem *pool, const gs_pointer at[4], uint64_t seed, gs_pointer to, gs_error *error);
@@ -57,7 +57,7 @@ gs_status gs_operand_put_pointers(gs_device *device, const gs_problem *pool, con
 /* Arguments with those; 0: as they were. */
 void gs_operand_set_pointers(gs_args *args, const gs_problem *pool, gs_pointer pointers);
 
-/* The arguments of a launch, of the addresses of A, B, C, D, the bias, the offsets and aux. C is always an operand of its own, also where beta is 0. */
+/* The arguments of a launch, of the addresses of A, B, C, D, the bias, the offsets, aux and the scales. C is always an operand of its own, also where beta is 0. */
 gs_args gs_operand_args(const gs_pointer at[GS_OPERANDS]);
 
 /* Device memory with the problem's alpha and beta, 4 bytes each, where it has them there (GS_SCALARS_DEVICE); 0 where it has not. The caller's to free. */

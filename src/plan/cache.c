@@ -96,7 +96,7 @@ static bool same_problem(const gs_problem *x, const gs_problem *y)
 static uint64_t hash_of(const gs_problem *p, bool unaligned)
 {
     const int64_t key[] = {(int64_t)p->in | (int64_t)p->acc << 4 | (int64_t)p->out << 8 | (int64_t)p->layout << 12 | (int64_t)(p->beta != 0) << 16 |
-                           (int64_t)unaligned << 17 | (int64_t)p->bias << 18 | (int64_t)p->activation << 20 | (int64_t)p->residual << 24, p->m, p->n, p->k, p->lda, p->ldb, p->ldc, p->ldd, p->batch};
+                           (int64_t)unaligned << 17 | (int64_t)p->bias << 18 | (int64_t)p->activation << 20 | (int64_t)p->residual << 24 | (int64_t)p->scales << 25, p->m, p->n, p->k, p->lda, p->ldb, p->ldc, p->ldd, p->batch};
     return gs_hash64(key, sizeof key);
 }
 
@@ -295,7 +295,7 @@ gs_status gs_gemm(gs_context *context, const gs_problem *problem, const gs_args 
         gs_sized_copy(&own, problem, sizeof own);
         problem = &own;
     }
-    if (unusual(args->size, sizeof *args, args->reserved_flags | args->reserved[0] | args->reserved[1] | args->reserved[2])) {
+    if (unusual(args->size, sizeof *args, args->reserved_flags | args->reserved[0])) {
         if (args->reserved_flags) return gs_fail(error, GS_ERROR_UNSUPPORTED, "reserved", "gs_args has a reserved field that is not zero; start from gs_args_make");
         GS_TRY(gs_sized_check(args, offsetof(gs_args, reserved), sizeof *args, "gs_args", "gs_args_make", error));
     }

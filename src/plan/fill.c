@@ -50,6 +50,7 @@ gs_status gs_plan_use_schedule(gs_plan *plan, const gs_schedule *schedule, const
     plan->align[4] = (int)gs_type_size(plan->problem.out);
     plan->align[5] = gs_has_offsets(&plan->problem) ? (int)sizeof(int32_t) : 1;
     plan->align[6] = plan->problem.aux ? plan->align[3] : (int)gs_type_size(plan->problem.out);   /* written as D is */
+    plan->align[7] = plan->align[8] = plan->problem.scales ? (int)sizeof(float) : 1;
     gs_schedule_format(schedule, plan->schedule);
     return GS_OK;
 }
@@ -71,7 +72,7 @@ gs_status gs_plan_use_cublaslt(gs_plan *plan, int suggestion, gs_error *error)
 static void say_epilogue(gs_plan *plan)
 {
     const size_t length = strlen(plan->why);
-    if ((!plan->problem.bias && !plan->problem.activation) || strstr(plan->why, "; epilogue ")) return;
+    if ((!plan->problem.bias && !plan->problem.activation && !plan->problem.scales) || strstr(plan->why, "; epilogue ")) return;
     const bool fused = plan->loaded || (plan->library && gs_library_is_fused(plan->library));
     if (fused || plan->library) snprintf(plan->why + length, sizeof plan->why - length, "; epilogue %s", fused ? "fused" : "by a kernel behind the product");
 }
@@ -82,7 +83,7 @@ gs_status gs_plan_finish(gs_plan *plan, gs_origin origin, gs_error *error)
     say_epilogue(plan);
     plan->empty = plan->problem.m == 0 || plan->problem.n == 0;
     plan->reads_c = plan->problem.beta != 0;
-    plan->reads_more = plan->problem.bias != GS_BIAS_NONE || plan->problem.scalars || gs_has_offsets(&plan->problem) || gs_has_aux(&plan->problem);
+    plan->reads_more = plan->problem.bias != GS_BIAS_NONE || plan->problem.scalars || gs_has_offsets(&plan->problem) || gs_has_aux(&plan->problem) || plan->problem.scales;
     for (int i = 0; i < 4; i++) plan->below[i] = i == 2 && !plan->reads_c ? 0 : (uintptr_t)gs_plan_pointer_alignment(plan, i) - 1;
     if (plan->empty) {   /* nothing is launched, whatever was chosen */
         gs_loaded_destroy(&plan->loaded);

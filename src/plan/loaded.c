@@ -440,6 +440,8 @@ gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspa
     run->args.bias = args->bias;
     run->args.offsets = args->offsets;
     run->args.aux = args->aux;
+    run->args.scale_m = args->scale_m;
+    run->args.scale_n = args->scale_n;
     run->args.workspace = workspace;
     set_scalars(run, loaded, args);
     for (int i = 0; i < run->entry_count; i++) {

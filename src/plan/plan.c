@@ -292,7 +292,7 @@ static __attribute__((noinline)) gs_status check_args(const gs_plan *plan, const
     if (args->reserved_flags) return GS_ERROR_UNSUPPORTED;
     if (plan->empty) return GS_OK;
     if (!args->d || (plan->problem.k > 0 && (!args->a || !args->b)) || (reads_c && !args->c) || (plan->problem.bias && !args->bias) || (gs_has_offsets(&plan->problem) && !args->offsets) ||
-        (gs_has_aux(&plan->problem) && !args->aux)) return GS_ERROR_ARGUMENT;
+        (gs_has_aux(&plan->problem) && !args->aux) || (plan->problem.scales & GS_SCALE_M && !args->scale_m) || (plan->problem.scales & GS_SCALE_N && !args->scale_n)) return GS_ERROR_ARGUMENT;
     if (plan->problem.scalars) {
         if (!args->alpha || (reads_c && !args->beta)) return GS_ERROR_ARGUMENT;
     } else if (args->beta && (*args->beta != 0) != reads_c) {
@@ -300,7 +300,8 @@ static __attribute__((noinline)) gs_status check_args(const gs_plan *plan, const
     }
     if (!aligned(args->a, gs_plan_pointer_alignment(plan, 0)) || !aligned(args->b, gs_plan_pointer_alignment(plan, 1)) ||
         (reads_c && !aligned(args->c, gs_plan_pointer_alignment(plan, 2))) || !aligned(args->d, gs_plan_pointer_alignment(plan, 3)) || (plan->problem.bias && !aligned(args->bias, plan->align[4])) || (gs_has_offsets(&plan->problem) && !aligned(args->offsets, plan->align[5])) ||
-        (gs_has_aux(&plan->problem) && !aligned(args->aux, plan->align[6])))
+        (gs_has_aux(&plan->problem) && !aligned(args->aux, plan->align[6])) ||
+        (plan->problem.scales & GS_SCALE_M && !aligned(args->scale_m, plan->align[7])) || (plan->problem.scales & GS_SCALE_N && !aligned(args->scale_n, plan->align[8])))
         return GS_ERROR_ALIGNMENT;
     return GS_OK;
 }

@@ -20,7 +20,7 @@ struct gs_plan {
     gs_problem  problem;
     gs_origin   origin;
     bool        empty;                        /* nothing to compute */
-    bool        reads_c, reads_more;          /* reads_more: a bias, offsets, scalars in device memory, aux read or written */
+    bool        reads_c, reads_more;          /* reads_more: a bias, offsets, scalars in device memory, aux read or written, scales */
     uintptr_t   below[4];                     /* for a b c d: alignment - 1, the bits that must be 0 in the pointer; 0 for c if it is not read */
     gs_loaded  *loaded;                       /* one of our kernels, or */
     gs_library *library;                      /* cuBLASLt, or neither: empty */
@@ -29,7 +29,7 @@ struct gs_plan {
     size_t      workspace_limit;
     int         measure_ms;                   /* time of the device that the choice may take for measuring; 0: it is not measured */
     gs_stream   stream;                       /* of the call that made it; NULL: not known */
-    int         align[GS_OPERANDS];           /* a b c d, the bias, the offsets, aux; bytes */
+    int         align[GS_OPERANDS];           /* a b c d, the bias, the offsets, aux, the scales; bytes */
     char        schedule[GS_SCHEDULE_TEXT];
     char        why[256];
 };

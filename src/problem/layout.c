@@ -40,6 +40,8 @@ gs_shape gs_shape_of(const gs_problem *p, char operand)
     }
     case 'f': return shape(1, gs_has_offsets(p) ? gs_group_count(p) + (p->grouping != GS_GROUPS_MASKED) : 0, gs_group_count(p) + 1, GS_F32, 0, 1);
     case 'g': return shape(gs_has_aux(p) ? p->m : 0, p->n, p->ldaux ? p->ldaux : GS_MAX(p->n, 1), p->out, p->stride_aux, p->batch);
+    case 'h': return shape(1, p->scales & GS_SCALE_M ? p->m : 0, GS_MAX(p->m, 1), GS_F32, GS_SAME_MATRIX, 1);
+    case 'i': return shape(p->groups ? p->groups : 1, p->scales & GS_SCALE_N ? gs_columns_of_b(p) : 0, GS_MAX(gs_columns_of_b(p), 1), GS_F32, GS_SAME_MATRIX, 1);
     default:  return shape(p->m, p->n, p->ldd, p->out, p->stride_d, p->batch);
     }
 }
@@ -49,14 +51,14 @@ unsigned gs_problem_wants(const gs_problem *p)
     const bool strides = p->batch > 1 && (p->stride_a || p->stride_b || p->stride_c || p->stride_d || p->stride_bias);
     return (strides ? GS_WANTS_STRIDES : 0) | (p->scalars ? GS_WANTS_SCALARS : 0) | (p->gate ? GS_WANTS_GATE : 0) | (p->groups ? GS_WANTS_GROUPS : 0) |
            (gs_has_aux(p) ? GS_WANTS_AUX : 0) | (p->bias == GS_DBIAS ? GS_WANTS_DBIAS : 0) |
-           (p->grouping == GS_GROUPS_K ? GS_WANTS_K_GROUPS : 0) | (p->matrices ? GS_WANTS_POINTERS : 0);
+           (p->grouping == GS_GROUPS_K ? GS_WANTS_K_GROUPS : 0) | (p->matrices ? GS_WANTS_POINTERS : 0) | (p->scales ? GS_WANTS_SCALES : 0);
 }
 
 bool gs_same_wishes(const gs_problem *x, const gs_problem *y)
 {
     return x->stride_a == y->stride_a && x->stride_b == y->stride_b && x->stride_c == y->stride_c && x->stride_d == y->stride_d &&
            x->stride_bias == y->stride_bias && x->scalars == y->scalars && x->gate == y->gate && x->groups == y->groups && x->grouping == y->grouping && x->aux == y->aux &&
-           x->ldaux == y->ldaux && x->stride_aux == y->stride_aux && x->matrices == y->matrices;
+           x->ldaux == y->ldaux && x->stride_aux == y->stride_aux && x->matrices == y->matrices && x->scales == y->scales;
 }
 
 int64_t gs_place_in_a(const gs_problem *p, int64_t row, int64_t k)
@@ -111,6 +113,7 @@ gs_problem gs_problem_sums(const gs_problem *problem)
     sums.activation = GS_ACTIVATION_NONE;
     sums.residual = 0;
     sums.scalars = GS_SCALARS_HOST;
+    sums.scales = 0;
     sums.stride_bias = 0;
     sums.aux = 0;
     sums.ldaux = sums.stride_aux = 0;

@@ -18,7 +18,7 @@ static inline bool gs_is_b_transposed(gs_layout layout) { return layout == GS_TN
 static inline gs_layout gs_layout_with_b(gs_layout own, gs_layout b) { return (gs_layout)((int)own & 2) | ((int)b & 1); }
 
 /* An operand ('a' to 'd') of one matrix of the batch as it is stored: so many rows of `row` elements, which begin `ld` elements apart. 'e', the bias: one row,
- * or one for each group; 'f', the groups' offsets or counts, whose type is another one of their size; 'g', aux. Empty where there are none. */
+ * or one for each group; 'f', the groups' offsets or counts, whose type is another one of their size; 'g', aux; 'h' and 'i', scale_m and scale_n. Empty where there are none. */
 typedef struct gs_shape {
     int64_t rows, row, ld;
     int64_t stride, matrices;   /* elements from one to the next, and how many there are; 0 and 1 where all of the batch have the same. Of B with groups each has one */
@@ -29,9 +29,9 @@ gs_shape gs_shape_of(const gs_problem *problem, char operand);
 /* ld * rows, of a problem that need not be valid. */
 static inline int64_t gs_packed_stride(int64_t ld, int64_t rows) { return (int64_t)((uint64_t)ld * (uint64_t)rows); }
 
-/* A, B, C, D, the bias, the groups' offsets and aux, by their letters. */
-enum { GS_OPERANDS = 7 };
-#define GS_OPERAND_LETTERS "abcdefg"
+/* A, B, C, D, the bias, the groups' offsets, aux, scale_m and scale_n, by their letters. */
+enum { GS_OPERANDS = 9 };
+#define GS_OPERAND_LETTERS "abcdefghi"
 
 /* The activation is the gradient of one, which reads aux. */
 static inline bool gs_is_gradient(gs_activation activation) { return activation >= GS_DRELU; }
@@ -51,11 +51,11 @@ static inline bool gs_is_written(const gs_problem *p, char operand)
 static inline bool    gs_has_offsets(const gs_problem *p) { return p->groups != 0 || p->grouping == GS_GROUPS_K; }
 static inline int64_t gs_group_count(const gs_problem *p) { return p->grouping == GS_GROUPS_K ? p->batch : p->groups; }
 
-/* Elements of an operand are read: C where beta is not 0, the bias and the offsets where there are any, aux with a gradient. */
+/* Elements of an operand are read: C where beta is not 0, the bias and the offsets where there are any, aux with a gradient, scales. */
 static inline bool gs_is_read(const gs_problem *p, char operand)
 {
     return operand == 'c' ? p->beta != 0 : operand == 'e' ? gs_adds_bias(p) : operand == 'f' ? gs_has_offsets(p)
-         : operand == 'g' ? gs_is_gradient(p->activation) : operand != 'd';
+         : operand == 'g' ? gs_is_gradient(p->activation) : operand == 'h' ? (p->scales & GS_SCALE_M) != 0 : operand == 'i' ? (p->scales & GS_SCALE_N) != 0 : operand != 'd';
 }
 
 /* What a problem has beside a plain product, an epilogue and packed batches: a family says which of these it takes. */
@@ -68,7 +68,8 @@ enum {
     GS_WANTS_DBIAS   = 32,
     GS_WANTS_K_GROUPS = 64,  /* groups along K */
     GS_WANTS_POINTERS = 128, /* arrays of pointers to the matrices of a batch */
-    GS_WANTS_MORE    = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GROUPS | GS_WANTS_AUX | GS_WANTS_DBIAS | GS_WANTS_K_GROUPS   /* arguments behind GS_MORE, see args.h */
+    GS_WANTS_SCALES  = 256,
+    GS_WANTS_MORE    = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GROUPS | GS_WANTS_AUX | GS_WANTS_DBIAS | GS_WANTS_K_GROUPS | GS_WANTS_SCALES   /* arguments behind GS_MORE, see args.h */
 };
 unsigned gs_problem_wants(const gs_problem *problem);
 bool     gs_same_wishes(const gs_problem *x, const gs_problem *y);
@@ -80,10 +81,10 @@ static inline int64_t gs_group_room(const gs_problem *p) { return p->groups && p
 static inline int64_t gs_columns_of_b(const gs_problem *p) { return p->gate ? gs_packed_stride(2, p->n) : p->n; }
 
 /* More than alpha is applied to a sum. */
-static inline bool gs_has_epilogue(const gs_problem *p) { return p->beta != 0 || p->bias != GS_BIAS_NONE || p->activation != GS_ACTIVATION_NONE; }
+static inline bool gs_has_epilogue(const gs_problem *p) { return p->beta != 0 || p->bias != GS_BIAS_NONE || p->activation != GS_ACTIVATION_NONE || p->scales != 0; }
 static inline bool gs_same_epilogue(const gs_problem *x, const gs_problem *y)
 {
-    return (x->beta != 0) == (y->beta != 0) && x->activation == y->activation && x->bias == y->bias && x->residual == y->residual && x->aux == y->aux;
+    return (x->beta != 0) == (y->beta != 0) && x->activation == y->activation && x->bias == y->bias && x->residual == y->residual && x->aux == y->aux && x->scales == y->scales;
 }
 
 /* Where an element is, in elements from the operand's begin. row: of the whole batch, so that it says which matrix of A. batch: of groups the group. */
@@ -104,7 +105,7 @@ gs_problem gs_problem_of_aux(const gs_problem *problem);
 /* The same matrices with B as in `layout`, A as it was; the rows of B keep their padding. */
 gs_problem gs_problem_in_layout(const gs_problem *problem, gs_layout layout);
 
-/* The sums alone: beta 0, no bias, no activation, alpha from the host; with a gate, those of all columns of B, so that N, ldc and ldd grow by N. */
+/* The sums alone: beta 0, no scales, no bias, no activation, alpha from the host; with a gate, those of all columns of B, so that N, ldc and ldd grow by N. */
 gs_problem gs_problem_sums(const gs_problem *problem);
 
 /* The sums of matrices without padding, one behind the other. */

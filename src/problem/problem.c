@@ -39,6 +39,7 @@ static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc",
 static const char *const activation_names[] = {[GS_ACTIVATION_NONE] = "", [GS_RELU] = "relu", [GS_GELU] = "gelu", [GS_GELU_ERF] = "gelu_erf", [GS_SILU] = "silu",
                                                 [GS_DRELU] = "drelu", [GS_DGELU] = "dgelu", [GS_DGELU_ERF] = "dgelu_erf", [GS_DSILU] = "dsilu"};
 static const char *const gate_names[] = {[GS_GATE_NONE] = "", [GS_GATE_STACKED] = "gate", [GS_GATE_INTERLEAVED] = "gate_i"};
+static const char *const scale_names[] = {"", "scale_m", "scale_n"};   /* of the bits of gs_scales */
 static const char *const bias_names[] = {[GS_BIAS_NONE] = "", [GS_BIAS_N] = "bias", [GS_BIAS_M] = "bias_m", [GS_DBIAS] = "dbias"};
 
 static bool valid_type(gs_type type) { return (unsigned)type < GS_COUNT(type_names); }
@@ -177,12 +178,13 @@ static gs_status read_epilogue(reader *r, const char *field)
         const int bias = place_among(word, bias_names, GS_COUNT(bias_names)), activation = place_among(word, activation_names, GS_COUNT(activation_names));
         const bool residual = strcmp(word, "residual") == 0;
         const bool aux = strcmp(word, "aux") == 0;
-        const int gate = place_among(word, gate_names, GS_COUNT(gate_names));
-        if (!bias && !activation && !gate && !residual && !aux)
+        const int gate = place_among(word, gate_names, GS_COUNT(gate_names)), scale = place_among(word, scale_names, GS_COUNT(scale_names));
+        if (!bias && !activation && !gate && !residual && !aux && !scale)
             return gs_fail_at(r->error, GS_ERROR_PARSE, column, field,
-                              "expected bias or bias_m, relu, gelu, gelu_erf or silu, or the gradient of one, drelu and so on, gate or gate_i, residual, aux, dbias, joined by +");
-        if ((bias && p->bias) || (activation && p->activation) || (gate && p->gate) || (residual && p->residual) || (aux && p->aux))
-            return gs_fail_at(r->error, GS_ERROR_PARSE, column, field, "a second %s", bias ? "bias" : activation ? "activation" : gate ? "gate" : aux ? "aux" : "residual");
+                              "expected scale_m, scale_n, bias or bias_m, relu, gelu, gelu_erf or silu, or the gradient of one, drelu and so on, gate or gate_i, residual, aux, dbias, joined by +");
+        if ((bias && p->bias) || (activation && p->activation) || (gate && p->gate) || (residual && p->residual) || (aux && p->aux) || (p->scales & (uint32_t)scale))
+            return gs_fail_at(r->error, GS_ERROR_PARSE, column, field, "a second %s", scale ? scale_names[scale] : bias ? "bias" : activation ? "activation" : gate ? "gate" : aux ? "aux" : "residual");
+        p->scales |= (uint32_t)scale;
         if (gate) p->gate = (uint32_t)gate;
         if (bias) p->bias = (gs_bias)bias;
         if (activation) p->activation = (gs_activation)activation;
@@ -415,7 +417,7 @@ char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT])
     if (p->beta != 0) append_float(text, "beta", p->beta);
     if (p->scalars) append(text, ":scalars=device");
     const char *const bias = name_of(bias_names, GS_COUNT(bias_names), p->bias);
-    const char *const words[] = {p->bias == GS_DBIAS ? "" : bias, name_of(activation_names, GS_COUNT(activation_names), p->activation),
+    const char *const words[] = {p->scales & GS_SCALE_M ? "scale_m" : "", p->scales & GS_SCALE_N ? "scale_n" : "", p->bias == GS_DBIAS ? "" : bias, name_of(activation_names, GS_COUNT(activation_names), p->activation),
                                  name_of(gate_names, GS_COUNT(gate_names), p->gate), p->residual ? "residual" : "", p->aux ? "aux" : "", p->bias == GS_DBIAS ? bias : ""};
     const char *before = ":ep=";
     for (int i = 0; i < (int)GS_COUNT(words); i++) {
@@ -446,6 +448,7 @@ static gs_status check_epilogue(const gs_problem *p, gs_error *error)
 {
     if ((unsigned)p->activation >= GS_COUNT(activation_names)) return gs_fail(error, GS_ERROR_RANGE, "activation", "must be none, relu, gelu, gelu_erf or silu, or the gradient of one");
     if ((unsigned)p->bias >= GS_COUNT(bias_names)) return gs_fail(error, GS_ERROR_RANGE, "bias", "must be none, along n or along m, or the gradient of one");
+    if (p->scales > (GS_SCALE_M | GS_SCALE_N)) return gs_fail(error, GS_ERROR_RANGE, "scales", "must be GS_SCALE_M, GS_SCALE_N, both or 0");
     if (p->residual > 1) return gs_fail(error, GS_ERROR_RANGE, "residual", "must be 0 or 1");
     if (p->residual && (p->activation == GS_ACTIVATION_NONE || p->beta == 0)) return gs_fail(error, GS_ERROR_RANGE, "residual", NEEDS_BOTH);
     if (refuse_gate(p)) return gs_fail(error, GS_ERROR_RANGE, "gate", "%s", refuse_gate(p));
@@ -518,7 +521,7 @@ static gs_status check_groups(const gs_problem *p, gs_error *error)
         if (p->groups || p->batch > GS_MAX_GROUPS) return gs_fail(error, GS_ERROR_RANGE, "gk", "groups along K are the batch, of at most %lld, and groups is 0", (long long)GS_MAX_GROUPS);
         for (int i = 0; i < STRIDES; i++)
             if (*strides_of((gs_problem *)p).of[i]) return gs_fail(error, GS_ERROR_RANGE, field_names[SA + i], ALONE);
-        return p->bias || p->activation || p->gate ? gs_fail(error, GS_ERROR_RANGE, "gk", ALONE) : GS_OK;
+        return p->bias || p->activation || p->gate || p->scales ? gs_fail(error, GS_ERROR_RANGE, "gk", ALONE) : GS_OK;
     }
     if (!p->groups) return p->grouping ? gs_fail(error, GS_ERROR_RANGE, "grouping", "there are no groups") : GS_OK;
     if (p->batch != 1) return gs_fail(error, GS_ERROR_RANGE, field_names[GROUPS + p->grouping], NO_BATCH);

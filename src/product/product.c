@@ -22,7 +22,7 @@ static gs_npy_type npy_type(gs_type type) { return type == GS_F16 ? GS_NPY_F16 :
 
 static gs_product_operand matrix_of(const gs_problem *p, int index)
 {
-    static const char *const names[GS_OPERANDS] = {"A", "B", "C", "D", "bias", "offsets", "aux"};
+    static const char *const names[GS_OPERANDS] = {"A", "B", "C", "D", "bias", "offsets", "aux", "scale_m", "scale_n"};
     const char letter = GS_OPERAND_LETTERS[index];
     const gs_shape s = gs_shape_of(p, letter);
     return (gs_product_operand){.name = names[index],

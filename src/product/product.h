@@ -18,7 +18,7 @@
 
 /* An operand as it lies in memory: rows (of all its matrices) of row elements, ld apart in a matrix. */
 typedef struct gs_product_operand {
-    const char *name;        /* "A" to "D", "bias", "offsets", "aux" */
+    const char *name;        /* "A" to "D", "bias", "offsets", "aux", "scale_m", "scale_n" */
     int64_t     rows, row, ld;
     int64_t     matrices, stride;
     gs_npy_type type;
@@ -31,7 +31,7 @@ typedef struct gs_product_operand {
 typedef struct gs_product {
     gs_problem   asked;
     gs_problem   problem;    /* as it lies in memory: gs_problem_pool */
-    gs_product_operand m[7]; /* A, B, C, D, bias, offsets, aux */
+    gs_product_operand m[9]; /* A, B, C, D, bias, offsets, aux, scale_m, scale_n */
     gs_device   *device;
     gs_context  *context;
     gs_verifier *verifier;
@@ -47,7 +47,7 @@ typedef struct gs_product {
 
 void gs_product_make(gs_product *p, const gs_problem *problem);
 
-/* Operand 0 to 2, or 4 to 6, from a .npy file or one of raw elements, row by row without padding; a batch is the first axis; the bias is one row, or one for each group; offsets are 32-bit integers, raw. Those that are not read are random.
+/* Operand 0 to 2, or 4 to 8, from a .npy file or one of raw elements, row by row without padding; a batch is the first axis; the bias is one row, or one for each group; offsets are 32-bit integers, raw. Those that are not read are random.
  * CORRUPT: it is not of this shape and type. */
 gs_status gs_product_read(gs_product *p, int index, const char *path, gs_error *error);
 
@@ -55,7 +55,7 @@ gs_status gs_product_open(gs_product *p, const char *device, bool dependent, gs_
 gs_status gs_product_run(gs_product *p, int64_t seed, gs_error *error);   /* once; D, and aux where it is written, are on the device then */
 gs_status gs_product_check(gs_product *p, gs_error *error);
 gs_status gs_product_write(gs_product *p, int index, const char *path, gs_error *error);   /* D (3), aux (6) or the gradient of the bias (4), as gs_product_read reads it: .npy by the name's end */
-gs_status gs_product_write_all(gs_product *p, const char *const path[7], gs_error *error);   /* each output that has a path */
+gs_status gs_product_write_all(gs_product *p, const char *const path[9], gs_error *error);   /* each output that has a path */
 void      gs_product_free(gs_product *p);
 
 #endif

@@ -57,7 +57,7 @@ static gs_status launch(const gs_track *track, gs_function function, void *param
 
 static gs_status fill_random(const gs_track *track, int operand, gs_error *error)
 {
-    const gs_type type = operand < 2 ? track->problem.in : track->problem.out;
+    const gs_type type = gs_shape_of(&track->problem, GS_OPERAND_LETTERS[operand]).type;
     gs_race_fill fill = {
         .to = address(track->at[operand]), .elements = track->room[operand] * (size_t)track->sets / gs_type_size(type), .seed = SEED + (gs_u64)operand, .type = type,
     };
@@ -163,6 +163,8 @@ gs_args gs_track_args(const gs_track *track, int set)
     args.bias = address(at[4]);
     args.offsets = address(at[5]);
     args.aux = address(at[6]);
+    args.scale_m = address(at[7]);
+    args.scale_n = address(at[8]);
     if (track->by_pointers) {
         const size_t each = gs_pool_pointers_size(&track->problem) / 4;
         const gs_pointer first = track->pointers + 4 * each * (size_t)set;
@@ -239,7 +241,7 @@ gs_status gs_track_check(gs_track *track, bool *wrong, gs_error *error)
     const gs_problem *const p = &track->problem;
     uint64_t count = 0;
     gs_race_check check = {
-        .a = address(track->at[0]), .b = address(track->at[1]), .c = address(track->at[2]), .d = address(track->at[3]), .bias = address(track->at[4]), .aux = address(track->at[6]), .wrong = address(track->wrong),
+        .a = address(track->at[0]), .b = address(track->at[1]), .c = address(track->at[2]), .d = address(track->at[3]), .bias = address(track->at[4]), .aux = address(track->at[6]), .scale_m = address(track->at[7]), .scale_n = address(track->at[8]), .wrong = address(track->wrong),
         .lda = p->lda, .ldb = p->ldb, .ldc = p->ldc, .ldd = p->ldd, .ldaux = gs_shape_of(p, 'g').ld, .m = p->m, .n = p->n, .k = p->k, .batch = p->batch,
         .stride_a = gs_shape_of(p, 'a').stride, .stride_b = gs_shape_of(p, 'b').stride, .stride_c = gs_shape_of(p, 'c').stride, .stride_d = gs_shape_of(p, 'd').stride,
         .stride_bias = gs_shape_of(p, 'e').stride, .stride_aux = gs_shape_of(p, 'g').stride, .writes_aux = (int)p->aux,

@@ -18,7 +18,7 @@ typedef struct gs_track {
     gs_function fill, sample, scan;
     gs_event    lead, start, end;       /* lead: before the cache is filled */
     gs_pointer  memory, wrong;
-    gs_pointer  at[GS_OPERANDS];        /* set 0 of a b c d, the bias, the offsets and aux; 0 if it is neither read nor written */
+    gs_pointer  at[GS_OPERANDS];        /* set 0 of a b c d, the bias, the offsets, aux and the scales; 0 if it is neither read nor written */
     size_t      room[GS_OPERANDS];                /* bytes from a set to the next */
     gs_pointer  pointers;               /* gs_pool_pointers of each set */
     gs_pointer  scratch;                /* filled before every replay; 0: nothing is */

@@ -211,7 +211,7 @@ static gs_status behind_groups(gs_check_run *trial, bool fill, gs_error *error)
 /* Guard bands, padding, inputs and what must be zero, after a launch. */
 static gs_status check_memory(gs_check_run *trial, gs_error *error)
 {
-    static const char *const names[GS_OPERANDS] = {"A", "B", "C", "D", "bias", "offsets", "aux"};
+    static const char *const names[GS_OPERANDS] = {"A", "B", "C", "D", "bias", "offsets", "aux", "scale_m", "scale_n"};
     gs_verifier *const verifier = trial->verifier;
     const gs_queue queue = verifier->queue;
     const size_t guard = gs_guard(verifier->device);

@@ -29,7 +29,7 @@ typedef struct gs_check_run {
 
     gs_problem    asked;       /* what the contender is prepared for */
     gs_problem    problem;     /* the same as it lies in memory: gs_problem_pool */
-    gs_buffer     operand[GS_OPERANDS];   /* a b c d, the bias, the offsets and aux, if there are any */
+    gs_buffer     operand[GS_OPERANDS];   /* a b c d, the bias, the offsets, aux and the scales, if there are any */
     gs_pointer    pointers;    /* to the matrices of a batch by pointers, else 0 */
     gs_pointer    scalars;     /* alpha and beta where they are in device memory, else 0 */
     gs_pointer    reference;

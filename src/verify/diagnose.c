@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "verify/check_run.h"
 
+#define WITHOUT_SCALES 0x100u   /* beside gs_scales: without these, but of a reference that has no C */
 #define LEAN 16   /* wrong elements, all to one side, that are no chance */
 
 static const gs_verdict_code of_part[6] = {
@@ -159,13 +160,16 @@ static gs_status diagnose_epilogue(gs_check_run *trial, int part, double toleran
     const char *const wanted = epilogue_text(&asked, text), *right = NULL;
     const int kinds = gs_is_gradient(asked.activation) ? GS_DSILU + 1 : GS_SILU + 1;   /* aux holds something for a gradient only */
     bool exchanged = false;
-    for (int i = 0; i < (asked.gate ? 8 : 2) * kinds && !right; i++) {
+    const int others = (asked.gate ? 8 : 2) * kinds;
+    for (int i = 0; i < (asked.scales ? 4 : 1) * others && !right; i++) {
         gs_check_counts counts;
         if (i % 2 && !gs_adds_bias(&asked)) continue;
+        if (asked.scales && (asked.scales & (uint32_t)(i / others))) continue;
+        if (asked.scales) trial->problem.scales = (asked.scales & ~(uint32_t)(i / others)) | WITHOUT_SCALES;
         trial->problem.activation = (gs_activation)(i / 2 % kinds);
         trial->problem.aux = 0;
         trial->problem.bias = i % 2 ? GS_BIAS_NONE : asked.bias;
-        const int order = i / (2 * kinds);   /* of the gate: as asked, exchanged, the other order, exchanged */
+        const int order = asked.gate ? i / (2 * kinds) % 4 : 0;   /* of the gate: as asked, exchanged, the other order, exchanged */
         if (order & 2) trial->problem.gate = GS_GATE_STACKED + GS_GATE_INTERLEAVED - asked.gate;
         const gs_problem tried = trial->problem;
         exchanged = order & 1;
@@ -203,7 +207,7 @@ gs_status gs_check_run_diagnose(gs_check_run *trial, int part, double tolerance,
     if (!gs_check_run_failed(trial)) GS_TRY(diagnose_poked(trial, part, tolerance, where, error));
     if (!gs_check_run_failed(trial)) GS_TRY(diagnose_c(trial, part, tolerance, where, error));
     if (gs_check_run_failed(trial)) return GS_OK;
-    if (trial->kind == GS_VALUES_RANGE && !trial->problem.activation) gs_check_run_blame_range(trial, part, counts, where);
+    if (trial->kind == GS_VALUES_RANGE && !trial->problem.activation && !trial->problem.scales) gs_check_run_blame_range(trial, part, counts, where);
     else if (rounded_down)
         gs_check_run_blame(trial, GS_VERDICT_BIAS, part,
                        "wrong results are all one step towards zero: truncated, not rounded to nearest; %s", where);
@@ -211,7 +215,7 @@ gs_status gs_check_run_diagnose(gs_check_run *trial, int part, double tolerance,
         gs_check_run_blame(trial, of_part[part], part, "%s: look at what adds up D's columns, before they are rounded, and at which rows it has", where);
     else if (trial->of_aux)
         gs_check_run_blame(trial, of_part[part], part, "%s: look at what is written beside D, alpha A B + beta C + bias before the activation, and where", where);
-    else if (gs_adds_bias(&trial->problem) || trial->problem.activation) return diagnose_epilogue(trial, part, tolerance, where, error);
+    else if (gs_adds_bias(&trial->problem) || trial->problem.activation || trial->problem.scales) return diagnose_epilogue(trial, part, tolerance, where, error);
     else if (part == 1) return diagnose_exact(trial, where, error);
     else blame_plain(trial, part, where);
     return GS_OK;

@@ -77,6 +77,7 @@ gs_problem gs_verify_edge(const gs_problem *like, int index)
     p.grouping = like->grouping;
     p.alpha = e->alpha;
     p.beta = e->beta;
+    p.scales = like->scales;
     p.bias = like->bias;
     p.activation = like->activation;
     p.scalars = like->scalars;

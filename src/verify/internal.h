@@ -14,7 +14,10 @@ enum {
 };
 
 #define GS_REFERENCES 96   /* input type x output type x layout x whether C is read x whether a batch has strides */
-#define GS_COUNTERS   24
+#define GS_COUNTERS   32
+
+/* beta C is in the reference; else the comparison adds it. */
+static inline bool gs_reference_adds_c(const gs_problem *p) { return p->beta != 0 && !p->residual && !p->scales; }
 
 struct gs_verifier {
     gs_device  *device;

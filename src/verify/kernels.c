@@ -126,7 +126,7 @@ gs_status gs_check_generate(gs_verifier *verifier, const gs_datagen *what, gs_po
 gs_status gs_generate(gs_verifier *verifier, const gs_problem *problem, char operand, gs_data kind, uint64_t seed, gs_pointer to,
                       gs_queue queue, gs_error *error)
 {
-    if (operand < 'a' || operand > 'g' || operand == 'd') return gs_fail(error, GS_ERROR_ARGUMENT, "operand", "must be a, b, c, e, f or g");
+    if (operand < 'a' || operand > 'i' || operand == 'd') return gs_fail(error, GS_ERROR_ARGUMENT, "operand", "must be a, b, c, e, f, g, h or i");
     if (operand == 'f') return gs_offsets_put(verifier->device, problem, GS_ROUTING_EVEN, seed, to, error);
     const gs_datagen g = gs_datagen_make(problem, operand, (int)kind, seed);
     return gs_check_generate(verifier, &g, to, queue, error);
@@ -234,7 +234,7 @@ gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, gs_pointer 
         .sets = address(sets), .count = (gs_u64)count, .samples = SAMPLES, .seed = seed, .m = p->m, .n = p->n, .k = p->k, .batch = p->batch,
         .lda = p->lda, .ldb = p->ldb, .stride_a = gs_shape_of(p, 'a').stride, .stride_b = gs_shape_of(p, 'b').stride, .stride_bias = gs_shape_of(p, 'e').stride,
         .placed_c = gs_placed_of(p, 'c'), .placed_d = gs_placed_of(p, 'd'), .placed_aux = gs_placed_of(p, 'g'), .writes_aux = (int)p->aux, .in = (int)p->in, .out = (int)p->out, .layout = (int)p->layout, .alpha = p->alpha,
-        .beta = p->beta, .activation = (int)p->activation, .along = gs_adds_bias(p) ? (int)p->bias : 0, .dbias = p->bias == GS_DBIAS ? (int)gs_dbias_vectors(p) : 0, .residual = (int)p->residual, .gate = (int)p->gate, .groups = (int)p->groups, .room = gs_group_room(p), .k_groups = p->grouping == GS_GROUPS_K, .least = gs_least_sum(p),
+        .beta = p->beta, .activation = (int)p->activation, .along = gs_adds_bias(p) ? (int)p->bias : 0, .dbias = p->bias == GS_DBIAS ? (int)gs_dbias_vectors(p) : 0, .residual = (int)p->residual, .gate = (int)p->gate, .groups = (int)p->groups, .room = gs_group_room(p), .scales = (int)p->scales, .k_groups = p->grouping == GS_GROUPS_K, .least = gs_least_sum(p),
         .relative = bound.relative, .spread = bound.spread,
         .absolute = bound.absolute, .poison = poison, .found = address(found),
     };
@@ -247,7 +247,7 @@ gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, gs_pointer 
 /* line: for a product with one row or one column. */
 static gs_status reference_function(gs_verifier *verifier, const gs_problem *problem, bool line, gs_function *out, gs_error *error)
 {
-    const bool adds_c = problem->beta != 0 && !problem->residual;
+    const bool adds_c = gs_reference_adds_c(problem);
     const bool strides = gs_problem_wants(problem) & GS_WANTS_STRIDES;
     const int index = ((((problem->in == GS_BF16) * 3 + (int)problem->out) * GS_LAYOUTS + (int)problem->layout) * 2 + adds_c) * 2 + strides;
     gs_module *const module = &verifier->reference[index].module;
@@ -379,7 +379,8 @@ static gs_epilogue epilogue_of(const gs_problem *p, const gs_args *args)
 {
     return (gs_epilogue){.c = args->c, .bias = args->bias, .placed_c = gs_placed_of(p, 'c'), .m = p->m, .stride_bias = gs_shape_of(p, 'e').stride, .activation = (int)p->activation, .along = gs_adds_bias(p) ? (int)p->bias : 0,
                          .residual = (int)p->residual, .gate = (int)p->gate, .n = p->n, .beta = p->beta, .least = gs_least_sum(p), .offsets = args->offsets, .groups = (int)p->groups, .room = gs_group_room(p),
-                         .aux = args->aux, .placed_aux = gs_placed_of(p, 'g')};
+                         .aux = args->aux, .placed_aux = gs_placed_of(p, 'g'), .scale_m = p->scales & GS_SCALE_M ? args->scale_m : NULL, .scale_n = p->scales & GS_SCALE_N ? args->scale_n : NULL,
+                         .joins = p->beta != 0 && !p->residual && p->scales};
 }
 
 static gs_check check_of(const gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance, uint32_t poison)
@@ -436,12 +437,23 @@ static gs_status read_element(const gs_verifier *verifier, gs_type type, const v
     return GS_OK;
 }
 
+/* Times its scales. e has offsets that the host can read. */
+static gs_status scale_element(const gs_verifier *verifier, const gs_epilogue *e, int64_t row, int64_t col, double *sum, gs_error *error)
+{
+    const gs_epilogue of_n = {.groups = e->groups, .offsets = e->offsets, .room = e->room, .along = GS_BIAS_N, .gate = e->gate, .n = e->n, .m = e->m};
+    double scale[2] = {1, 1};
+    if (e->scale_m) GS_TRY(read_element(verifier, GS_F32, e->scale_m, row % e->m, &scale[0], error));
+    if (e->scale_n) GS_TRY(read_element(verifier, GS_F32, e->scale_n, (int64_t)gs_bias_place(&of_n, (gs_u64)row, (gs_u64)col), &scale[1], error));
+    *sum *= scale[0] * scale[1];
+    return GS_OK;
+}
+
 /* The right value of one element, from the reference's sums, as kernels/verify.cu has it. */
 static gs_status finish(const gs_verifier *verifier, const gs_problem *p, const gs_args *args, gs_pointer reference, int64_t row, int64_t col, double *value, gs_error *error)
 {
     double sum[2] = {0, 0}, bias = 0, c = 0;
     int32_t *offsets = NULL;
-    if (gs_adds_bias(p) && p->groups) GS_TRY(gs_offsets_get(verifier->device, p, (uintptr_t)args->offsets, &offsets, error));
+    if (p->groups) GS_TRY(gs_offsets_get(verifier->device, p, (uintptr_t)args->offsets, &offsets, error));
     gs_epilogue e = epilogue_of(p, args);
     e.offsets = offsets;
     for (int up = 0; up < (p->gate ? 2 : 1); up++) {
@@ -449,12 +461,14 @@ static gs_status finish(const gs_verifier *verifier, const gs_problem *p, const 
         const gs_pointer from = reference + (gs_pointer)(row * gs_columns_of_b(p) + at) * sizeof(double);
         const int64_t place = gs_adds_bias(p) ? (int64_t)gs_bias_place(&e, (gs_u64)row, (gs_u64)at) : 0;
         gs_status status = verifier->device->ops->copy_out(verifier->device, &sum[up], from, sizeof(double), error);
+        if (status == GS_OK) status = scale_element(verifier, &e, row, at, &sum[up], error);
+        if (status == GS_OK && e.joins) status = read_element(verifier, p->out, args->c, gs_place_in_c(p, row, col), &c, error);
         if (status == GS_OK && gs_adds_bias(p)) status = read_element(verifier, p->out, args->bias, place, &bias, error);
         if (status != GS_OK) {
             free(offsets);
             return status;
         }
-        sum[up] += bias;
+        sum[up] += bias + (e.joins ? (double)p->beta * c : 0);
     }
     free(offsets);
     if (p->residual) GS_TRY(read_element(verifier, p->out, args->c, gs_place_in_c(p, row, col), &c, error));

@@ -75,7 +75,7 @@ void gs_reference_cpu(const gs_problem *problem, const void *a, const void *b, c
         for (int64_t col = 0; col < p->n; col++) {
             double *const value = &out[row * p->n + col];
             *value *= (double)p->alpha;
-            if (p->beta != 0 && !p->residual) *value = fma((double)p->beta, element(c, p->out, gs_place_in_c(p, row, col)), *value);
+            if (gs_reference_adds_c(p)) *value = fma((double)p->beta, element(c, p->out, gs_place_in_c(p, row, col)), *value);
         }
 }
 
@@ -87,7 +87,7 @@ gs_status gs_reference_emulated(gs_verifier *verifier, const gs_problem *p, cons
     void *host[3] = {0};
     double *const result = malloc(GS_MAX(bytes, 1));
     gs_status status = result ? device->ops->queue_wait(device, queue, error) : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a reference");
-    for (int i = 0; status == GS_OK && i < (p->beta != 0 && !p->residual ? 3 : 2); i++) {
+    for (int i = 0; status == GS_OK && i < (gs_reference_adds_c(p) ? 3 : 2); i++) {
         const size_t size = gs_problem_bytes(p, (char)('a' + i));
         if (size == 0) continue;
         host[i] = malloc(size);

@@ -68,12 +68,12 @@ typedef enum gs_data {
     GS_DATA_SPECIAL        /* part 5: normal with inf and NaN here and there */
 } gs_data;
 
-/* Fills operand 'a', 'b', 'c', 'e' (the bias), 'f' (the groups' offsets: every row to any group) or 'g' (aux) of the problem. The value
+/* Fills operand 'a', 'b', 'c', 'e' (the bias), 'f' (the groups' offsets: every row to any group), 'g' (aux), 'h' or 'i' (scale_m, scale_n) of the problem. The value
  * depends on (kind, seed, operand, logical row, logical column) only, so that nn and tn hold the same matrix. Padding of the rows is filled with NaN. */
 gs_status gs_generate(gs_verifier *verifier, const gs_problem *problem, char operand, gs_data kind, uint64_t seed, gs_pointer to,
                       gs_queue queue, gs_error *error);
 
-/* f64 reference of the problem into out (M x N x 8 bytes, packed): alpha A B + beta C, without C where it is a residual. Bias and activation are for the
+/* f64 reference of the problem into out (M x N x 8 bytes, packed): alpha A B + beta C, without C where it is a residual or where there are scales. Scales, bias and activation are for the
  * comparison. */
 gs_status gs_reference(gs_verifier *verifier, const gs_problem *problem, gs_pointer a, gs_pointer b, gs_pointer c, gs_pointer out,
                        gs_queue queue, gs_error *error);
@@ -105,7 +105,7 @@ gs_status gs_compare_sums(gs_verifier *verifier, const gs_problem *problem, cons
 /* The operands of a call that is timed, as a table of them lies on the device; D is all that lies between begin and end, poisoned before the
  * call. Addresses of 4 bytes. */
 typedef struct gs_timed_operands {
-    gs_pointer a, b, c, d, begin, end, bias, offsets, aux;
+    gs_pointer a, b, c, d, begin, end, bias, offsets, aux, scale_m, scale_n;
 } gs_timed_operands;
 
 /* Looks at every output of a replay that used each set of the table once: elements that still hold the poison (a pattern of GS_POISON_*), places

@@ -32,7 +32,7 @@ static gs_device  *device;
 static const fake_call *last;
 static hook      **told;
 static int         multiplied;   /* the algorithm */
-static const uint16_t *product;  /* what cuBLASLt computes */
+static const void *product;      /* what cuBLASLt computes */
 static size_t      product_bytes;
 
 static void multiply(int id, void *stream)
@@ -136,13 +136,13 @@ static void what_it_has_is_fused(void **state)
         {"f16:16x24x8:tn:beta=1:ep=bias+gelu", 36,  4}, {"f16:16x24x8:tn:ep=bias_m",          0, 2}, {"f16:16x24x8:tn:ep=silu",        0, 2},
         {"f16:16x24x8:tn:ep=bias+gelu_erf",     0,  2}, {"f16:16x24x8:tn:beta=1:ep=relu+residual", 0, 2},
         {"f16:16x24x8:tn:ep=bias+gelu+aux",     0,  2}, {"f16:16x24x8:tn:ep=relu+aux",        0, 2}, {"f16:16x24x8:nn:ep=dgelu",       0, 2},
-        {"f16:16x24x8:tn:ep=dbias",            0,  2},
+        {"f16:16x24x8:tn:ep=dbias",            0,  2}, {"f16:16x24x8:tn:ep=scale_n",          0, 2}, {"bf16:16x24x8:nn:ep=scale_m+bias", 0, 2},
         {"f16:16x24x8:tn:ep=relu+gate",         0,  2}, {"f16:16x24x8:nn:ep=bias+gelu+gate_i", 0, 2},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
         const gs_problem problem = problem_of(cases[i].text);
         gs_library *library = library_of(cases[i].text);
-        const bool plain = !problem.bias && !problem.activation;
+        const bool plain = !problem.bias && !problem.activation && !problem.scales;
         assert_int_equal(gs_library_count(library), cases[i].count);
         assert_int_equal(gs_library_chosen(library), 0);
         assert_int_equal(gs_library_is_fused(library), plain || cases[i].epilogue != 0);
@@ -175,22 +175,34 @@ static void check_results(const char *text, bool in_place)
     const gs_problem p = problem_of(text);
     gs_library *library = library_of(text);
     const size_t count = (size_t)(p.ldd * p.m * p.batch), bias_count = (size_t)GS_MAX(p.m, gs_columns_of_b(&p));
-    const bool behind = p.residual || p.gate;   /* the product is in the workspace */
+    const bool behind = p.residual || p.gate || p.scales, wide = p.scales && p.acc == GS_F32;   /* the product is in the workspace, f32 */
     const int64_t ld = behind ? (gs_columns_of_b(&p) + 7) / 8 * 8 : p.ldd;
     const size_t middle = (size_t)(ld * p.m * p.batch);
-    uint16_t *const sums = calloc(GS_MAX(count, middle), 2), *const c = calloc(count, 2), *const bias = calloc(bias_count, 2), *const d = calloc(count, 2);
+    uint16_t *const sums = calloc(GS_MAX(count, middle), 4), *const c = calloc(count, 2), *const bias = calloc(bias_count, 2), *const d = calloc(count, 2);
     gs_error error = {0};
     const size_t aux_count = gs_has_aux(&p) ? gs_problem_bytes(&p, 'g') / 2 : 1;
     const gs_shape shape = gs_shape_of(&p, 'g');
     uint16_t *const aux = calloc(aux_count, 2);
     static double total[2048];   /* of columns */
     const gs_pointer at_aux = fill(aux_count, 13, aux), at_c = fill(count, 7, c), at_bias = fill(bias_count, 11, bias), at_d = in_place ? at_c : fill(count, 3, d);
-    for (size_t i = 0; i < GS_MAX(count, middle); i++) sums[i] = gs_f64_to_f16(number(i, 5));
+    for (size_t i = 0; i < GS_MAX(count, middle); i++) {
+        if (wide) ((float *)(void *)sums)[i] = (float)number(i, 5) * 1.0009765f;   /* more bits than D has */
+        else sums[i] = gs_f64_to_f16(number(i, 5));
+    }
     product = sums;
-    product_bytes = (behind ? middle : count) * 2;
-    const float beta = p.residual ? -0.5f : p.beta;
+    product_bytes = (behind ? middle : count) * (wide ? 4 : 2);
+    const float beta = p.residual || p.scales ? -0.5f : p.beta, alpha = 1.5f;
+    const size_t scale_count = (size_t)GS_MAX(p.m, gs_columns_of_b(&p));
+    float *const scale[2] = {calloc(scale_count, 4), calloc(scale_count, 4)};
+    gs_pointer at_scale[2];
+    for (int i = 0; i < 2; i++) {
+        for (size_t j = 0; j < scale_count; j++) scale[i][j] = (float)number(j, 17 + 2 * i) * 0.1f;
+        OK(device->ops->alloc(device, scale_count * 4, &at_scale[i], &error));
+        OK(device->ops->copy_in(device, at_scale[i], scale[i], scale_count * 4, &error));
+    }
     const gs_args args = {.size = sizeof args, .a = sums, .b = sums, .c = (const void *)(uintptr_t)at_c, .d = (void *)(uintptr_t)at_d,
-                          .bias = p.bias ? (const void *)(uintptr_t)at_bias : NULL, .beta = p.residual ? &beta : NULL,
+                          .bias = p.bias ? (const void *)(uintptr_t)at_bias : NULL, .beta = beta != p.beta && p.beta != 0 ? &beta : NULL, .alpha = p.scales ? &alpha : NULL,
+                          .scale_m = p.scales & GS_SCALE_M ? (const float *)(uintptr_t)at_scale[0] : NULL, .scale_n = p.scales & GS_SCALE_N ? (const float *)(uintptr_t)at_scale[1] : NULL,
                           .aux = (void *)(uintptr_t)at_aux};
     for (int index = 0; index < gs_library_count(library); index++) {
         assert_int_equal(gs_library_choose(library, index), GS_OK);
@@ -205,31 +217,42 @@ static void check_results(const char *text, bool in_place)
             continue;
         }
         assert_int_equal(last->epilogue, 0);
-        assert_true(last->beta == (p.residual ? 0 : p.beta));
+        assert_true(last->beta == (p.residual || p.scales ? 0 : p.beta));
         assert_true((last->d == args.d) == !behind);
         OK(device->ops->copy_out(device, d, at_d, count * 2, &error));
         if (p.aux) OK(device->ops->copy_out(device, aux, at_aux, aux_count * 2, &error));
         memset(total, 0, sizeof total);
         for (int64_t row = 0; row < p.m * p.batch; row++)
             for (int64_t col = 0; col < p.n; col++) {
-                double want = gs_f16_to_f32(sums[row * ld + (p.gate ? gs_gate_column((int)p.gate, p.n, col, false) : col)]), up = 1;
+                double want, up = 1;
+                for (int i = 0; i < (p.gate ? 2 : 1); i++) {
+                    const int64_t place = p.gate ? gs_gate_column((int)p.gate, p.n, col, i) : col;
+                    double sum = wide ? (double)((const float *)(const void *)sums)[row * ld + place] : (double)gs_f16_to_f32(sums[row * ld + place]);
+                    if (p.scales) sum *= (double)alpha * (p.scales & GS_SCALE_M ? (double)scale[0][row % p.m] : 1) * (p.scales & GS_SCALE_N ? (double)scale[1][place] : 1);
+                    *(i ? &up : &want) = sum;
+                }
+                if (p.scales && p.beta != 0 && !p.residual) want += (double)beta * gs_f16_to_f32(c[row * p.ldc + col]);
                 if (p.gate) {
                     const int64_t at = gs_gate_column((int)p.gate, p.n, col, true);
-                    up = gs_f16_to_f32(sums[row * ld + at]) + (p.bias ? gs_f16_to_f32(bias[at]) : 0);
+                    up += p.bias ? gs_f16_to_f32(bias[at]) : 0;
                     if (p.bias) want += gs_f16_to_f32(bias[gs_gate_column((int)p.gate, p.n, col, false)]);
                 } else if (gs_adds_bias(&p)) want += gs_f16_to_f32(bias[p.bias == GS_BIAS_N ? col : row % p.m]);
                 const double beside = gs_has_aux(&p) ? gs_f16_to_f32(aux[row / p.m * shape.stride + row % p.m * shape.ld + col]) : 0;
-                if (p.aux && beside != want) fail_msg("%s: (%d, %d): %g in aux, want %g", text, (int)row, (int)col, beside, want);
+                if (p.aux && (p.scales ? fabs(beside - want) > 0x1p-10 * fabs(want) + 0x1p-10 : beside != want)) fail_msg("%s: (%d, %d): %g in aux, want %g", text, (int)row, (int)col, beside, want);
                 want = gs_is_gradient(p.activation) ? gs_slope_result((int)p.activation, want, beside, 0, -1e9).value : gs_activate((int)p.activation, want) * up;
                 if (p.residual) want += (double)beta * gs_f16_to_f32(c[row * p.ldc + col]);
                 total[col] += want;
                 const double got = gs_f16_to_f32(d[row * p.ldd + col]);
-                if (!(fabs(got - want) <= 0x1p-11 * fabs(want) + 0x1p-16)) fail_msg("%s: (%d, %d): got %g, want %g", text, (int)row, (int)col, got, want);
+                if (!(fabs(got - want) <= 0x1p-11 * fabs(want) + (p.scales ? 0x1p-13 : 0x1p-16))) fail_msg("%s: (%d, %d): got %g, want %g", text, (int)row, (int)col, got, want);
             }
     }
     if (p.bias == GS_DBIAS) OK(device->ops->copy_out(device, bias, at_bias, (size_t)p.n * 2, &error));
     for (int64_t col = 0; col < p.n && p.bias == GS_DBIAS; col++)
         if (!(fabs(gs_f16_to_f32(bias[col]) - total[col]) <= 0x1p-11 * fabs(total[col]) + 0x1p-10)) fail_msg("%s: column %d: got %g, want %g", text, (int)col, (double)gs_f16_to_f32(bias[col]), total[col]);
+    for (int i = 0; i < 2; i++) {
+        device->ops->free(device, at_scale[i]);
+        free(scale[i]);
+    }
     device->ops->free(device, at_c);
     device->ops->free(device, at_bias);
     device->ops->free(device, at_aux);
@@ -261,6 +284,13 @@ static void results_are_right(void **state)
     check_results("f16:300x21x8:nn:b=2:ep=dgelu+dbias", false);
     check_results("f16:33x1030x8:tn:beta=1:ep=relu+residual+aux+dbias", true);
     check_results("f16:16x24x8:tn:ep=silu+gate", false);
+    check_results("f16:16x24x8:tn:ep=scale_m", false);
+    check_results("f16:9x27x8:nn:alpha=3:b=2:ep=scale_n+bias+gelu", false);
+    check_results("f16:16x21x8:tn:beta=1:ep=scale_m+scale_n+bias_m", true);
+    check_results("f16:9x1030x8:tn:beta=1:b=3:ep=scale_m+scale_n+silu+residual+aux+dbias", true);
+    check_results("f16:9x24x8:tn:acc=f16:beta=1:ep=scale_n+dgelu", false);
+    check_results("f16:9x21x8:tn:b=2:ep=scale_m+scale_n+bias+gelu+gate", false);
+    check_results("f16:5x1031x8:nn:beta=1:ep=scale_m+scale_n+relu+gate_i+residual", false);
     check_results("f16:9x21x8:tn:b=2:ep=bias+gelu+gate", false);
     check_results("f16:5x1031x8:nn:ldd=1040:ldc=1040:ep=bias+relu+gate_i", false);
     check_results("f16:16x32x8:tn:beta=1:ep=bias+silu+gate_i+residual", true);

@@ -153,6 +153,19 @@ static void make_pointers(matrices *m, gs_device *device)
     free(pointers);
 }
 
+/* Factors of a row or a column: of either sign, 0 among them; no two of rows and columns are equal everywhere. */
+static float scale_of(int64_t i, bool of_column) { return of_column ? (float)(i % 4 + 1) / 2 : (float)(i % 5) - 2; }
+
+static const float *scales_on(gs_device *device, int64_t count, bool of_columns)
+{
+    float *const scales = malloc((size_t)count * sizeof *scales);
+    assert_non_null(scales);
+    for (int64_t i = 0; i < count; i++) scales[i] = scale_of(i, of_columns);
+    const gs_pointer at = to_device(device, scales, (size_t)count * sizeof *scales);
+    free(scales);
+    return (const float *)(uintptr_t)at;
+}
+
 static void make_matrices(matrices *m, gs_device *device)
 {
     const gs_problem *const p = &m->problem;
@@ -174,6 +187,8 @@ static void make_matrices(matrices *m, gs_device *device)
     m->args = (gs_args){.bias = p->bias && p->bias != GS_DBIAS ? (void *)(uintptr_t)to_device(device, m->bias, bytes_bias) : NULL, .a = (void *)(uintptr_t)to_device(device, m->a, bytes_a), .b = (void *)(uintptr_t)to_device(device, m->b, bytes_b),
                         .c = (void *)(uintptr_t)to_device(device, m->c, bytes_c), .d = (void *)(uintptr_t)to_device(device, NULL, bytes_c)};
     if (p->bias == GS_DBIAS) m->args.bias = (void *)(uintptr_t)to_device(device, NULL, gs_problem_bytes(p, 'e'));
+    if (p->scales & GS_SCALE_M) m->args.scale_m = scales_on(device, p->m, false);
+    if (p->scales & GS_SCALE_N) m->args.scale_n = scales_on(device, p->n, true);
     if (p->aux) m->args.aux = (void *)(uintptr_t)to_device(device, NULL, gs_problem_bytes(p, 'g'));
     m->of_d = (gs_pointer)(uintptr_t)m->args.d;
     if (p->matrices) make_pointers(m, device);
@@ -237,7 +252,7 @@ static const int *multiplied(const matrices *m)
     return product.sum = sum;
 }
 
-/* Whether D is A times B, plus C (as D is laid out) and the bias, where the problem has them, and relu of that, which stands in aux, and the sums of its columns are right. */
+/* Whether D is A times B, with its scales, plus C (as D is laid out) and the bias, where the problem has them, and relu of that, which stands in aux, and the sums of its columns are right. */
 static bool right_result(const matrices *m)
 {
     const gs_problem *const p = &m->problem;
@@ -246,7 +261,10 @@ static bool right_result(const matrices *m)
     for (int64_t row = 0; row < p->batch * p->m && right; row++)   /* matrices lie one behind the other */
         for (int64_t n = 0; n < p->n && right; n++) {
             const size_t at = (size_t)(row * p->ldd + n);
-            float value = (float)sum[row * p->n + n] + p->beta * decode(p->out, m->c, at);
+            float value = (float)sum[row * p->n + n];
+            if (p->scales & GS_SCALE_M) value *= scale_of(row % p->m, false);
+            if (p->scales & GS_SCALE_N) value *= scale_of(n, true);
+            value += p->beta * decode(p->out, m->c, at);
             if (m->args.bias && p->bias != GS_DBIAS) value += decode(p->out, m->bias, (size_t)(p->bias == GS_BIAS_M ? row % p->m : n));
             const bool kept = !p->aux || decode(p->out, m->aux, (size_t)(row * gs_shape_of(p, 'g').ld + n)) == value;
             if (p->activation == GS_RELU && value < 0) value = 0;

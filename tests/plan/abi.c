@@ -19,7 +19,7 @@ AT(gs_error, field, 8);
 AT(gs_error, text, 40);
 AT(gs_error, reserved, 456);
 
-SIZE(gs_problem, 192);
+SIZE(gs_problem, 200);
 AT(gs_problem, size, 0);
 AT(gs_problem, in, 4);
 AT(gs_problem, acc, 8);
@@ -51,7 +51,8 @@ AT(gs_problem, grouping, 164);
 AT(gs_problem, ldaux, 168);
 AT(gs_problem, stride_aux, 176);
 AT(gs_problem, matrices, 184);
-AT(gs_problem, reserved, 188);
+AT(gs_problem, scales, 188);
+AT(gs_problem, reserved, 192);
 
 SIZE(gs_args, 112);
 AT(gs_args, size, 0);
@@ -66,7 +67,9 @@ AT(gs_args, beta, 56);
 AT(gs_args, bias, 64);
 AT(gs_args, offsets, 72);
 AT(gs_args, aux, 80);
-AT(gs_args, reserved, 88);
+AT(gs_args, scale_m, 88);
+AT(gs_args, scale_n, 96);
+AT(gs_args, reserved, 104);
 
 SIZE(gs_config, 144);
 AT(gs_config, size, 0);

@@ -18,6 +18,7 @@
 #include "device/device.h"
 #include "fake/opened.h"
 #include "plan/loaded.h"
+#include "problem/layout.h"
 
 #define OK(call)                                                                  \
     do {                                                                          \
@@ -149,7 +150,7 @@ static void test_saved_operands(void **state)
     need_compiler();
     const gs_config config = settings();
     gs_context *context = open_context(&config);
-    static const char *const problems[] = {"f16:64x256x64:tn:g=4", "f16:64x256x64:tn:ep=gelu+aux", "f16:64x256x64:tn:ep=bias+relu"};
+    static const char *const problems[] = {"f16:64x256x64:tn:g=4", "f16:64x256x64:tn:ep=gelu+aux", "f16:64x256x64:tn:ep=bias+relu", "f16:64x256x64:tn:ep=scale_m+scale_n"};
     for (size_t i = 0; i < GS_COUNT(problems); i++) {
         gs_problem problem;
         gs_plan *plan = NULL, *again = NULL;
@@ -161,15 +162,18 @@ static void test_saved_operands(void **state)
         assert_non_null(bytes);
         OK(gs_plan_save(plan, bytes, &size, &error));
         OK(gs_plan_load(context, bytes, size, &again, &error));
-        for (const char *name = "abcdefg"; *name; name++) assert_int_equal(gs_plan_alignment(again, *name), gs_plan_alignment(plan, *name));
+        for (const char *name = GS_OPERAND_LETTERS; *name; name++) assert_int_equal(gs_plan_alignment(again, *name), gs_plan_alignment(plan, *name));
         gs_args args = arguments();
         args.offsets = args.a;
         args.aux = args.d;
         args.bias = args.a;
+        if (i == 3) assert_int_equal(gs_plan_run(again, &args, NULL), GS_ERROR_ARGUMENT);   /* without one of them */
+        args.scale_m = args.scale_n = args.a;
         assert_int_equal(gs_plan_run(again, &args, NULL), GS_OK);
+        args.scale_n = (const float *)((const char *)args.a + 2);
         args.offsets = (const int32_t *)((const char *)args.a + 2);
         args.aux = (char *)args.d + 1;
-        assert_int_equal(gs_plan_run(again, &args, NULL), i == 2 ? GS_OK : GS_ERROR_ALIGNMENT);
+        assert_int_equal(gs_plan_run(again, &args, NULL), i == 2 ? GS_OK : GS_ERROR_ALIGNMENT);   /* whoever does not read them does not mind */
         gs_plan_destroy(&again);
         gs_plan_destroy(&plan);
         free(bytes);
@@ -203,7 +207,7 @@ static void test_saved(void **state)
         assert_string_equal(gs_plan_why(again), gs_plan_why(plan));
         assert_int_equal(gs_plan_origin(again), gs_plan_origin(plan));
         assert_memory_equal(gs_plan_problem(again), gs_plan_problem(plan), sizeof problem);
-        for (const char *name = "abcdefg"; *name; name++) assert_int_equal(gs_plan_alignment(again, *name), gs_plan_alignment(plan, *name));
+        for (const char *name = GS_OPERAND_LETTERS; *name; name++) assert_int_equal(gs_plan_alignment(again, *name), gs_plan_alignment(plan, *name));
         const gs_args args = arguments();
         assert_int_equal(gs_plan_run(plan, &args, NULL), GS_OK);
         const fake_cuda_launch before = *last_launch();

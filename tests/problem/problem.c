@@ -67,6 +67,9 @@ static void texts_become_canonical(void **state)
         {"f16:2x3x4:nn:b=2:saux=6:ep=drelu",                    "f16:2x3x4:nn:b=2:ep=drelu"},
         {"f16:2x3x4:nn:ldaux=10:b=2:saux=5:ep=dgelu",           "f16:2x3x4:nn:ldaux=10:b=2:saux=5:ep=dgelu"},
         {"f16:2x3x4:nn:g=3:ep=dgelu_erf:ldaux=7",               "f16:2x3x4:nn:ldaux=7:g=3:ep=dgelu_erf"},
+        {"f16:2x3x4:nn:ep=bias+scale_n",                        "f16:2x3x4:nn:ep=scale_n+bias"},
+        {"f16:2x3x4:nn:beta=1:ep=residual+gate+scale_n+silu+scale_m", "f16:2x3x4:nn:beta=1:ep=scale_m+scale_n+silu+gate+residual"},
+        {"bf16:6x3x4:tn:gm=3:ep=scale_m",                       "bf16:6x3x4:tn:gm=3:ep=scale_m"},
         {"f16:2x3x4:nn:ep=dbias+dgelu",                         "f16:2x3x4:nn:ep=dgelu+dbias"},
         {"f16:2x3x4:nn:b=2:se=5:ep=dbias",                      "f16:2x3x4:nn:b=2:se=5:ep=dbias"},
         {"f16:2x3x4:nn:beta=2:ep=residual+dsilu",               "f16:2x3x4:nn:beta=2:ep=dsilu+residual"},
@@ -151,6 +154,9 @@ static void errors_name_field_and_column(void **state)
         {"f16:1x1x1:nn:ep=relu+gelu",        GS_ERROR_PARSE, "ep",     22},
         {"f16:1x1x1:nn:ep=relu:ep=bias",     GS_ERROR_PARSE, "ep",     22},
         {"f16:1x1x1:nn:ep=relu+residual",    GS_ERROR_RANGE, "ep",     17},
+        {"f16:1x1x1:nn:ep=scale_n+bias+scale_n", GS_ERROR_PARSE, "ep", 30},
+        {"f16:1x1x1:nn:ep=scale",            GS_ERROR_PARSE, "ep",     17},
+        {"f16:2x1x1:nt:gk=2:ep=scale_m",     GS_ERROR_RANGE, "ep",     22},
         {"f16:1x1x1:nn:sa=-1",               GS_ERROR_RANGE, "sa",     17},
         {"f16:1x1x1:nn:sb=70368744177665",   GS_ERROR_RANGE, "sb",     17},
         {"f16:1x1x1:nn:sd=x",                GS_ERROR_PARSE, "sd",     17},
@@ -268,6 +274,24 @@ static void a_gate_doubles_b(void **state)
     assert_int_equal(larger.ldb, 50);
 }
 
+/* f32 whatever D is; the matrices of a batch share them, groups have a scale_n each. */
+static void scales_are_vectors(void **state)
+{
+    (void)state;
+    const gs_problem both = problem_of("bf16:4x24x8:tn:b=3:ep=scale_m+scale_n+silu+gate"), groups = problem_of("f16:4x24x8:tn:g=5:beta=1:ep=scale_m+scale_n"), one = problem_of("f16:4x24x8:tn:ep=scale_n");
+    char text[GS_PROBLEM_TEXT];
+    assert_int_equal(gs_problem_bytes(&both, 'h'), 4 * 4);
+    assert_int_equal(gs_problem_bytes(&both, 'i'), 48 * 4);
+    assert_int_equal(gs_problem_bytes(&groups, 'h'), 4 * 4);
+    assert_int_equal(gs_problem_bytes(&groups, 'i'), 5 * 24 * 4);
+    assert_int_equal(gs_problem_bytes(&one, 'h'), 0);
+    assert_false(gs_is_read(&one, 'h'));
+    assert_true(gs_is_read(&one, 'i') && !gs_is_written(&one, 'i'));
+    assert_true(gs_problem_wants(&one) & GS_WANTS_SCALES && gs_has_epilogue(&one) && !gs_same_wishes(&one, &both));
+    const gs_problem sums = gs_problem_sums(&groups);
+    assert_string_equal(gs_problem_format(&sums, text), "f16:4x24x8:tn:g=5");
+}
+
 static void make_is_packed_and_valid(void **state)
 {
     (void)state;
@@ -360,6 +384,9 @@ static void check_finds_what_no_kernel_can_do(void **state)
     WITH((p.bias = GS_DBIAS, p.batch = 2, p.stride_bias = 63), GS_ERROR_RANGE, "se");
     WITH((p.bias = GS_DBIAS, p.batch = 2, p.stride_bias = 64), GS_OK, "");
     WITH((p.bias = GS_DBIAS + 1), GS_ERROR_RANGE, "bias");
+    WITH((p.scales = GS_SCALE_M | GS_SCALE_N, p.bias = GS_DBIAS), GS_OK, "");
+    WITH((p.scales = 4), GS_ERROR_RANGE, "scales");
+    WITH((p.grouping = GS_GROUPS_K, p.batch = 2, p.scales = GS_SCALE_N), GS_ERROR_RANGE, "gk");
     WITH(p.reserved[0] = 1, GS_ERROR_UNSUPPORTED, "reserved");
     WITH(p.matrices = GS_MATRICES_POINTERS, GS_OK, "");
     WITH((p.matrices = GS_MATRICES_POINTERS, p.batch = 3, p.bias = GS_DBIAS, p.scalars = 1), GS_OK, "");
@@ -529,7 +556,7 @@ static void larger_structs(void **state)
     memset(&larger, 0x55, sizeof larger);
     gs_problem_init(&larger.known, offsetof(gs_problem, reserved), GS_F16, GS_NN, 1, 2, 3);
     assert_int_equal(larger.known.k, 3);
-    assert_int_equal(larger.known.reserved[0], 0x55555555);
+    assert_int_equal(larger.known.reserved[0], 0x5555555555555555);
     assert_int_equal(gs_problem_check(&larger.known, &error), GS_OK);
 }
 
@@ -620,7 +647,7 @@ int main(void)
         cmocka_unit_test(errors_name_field_and_column),
         cmocka_unit_test(floats_read_back_exactly),
         cmocka_unit_test(locale_does_not_matter),
-        cmocka_unit_test(a_gate_doubles_b), cmocka_unit_test(make_is_packed_and_valid),
+        cmocka_unit_test(a_gate_doubles_b), cmocka_unit_test(scales_are_vectors), cmocka_unit_test(make_is_packed_and_valid),
         cmocka_unit_test(check_finds_what_no_kernel_can_do),
         cmocka_unit_test(the_other_layout_keeps_the_padding),
         cmocka_unit_test(letters_say_how_operands_are_stored),

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+#include "base/half.h"
 #include "product/product.h"
 #include "store_folder.h"
 
@@ -124,8 +126,50 @@ static void a_batch_by_pointers(void **state)
     gs_product_free(&p);
 }
 
+/* Scales from a file: D is three times what it is with others, which are f32 whatever D is. */
+static void scales_of_a_file(void **state)
+{
+    (void)state;
+    static const char header[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 24), }";
+    gs_product plain = product_of("f16:24x16x16:tn"), p = product_of("f16:24x16x16:tn:ep=scale_m+scale_n");
+    char path[GS_PATH], bytes[128 + 24 * 4] = "\x93NUMPY\x01";
+    bytes[8] = 118;
+    memset(bytes + 10, ' ', 118);
+    memcpy(bytes + 10, header, sizeof header - 1);
+    bytes[127] = '\n';
+    for (int i = 0; i < 24; i++) memcpy(bytes + 128 + i * 4, &(float){i == 7 ? -2.0f : 0.5f}, 4);
+    CHECK(gs_file_write(path_of(path, "scale.npy"), bytes, sizeof bytes, &error));
+    CHECK(gs_product_read(&p, 7, path, &error));
+    assert_int_equal(gs_product_read(&p, 8, path, &error), GS_ERROR_CORRUPT);   /* N is another */
+    float ones[16];
+    for (int i = 0; i < 16; i++) ones[i] = 1;
+    CHECK(gs_file_write(path_of(path, "ones"), (const char *)ones, sizeof ones, &error));
+    CHECK(gs_product_read(&p, 8, path, &error));
+    gs_product *const all[] = {&plain, &p};
+    for (int i = 0; i < 2; i++) {
+        CHECK(gs_product_open(all[i], "emu:h200", false, &error));
+        const gs_status status = gs_product_run(all[i], 1, &error);
+        if (status == GS_ERROR_NO_COMPILER) {
+            gs_product_free(&plain);
+            gs_product_free(&p);
+            skip();
+        }
+        assert_int_equal(status, GS_OK);
+        CHECK(gs_product_check(all[i], &error));
+        assert_true(all[i]->checked && all[i]->compare.mismatches == 0);
+        CHECK(gs_product_write(all[i], 3, path_of(path, "d.npy"), &error));
+    }
+    for (int row = 0; row < 24; row++)
+        for (int col = 0; col < 16; col++) {
+            const float without = gs_f16_to_f32(((const uint16_t *)(const void *)plain.m[3].host)[row * 16 + col]), with = gs_f16_to_f32(((const uint16_t *)(const void *)p.m[3].host)[row * 16 + col]);
+            assert_true(with == without * (row == 7 ? -2.0f : 0.5f));
+        }
+    gs_product_free(&plain);
+    gs_product_free(&p);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(files_of_operands), cmocka_unit_test(a_product_is_checked_and_written), cmocka_unit_test(aux_goes_from_a_product_to_the_next), cmocka_unit_test(a_batch_by_pointers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(files_of_operands), cmocka_unit_test(a_product_is_checked_and_written), cmocka_unit_test(aux_goes_from_a_product_to_the_next), cmocka_unit_test(a_batch_by_pointers), cmocka_unit_test(scales_of_a_file)};
     return cmocka_run_group_tests_name("product/product", tests, make_folder, remove_folder);
 }

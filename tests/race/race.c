@@ -76,6 +76,7 @@ static void test_right(void **state)
     static const char *const problems[] = {
         "f16:24x20x36:tn", "bf16:20x24x33:nn", "f16:17x19x23:nn:beta=-0.5", "bf16:16x16x40:tn:d=f32:alpha=3", "f16:9x10x64:tn:acc=f16", "f16:5x6x7:nn:b=3",
         "bf16:7x9x11:tn:lda=16:ldb=20:ldd=24:beta=2", "f16:1x1x1:tn", "f16:9x7x12:tn:b=5:matrices=pointers:ep=bias+relu", "bf16:5x6x7:nt:matrices=pointers:beta=2",
+        "f16:24x20x36:tn:beta=1:ep=scale_m+scale_n+bias+silu", "bf16:20x24x33:nn:ep=scale_n+gelu+gate", "f16:24x20x36:tn:g=3:ep=scale_m+scale_n",
     };
     gs_racer racers[4];
     for (size_t i = 0; i < GS_COUNT(problems); i++) race_of(problems[i], (const deed[]){RIGHT, RIGHT}, 2, racers);
@@ -84,7 +85,7 @@ static void test_right(void **state)
 static void test_wrong(void **state)
 {
     (void)state;
-    static const char *const problems[] = {"f16:24x20x36:tn", "bf16:20x24x33:nn:beta=1", "f16:9x10x64:tn:acc=f16", "bf16:6x6x30:nn:b=3:d=f32"};
+    static const char *const problems[] = {"f16:24x20x36:tn", "bf16:20x24x33:nn:beta=1", "f16:9x10x64:tn:acc=f16", "bf16:6x6x30:nn:b=3:d=f32", "f16:24x20x36:tn:ep=scale_m"};
     gs_racer racers[4];
     for (size_t i = 0; i < GS_COUNT(problems); i++) {
         race_of(problems[i], (const deed[]){NOTHING, SCALED, RIGHT, OTHER_A}, 4, racers);

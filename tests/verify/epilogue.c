@@ -97,6 +97,14 @@ static void wrong_epilogues(void **state)
         {"f16:40x24x72:tn:acc=f16:ep=dsilu",            "f16:40x24x72:tn:acc=f16:ep=drelu"},
         {"f16:40x24x72:tn:beta=1:ep=dsilu+residual",    "f16:40x24x72:tn:beta=1:ep=dsilu"},
         {"f16:40x24x72:tn:ep=bias+silu+aux",            "f16:40x24x72:tn:ep=silu+aux"},
+        {"f16:40x24x72:tn:ep=scale_m",                  "f16:40x24x72:tn"},
+        {"f16:40x40x72:tn:ep=scale_m+scale_n",          "f16:40x40x72:tn:ep=scale_m"},
+        {"bf16:40x24x72:nn:ep=scale_m+scale_n+bias",    "bf16:40x24x72:nn:ep=scale_n+bias"},
+        {"bf16:40x24x72:tn:d=f32:beta=1:ep=scale_n",    "bf16:40x24x72:tn:d=f32:beta=1"},
+        {"f16:40x24x72:tn:acc=f16:ep=scale_m+gelu",     "f16:40x24x72:tn:acc=f16:ep=scale_m+silu"},
+        {"bf16:40x24x72:tn:ep=scale_n+silu+gate",       "bf16:40x24x72:tn:ep=silu+gate"},
+        {"f16:40x24x72:tn:g=3:ep=scale_m+scale_n",      "f16:40x24x72:tn:g=3:ep=scale_n"},
+        {"f16:40x24x72:nn:b=2:beta=1:ep=scale_n+dgelu+residual", "f16:40x24x72:nn:b=2:beta=1:ep=dgelu+residual"},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
         const gs_verdict right = verdict_of(cases[i].asked, cases[i].asked), wrong = verdict_of(cases[i].asked, cases[i].built);
@@ -180,6 +188,31 @@ static void unusual_operands(void **state)
         if (wrong.code == GS_VERDICT_PASS) fail_msg("%s (%d): passes", cases[i].asked, (int)i);
         if (wrong.part != 3) fail_msg("%s (%d): part %d: %s", cases[i].asked, (int)i, wrong.part, wrong.reason);
     }
+}
+
+/* Scales that are taken for each other, of another row, before or behind what they should be; rounded, in another order of special values, or written to. */
+static void wrong_scales(void **state)
+{
+    (void)state;
+    static const char call[] = "gs_finished(p, value, c, row, col, p.m, p.n, batch + group)";
+    static const judged cases[] = {
+        {"f16:40x40x72:tn:ep=scale_m+scale_n", NULL, call, "gs_finished(p, value * p.scale_m[col] * p.scale_n[row] / (p.scale_m[row] * p.scale_n[col]), c, row, col, p.m, p.n, batch + group)", "epilogue", GS_VERDICT_EXACT},
+        {"f16:40x40x72:tn:ep=scale_m",         NULL, call, "value * p.scale_m[col]", "epilogue", GS_VERDICT_EXACT},
+        {"bf16:40x40x72:tn:ep=scale_n",        NULL, call, "value * p.scale_n[row]", "epilogue", GS_VERDICT_EXACT},
+        {"f16:40x24x72:nn:ep=scale_m+bias",    NULL, call, "(value + gs_bias_of(p, row, col, p.m, p.n, 0)) * p.scale_m[row]", "epilogue", GS_VERDICT_EXACT},
+        {"f16:40x24x72:nn:beta=1:ep=scale_n",  NULL, call, "gs_plus_c(p, c, value) * p.scale_n[col]", "epilogue", GS_VERDICT_EXACT},
+        {"f16:40x24x72:nn:ep=scale_m+relu",    NULL, call, "gs_activated(value) * p.scale_m[row]", "epilogue", GS_VERDICT_EXACT},
+        {"bf16:40x24x72:tn:ep=scale_m",        NULL, call, "value * p.scale_m[row / 2 * 2]", "epilogue", GS_VERDICT_EXACT},
+        {"bf16:40x24x72:tn:b=2:ep=scale_n",    NULL, call, "value * p.scale_n[batch * p.n + col]", "epilogue", GS_VERDICT_EXACT},
+        {"bf16:40x24x72:tn:ep=scale_m",        NULL, call, "(p.scale_m[row] == 0.0f ? 0.0f : value * p.scale_m[row])", "drops NaN", GS_VERDICT_SPECIAL},
+        {"bf16:40x24x72:tn:ep=scale_m",        NULL, call, "(p.scale_m[row] == p.scale_m[row] ? value * p.scale_m[row] : value)", "epilogue", GS_VERDICT_INDEX},
+        {"f16:40x24x72:tn:d=f32:ep=scale_n",   NULL, call, "value * fminf(fmaxf(p.scale_n[col], -65504.0f), 65504.0f)", "epilogue", GS_VERDICT_INDEX},
+        {"f16:40x24x72:tn:ep=scale_n",         NULL, call, "value * fabsf(p.scale_n[col])", "epilogue", GS_VERDICT_EXACT},
+        {"f16:40x24x72:tn:d=f32:ep=scale_m",   NULL, call, "value * gs_bf16_to_f32(gs_f32_to_bf16(p.scale_m[row]))", "epilogue", GS_VERDICT_TOLERANCE},
+        {"f16:40x24x72:tn:ep=scale_m+scale_n", NULL, LAST, LAST "            ((float *)p.scale_n)[col] = 1.0f;\n", "changed its input scale_n", GS_VERDICT_INPUT},
+        {"f16:40x24x72:tn:ep=scale_m+scale_n", NULL, LAST, LAST "            if (row == 0 && col == 0) ((float *)p.scale_m)[p.m] = 1.0f;\n", "before or behind scale_m", GS_VERDICT_GUARD},
+    };
+    expect_verdicts(cases, GS_COUNT(cases));
 }
 
 /* What a launch before has copied to the workspace is taken for this launch's. */
@@ -305,7 +338,7 @@ static void slopes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(activations), cmocka_unit_test(wrong_epilogues), cmocka_unit_test(exchanged), cmocka_unit_test(wrong_aux), cmocka_unit_test(wrong_sums), cmocka_unit_test(slopes), cmocka_unit_test(unusual_operands), cmocka_unit_test(kept_operands), cmocka_unit_test(in_place), cmocka_unit_test(bias_is_an_input),
+        cmocka_unit_test(activations), cmocka_unit_test(wrong_epilogues), cmocka_unit_test(exchanged), cmocka_unit_test(wrong_aux), cmocka_unit_test(wrong_sums), cmocka_unit_test(slopes), cmocka_unit_test(wrong_scales), cmocka_unit_test(unusual_operands), cmocka_unit_test(kept_operands), cmocka_unit_test(in_place), cmocka_unit_test(bias_is_an_input),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

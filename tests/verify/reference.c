@@ -141,7 +141,7 @@ static void the_kernel_and_the_host_make_the_same_data(void **state)
 {
     (void)state;
     static unsigned char kernel[1 << 16], host[1 << 16];
-    static const int kinds[] = {GS_VALUES_INTEGER, GS_VALUES_CANCEL, GS_VALUES_INDEX, GS_VALUES_QUIET, GS_VALUES_LOUD, GS_VALUES_ZERO, GS_VALUES_NAN, GS_VALUES_RANGE, GS_VALUES_IDLE, GS_VALUES_STEEP};
+    static const int kinds[] = {GS_VALUES_INTEGER, GS_VALUES_CANCEL, GS_VALUES_INDEX, GS_VALUES_QUIET, GS_VALUES_LOUD, GS_VALUES_ZERO, GS_VALUES_NAN, GS_VALUES_RANGE, GS_VALUES_IDLE, GS_VALUES_STEEP, GS_VALUES_POWERS, GS_VALUES_WIDE, GS_VALUES_SIGNS};
     gs_error error = {0};
     gs_device *device;
     gs_verifier *verifier;
