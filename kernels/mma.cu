@@ -461,8 +461,8 @@ __device__ __forceinline__ float2 gated_pair(const gs_kernel_args &p, float2 gat
 /* Two neighbours of a row of what the activation is applied to, and of C where that is a residual. */
 __device__ __forceinline__ float2 biased_pair(const gs_kernel_args &p, float2 x, float2 &own, long long index, long long row, int column)
 {
-    x.x *= gs_alpha(p);
-    x.y *= gs_alpha(p);
+    x.x = gs_scaled(p, x.x * gs_alpha(p), row, column, p.m, p.n, index);
+    x.y = gs_scaled(p, x.y * gs_alpha(p), row, column + 1, p.m, p.n, index);
 #if GS_BETA
     const long long at = gs_row_of_c(p, index, row) + column;
     if (row < p.m && column < p.n) add_c(p, gs_base_c(p, index), at, x.x, own.x);
@@ -619,8 +619,8 @@ __device__ __forceinline__ void add_up(const gs_kernel_args &p, unsigned sums, u
 #if GS_GATE
         x = gated_pair(p, x, up, index, m0 + row, n0 + column);
 #else
-        x.x *= gs_alpha(p);
-        x.y *= gs_alpha(p);
+        x.x = gs_scaled(p, x.x * gs_alpha(p), m0 + row, n0 + column, p.m, p.n, index);
+        x.y = gs_scaled(p, x.y * gs_alpha(p), m0 + row, n0 + column + 1, p.m, p.n, index);
         float2 own = make_float2(0, 0);   /* of a residual */
 #if GS_BETA
         const long long at = gs_row_of_c(p, index, m0 + row) + n0 + column;

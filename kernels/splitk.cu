@@ -642,8 +642,8 @@ static __device__ __forceinline__ float2 output(float first, float second, const
     const float2 own = make_float2(own_c(p, to, row, col), own_c(p, to, row + GS_ORDER, col + 1 - GS_ORDER));
 #endif
     (void)in, (void)g, (void)h, (void)c;
-    return make_float2(gs_finished_with(p, gs_alpha(p) * first, bias.x, own.x, row, col, to.m, to.n, index_of(to)),
-                       gs_finished_with(p, gs_alpha(p) * second, bias.y, own.y, row + GS_ORDER, col + 1 - GS_ORDER, to.m, to.n, index_of(to)));
+    return make_float2(gs_finished_with(p, gs_scaled(p, gs_alpha(p) * first, row, col, to.m, to.n, index_of(to)), bias.x, own.x, row, col, to.m, to.n, index_of(to)),
+                       gs_finished_with(p, gs_scaled(p, gs_alpha(p) * second, row + GS_ORDER, col + 1 - GS_ORDER, to.m, to.n, index_of(to)), bias.y, own.y, row + GS_ORDER, col + 1 - GS_ORDER, to.m, to.n, index_of(to)));
 }
 #endif
 

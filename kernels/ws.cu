@@ -678,7 +678,7 @@ template <int PART>
 static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const accumulator (&acc)[BLOCKS][ACC_COUNT], const gs_kernel_args *p, place at, const beside *of, unsigned slab)
 {
     const accumulator *const own = acc[part<PART>::block] + part<PART>::chunk * CHUNK * HALF_Y * ACC_COUNT / GS_WY;
-#if GS_ACC == 0 && GS_OUT == 0 && !GS_BETA && !GS_BIAS && !GS_ACTIVATION
+#if GS_ACC == 0 && GS_OUT == 0 && !GS_BETA && !GS_SCALES && !GS_BIAS && !GS_ACTIVATION
     /* f16 sums that become f16 results need no arithmetic unless alpha does */
 #pragma unroll
     for (int i = 0; i < part<PART>::wide / 4; i++) words[i] = own[i];
@@ -716,12 +716,18 @@ static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const
             const float2 b = bias_pair(of, g, h, 0);
 #if GS_GATE
             /* gate and up: neighbouring groups along Y or, swap_ab, the two halves along X */
-            const float2 gate = sum_pair(own, GS_SWAP_AB ? g : 2 * g, GS_SWAP_AB ? 0 : h, p), up = sum_pair(own, GS_SWAP_AB ? g : 2 * g + 1, GS_SWAP_AB ? 1 : h, p);
+            float2 gate = sum_pair(own, GS_SWAP_AB ? g : 2 * g, GS_SWAP_AB ? 0 : h, p), up = sum_pair(own, GS_SWAP_AB ? g : 2 * g + 1, GS_SWAP_AB ? 1 : h, p);
             const float2 b_up = bias_pair(of, g, h, 1);
+            gate.x = gs_scaled_half(*p, gate.x, false, at_row, at_col, p->m, p->n, index_of(at));
+            gate.y = gs_scaled_half(*p, gate.y, false, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, p->m, p->n, index_of(at));
+            up.x = gs_scaled_half(*p, up.x, true, at_row, at_col, p->m, p->n, index_of(at));
+            up.y = gs_scaled_half(*p, up.y, true, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, p->m, p->n, index_of(at));
             const float2 value = make_float2(gs_gated_with(*p, gate.x, up.x, b.x, b_up.x, plus.x), gs_gated_with(*p, gate.y, up.y, b.y, b_up.y, plus.y));
             const int at_word = GS_SWAP_AB ? g : 2 * g + h;
 #else
-            const float2 sum = sum_pair(own, g, h, p);
+            float2 sum = sum_pair(own, g, h, p);
+            sum.x = gs_scaled(*p, sum.x, at_row, at_col, p->m, p->n, index_of(at));
+            sum.y = gs_scaled(*p, sum.y, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, p->m, p->n, index_of(at));
             const float2 value = make_float2(gs_finished_with(*p, sum.x, b.x, plus.x, at_row, at_col, p->m, p->n, index_of(at)),
                                              gs_finished_with(*p, sum.y, b.y, plus.y, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, p->m, p->n, index_of(at)));
             const int at_word = 2 * g + h;

@@ -209,6 +209,19 @@ static __device__ __forceinline__ float gs_bias_of(const gs_kernel_args &p, long
     return GS_BIAS ? gs_raw_to_f32(gs_bias_raw(p, row, col, rows, cols, index)) : 0;
 }
 
+#if GS_GATE
+/* The column of B that a column of D has as its gate, and as up: in a matrix B of twice so many columns as D has. */
+static __device__ __forceinline__ long long gs_column_of_gate(long long col) { return GS_GATE == 1 ? col : 2 * col; }
+static __device__ __forceinline__ long long gs_column_of_up(long long col, long long cols) { return GS_GATE == 1 ? cols + col : 2 * col + 1; }
+
+/* The column of B behind a column of a product whose columns are eight of the gate, then the eight of up that belong to them, and so on. */
+static __device__ __forceinline__ long long gs_column_in_turn(long long col, long long cols)
+{
+    const long long own = col / 16 * 8 + col % 8;
+    return col / 8 % 2 ? gs_column_of_up(own, cols) : gs_column_of_gate(own);
+}
+#endif
+
 /* alpha times a sum, times the scales of its row and its column; whatever it is where it lies outside of D. cols: of a matrix B, and col is one of its columns. */
 static __device__ __forceinline__ float gs_scaled(const gs_kernel_args &p, float x, long long row, long long col, long long rows, long long cols, long long index)
 {
@@ -224,6 +237,15 @@ static __device__ __forceinline__ float gs_scaled(const gs_kernel_args &p, float
     (void)p, (void)row, (void)col, (void)rows, (void)cols, (void)index;
     return x;
 }
+
+#if GS_GATE
+/* The same of the sum of an element's gate or, up, of its up. */
+static __device__ __forceinline__ float gs_scaled_half(const gs_kernel_args &p, float x, bool up, long long row, long long col, long long rows, long long cols, long long index)
+{
+    if (col >= cols) return x;
+    return gs_scaled(p, x, row, up ? gs_column_of_up(col, cols) : gs_column_of_gate(col), rows, 2 * cols, index);
+}
+#endif
 
 /* An element of D before it is rounded, from what the activation is applied to; the rest as below. */
 static __device__ __forceinline__ float gs_behind_bias(const gs_kernel_args &p, float biased, float c, long long row, long long col, long long rows, long long cols, long long index)
@@ -268,19 +290,6 @@ static __device__ __forceinline__ float gs_finished(const gs_kernel_args &p, flo
 {
     return gs_finished_with(p, gs_scaled(p, sum, row, col, rows, cols, index), gs_bias_of(p, row, col, rows, cols, index), c, row, col, rows, cols, index);
 }
-
-#if GS_GATE
-/* The column of B that a column of D has as its gate, and as up: in a matrix B of twice so many columns as D has. */
-static __device__ __forceinline__ long long gs_column_of_gate(long long col) { return GS_GATE == 1 ? col : 2 * col; }
-static __device__ __forceinline__ long long gs_column_of_up(long long col, long long cols) { return GS_GATE == 1 ? cols + col : 2 * col + 1; }
-
-/* The column of B behind a column of a product whose columns are eight of the gate, then the eight of up that belong to them, and so on. */
-static __device__ __forceinline__ long long gs_column_in_turn(long long col, long long cols)
-{
-    const long long own = col / 16 * 8 + col % 8;
-    return col / 8 % 2 ? gs_column_of_up(own, cols) : gs_column_of_gate(own);
-}
-#endif
 
 #if GS_BIAS
 /* A run of the bias that a warp's lanes hold, so that it can be asked for early and takes few registers: 64 elements, two in each lane, or 32 in f32. */
@@ -347,8 +356,8 @@ static __device__ __forceinline__ float gs_gated(const gs_kernel_args &p, float 
         bias_up = gs_bias_of(p, row, gs_column_of_up(col, cols), rows, 2 * cols, index);
     }
 #endif
-    gate = gs_scaled(p, gate, row, col < cols ? gs_column_of_gate(col) : 2 * cols, rows, 2 * cols, index);
-    up = gs_scaled(p, up, row, col < cols ? gs_column_of_up(col, cols) : 2 * cols, rows, 2 * cols, index);
+    gate = gs_scaled_half(p, gate, false, row, col, rows, cols, index);
+    up = gs_scaled_half(p, up, true, row, col, rows, cols, index);
     return gs_gated_with(p, gate, up, bias_gate, bias_up, c);
 }
 #endif

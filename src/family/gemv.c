@@ -309,7 +309,7 @@ const gs_family gs_family_gemv = {
     .summary    = "a few rows of A or columns of B: dot products at the speed of memory",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
     .few        = true,
-    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_AUX | GS_WANTS_POINTERS,
+    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_AUX | GS_WANTS_POINTERS | GS_WANTS_SCALES,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

@@ -117,7 +117,7 @@ static int blocks_with(const shape *s, int registers, const gs_problem *problem,
     return GS_MAX(1, GS_MIN(GS_MIN(by_registers, by_smem), GS_MIN(by_threads, by_slots)));
 }
 
-static bool has_ends(const gs_problem *problem) { return problem->bias || problem->activation; }
+static bool has_ends(const gs_problem *problem) { return problem->bias || problem->activation || problem->scales; }
 
 /* Registers that are promised beyond the need. */
 static int spare_of(const shape *s, const gs_problem *problem)
@@ -318,7 +318,7 @@ const gs_family gs_family_mma = {
     .summary    = "Ampere and later: cp.async stages, ldmatrix, mma.sync; any alignment",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
     .a_transposed = true,
-    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_AUX | GS_WANTS_DBIAS | GS_WANTS_POINTERS,
+    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_AUX | GS_WANTS_DBIAS | GS_WANTS_POINTERS | GS_WANTS_SCALES,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

@@ -313,7 +313,7 @@ const gs_family gs_family_slicek = {
     .old_name   = "sliced",
     .summary    = "Ampere and later: fragments straight from global memory, warps and clusters share K, mma.sync; for what takes microseconds",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
-    .takes      = GS_WANTS_SCALARS,
+    .takes      = GS_WANTS_SCALARS | GS_WANTS_SCALES,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

@@ -150,7 +150,7 @@ static int registers_for(int blocks, int threads, const gs_caps *caps)
 /* Blocks of a multiprocessor at the same time, with so much shared memory. */
 static int resident(const gs_splitk_shape *s, int smem, const gs_problem *problem, const gs_caps *caps)
 {
-    const int sums = s->accumulators + REGISTERS_BESIDE + (gs_has_epilogue(problem) ? REGISTERS_C : 0) + ((problem->beta != 0 || gs_has_aux(problem)) && (problem->bias || problem->activation) ? REGISTERS_C : 0) + (s->tickets > 1 ? REGISTERS_PARTS : 0) + (problem->gate ? REGISTERS_C : 0);
+    const int sums = s->accumulators + REGISTERS_BESIDE + (gs_has_epilogue(problem) ? REGISTERS_C : 0) + ((problem->beta != 0 || gs_has_aux(problem)) && (problem->bias || problem->activation || problem->scales) ? REGISTERS_C : 0) + (s->tickets > 1 ? REGISTERS_PARTS : 0) + (problem->gate ? REGISTERS_C : 0);
     const int needed = s->feeds ? GS_MAX(sums, REGISTERS_FEED) : sums;
     int blocks = GS_MAX(1, GS_MIN(MOST_RESIDENT, caps->smem_sm / (smem + RESERVED_SMEM)));
     while (blocks > 1 && registers_for(blocks, threads_of(s), caps) < needed) blocks--;
@@ -189,7 +189,7 @@ static gs_status check_tile(const gs_splitk_shape *s, const gs_problem *p, gs_er
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread are too many for an epilogue", s->accumulators);
     if (p->activation > GS_RELU && s->accumulators > MOST_SMOOTH)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread are too many for such an activation", s->accumulators);
-    if ((p->beta != 0 || gs_has_aux(p)) && (p->bias || p->activation) && s->accumulators > (s->consumers == 3 ? MOST_OF_THREE_BOTH : MOST_BOTH))
+    if ((p->beta != 0 || gs_has_aux(p)) && (p->bias || p->activation || p->scales) && s->accumulators > (s->consumers == 3 ? MOST_OF_THREE_BOTH : MOST_BOTH))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread are too many for C beside a bias or an activation", s->accumulators);
     if (s->feeds && s->bk > 64 && gs_has_epilogue(p)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "threads that bring 128 of K at a time spill with an epilogue");
     if (s->fixed && s->bk > 64 && !s->swap_ab && gs_has_epilogue(p) && p->n % 8 != 0)
@@ -428,7 +428,7 @@ const gs_family gs_family_splitk = {
     .summary    = "Hopper: one tile and a share of K per block, wgmma, deep prefetch, operands in either order; for one wave and for streamed weights",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
     .hopper     = true, .a_transposed = true,
-    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_AUX,
+    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_AUX | GS_WANTS_SCALES,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

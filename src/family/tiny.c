@@ -100,7 +100,7 @@ static int all_words_of(const shape *s, const gs_problem *p)
     return words_of(s, &s->a, !gs_is_a_transposed(p->layout), 2 * s->tiles) + words_of(s, &s->b, gs_is_b_transposed(p->layout), s->columns);
 }
 
-static bool has_ends(const gs_problem *p) { return p->bias || p->activation; }
+static bool has_ends(const gs_problem *p) { return p->bias || p->activation || p->scales; }
 
 /* Registers that a thread needs without spilling. Checked against the compiler in tests/family/tiny.c. */
 static int registers_of(const shape *s, const gs_problem *p)
@@ -293,7 +293,7 @@ const gs_family gs_family_tiny = {
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
     .a_transposed = true,
     .many       = true,
-    .takes      = GS_WANTS_SCALARS | GS_WANTS_STRIDES | GS_WANTS_POINTERS,
+    .takes      = GS_WANTS_SCALARS | GS_WANTS_STRIDES | GS_WANTS_POINTERS | GS_WANTS_SCALES,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,
