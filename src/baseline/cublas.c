@@ -81,7 +81,7 @@ static gs_status check(const gs_problem *problem, gs_error *error)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "d", "cublasGemmEx writes the input type or f32");
     if (problem->acc == GS_F16 && !gs_cublas_fits_f16(problem))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "alpha", "cublasGemmEx takes alpha and beta as f16 with f16 accumulation; they do not fit");
-    if (problem->bias || problem->activation) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "cublasGemmEx has no epilogue");
+    if (problem->bias || problem->activation || problem->scales) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "cublasGemmEx has no epilogue");
     if (problem->acc == GS_F16 && problem->out != GS_F16)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "d", "cublasGemmEx with f16 accumulation writes f16");
     return GS_OK;

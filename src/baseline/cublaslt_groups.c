@@ -165,7 +165,7 @@ static gs_status check(const gs_problem *p, gs_error *error)
 static bool each_has_its_own(const gs_problem *p)
 {
     const bool known = p->activation == GS_ACTIVATION_NONE || p->activation == GS_RELU || p->activation == GS_GELU;
-    return p->bias == GS_BIAS_N || (p->beta != 0 && !p->residual) || (known && !p->gate && !p->residual && !p->aux && p->bias != GS_BIAS_M);
+    return p->bias == GS_BIAS_N || p->scales || (p->beta != 0 && !p->residual) || (known && !p->gate && !p->residual && !p->aux && p->bias != GS_BIAS_M);
 }
 
 static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_error *error)

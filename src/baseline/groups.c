@@ -68,6 +68,8 @@ gs_args gs_group_args(const gs_problem *p, const gs_args *args, int64_t group, i
     one.c = moved(args->c, gs_place_in_c(p, first_row, 0), p->out);
     one.d = (char *)args->d + gs_place_in_d(p, first_row, 0) * (int64_t)gs_type_size(p->out);
     one.bias = moved(args->bias, p->bias == GS_BIAS_N ? group * gs_shape_of(p, 'e').ld : first_row, p->out);
+    one.scale_m = moved(args->scale_m, first_row, GS_F32);
+    one.scale_n = moved(args->scale_n, group * gs_shape_of(p, 'i').ld, GS_F32);
     one.aux = (void *)(uintptr_t)moved(args->aux, first_row * gs_shape_of(p, 'g').ld, p->out);
     one.offsets = NULL;
     return one;
@@ -88,8 +90,9 @@ static gs_status open_behind(gs_behind *behind, gs_device *device, const gs_prob
 
 gs_status gs_behind_open(gs_behind *behind, gs_device *device, const gs_problem *problem, bool fused, gs_error *error)
 {
-    *behind = (gs_behind){.product = *problem, .used = !fused && (problem->activation || problem->gate || problem->bias || problem->residual)};
+    *behind = (gs_behind){.product = *problem, .used = !fused && (problem->activation || problem->gate || problem->bias || problem->residual || problem->scales)};
     if (!behind->used) return GS_OK;
+    if (problem->scales) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "no kernel multiplies by scales, which are factors of f32 sums, behind the products of all groups");
     if (problem->bias == GS_BIAS_N) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "no kernel adds the bias of each group behind the products of all");
     if (problem->beta != 0 && !problem->residual) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "no kernel adds C before the activation, behind the products of all groups");
     const gs_status status = open_behind(behind, device, problem, error);

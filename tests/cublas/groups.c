@@ -376,6 +376,25 @@ static void aux_of_groups(void **state)
     assert_int_equal(live, 0);
 }
 
+/* Each group has its own kernel, its own rows of scale_m and a scale_n of its own. */
+static void scales_of_groups(void **state)
+{
+    (void)state;
+    gs_contender c;
+    gs_args args = args_of(0);
+    args.scale_m = (const float *)((uintptr_t)7 << 40);
+    args.scale_n = (const float *)((uintptr_t)9 << 40);
+    compiles = true;
+    prepare(&c, "cublaslt-groups", "f16:40x24x16:tn:g=6:ep=scale_m+scale_n");
+    launches = 0;
+    OK(c.run(&c, &args, NULL, &error));
+    assert_int_equal(launches, 5);
+    assert_true(kernel_args.m == 21 && kernel_args.scale_m == args.scale_m + 19 && kernel_args.scale_n == args.scale_n + 5 * 24);
+    c.destroy(&c);
+    compiles = false;
+    assert_int_equal(live, 0);
+}
+
 static void one_call_for_all(void **state)
 {
     (void)state;
@@ -419,7 +438,7 @@ static void what_is_refused(void **state)
         {"cublas-groups", "f16:40x24x16:tn"},       {"cublas-groups", "f16:40x24x16:tn:g=6:ep=bias"},  {"cublas-groups", "f16:40x24x16:tn:g=6:acc=f16"},
         {"cublas-groups", "f16:40x24x16:tn:g=6:d=f32"}, {"cublas-groups", "f16:40x24x16:nt:g=6"},      {"cublas-groups", "f16:40x0x16:tn:g=6"},
         {"cublaslt-groups", "f16:40x24x16:tn"},     {"cublaslt-groups", "f16:40x24x16:tt:g=6"},        {"cublaslt-groups", "f16:40x24x0:tn:g=6"},
-        {"cublas-groups", "f16:40x24x16:tn:g=6:scalars=device"}, {"cublaslt-groups", "f16:40x24x16:tn:g=6:scalars=device"},
+        {"cublas-groups", "f16:40x24x16:tn:g=6:scalars=device"}, {"cublas-groups", "f16:40x24x16:tn:g=6:ep=scale_m"}, {"cublaslt-groups", "f16:40x24x16:tn:g=6:scalars=device"},
     };
     gs_contender c;
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
@@ -480,7 +499,7 @@ int main(void)
     *(void (**)(int, void *))dlsym(lt, "fake_cublaslt_hook") = remember;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_group_has_a_call), cmocka_unit_test(what_was_tuned_is_kept), cmocka_unit_test(an_algorithm_that_does_not_fit),
-        cmocka_unit_test(groups_at_once), cmocka_unit_test(aux_of_groups), cmocka_unit_test(an_epilogue_of_groups), cmocka_unit_test(a_gate_is_one_kernel_behind_all), cmocka_unit_test(one_call_for_all),       cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(groups_at_once), cmocka_unit_test(aux_of_groups), cmocka_unit_test(scales_of_groups), cmocka_unit_test(an_epilogue_of_groups), cmocka_unit_test(a_gate_is_one_kernel_behind_all), cmocka_unit_test(one_call_for_all),       cmocka_unit_test(what_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,9 @@
       {"        else gs_unit_load(x.w_end[i], unit, needed);\n", ""}}, {F(OUT_OF_BOUNDS)}},
     {"gemv: rows of nn beyond K", GEMV_NN, {{"return lane % 4 * 8 + i < left ? 16 : 0;", "return 16;"}}, {F(OUT_OF_BOUNDS)}},
     {"gemv: units at odd addresses", GEMV_NN_SHARED, {{"return GS_RAW_W ? gs_unit_of(element) : element;", "return element;"}}, {F(MISALIGNED)}},
+    {"gemv: scales of the row before", "f16:3x41x523:tn:ep=scale_m gemv/8x16/w2/d2/r128/p0/k1/any", {{"gs_finished(p, gs_alpha(p) * sum, own, in_matrix, col", "gs_finished(p, gs_alpha(p) * sum, own, in_matrix > 0 ? in_matrix - 1 : 0, col"}}, {RESULT}},
     /* ---- honest ---- */
+    {"scales", "f16:3x41x523:tn:beta=1:ep=scale_m+scale_n+bias gemv/8x16/w2/d2/r128/p0/k1/any", {{0}}, {0}},
     {"gemv", GEMV, {{0}}, {0}},
     {"gemv, rows at any element", GEMV_ODD, {{0}}, {0}},
     {"gemv, rows at any element, shared", GEMV_SHARED, {{0}}, {0}},

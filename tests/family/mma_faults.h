@@ -46,8 +46,12 @@
     {"one thread waits, without a barrier", MMA, {{"    gs_dependent_wait();\n#pragma unroll 1\n", "    if (threadIdx.x == 0) gs_dependent_wait();\n#pragma unroll 1\n"}}, {F(EARLY_ACCESS)}},
     {"a lane of each warp waits", MMA_ODD, {{"    gs_dependent_wait();\n#pragma unroll 1\n", "    if (lane == 0) gs_dependent_wait();\n#pragma unroll 1\n"}}, {F(EARLY_ACCESS)}},
     {"pointers read before the launch before has ended", MMA_POINTERS, {{"#if GS_POINTERS\n    gs_dependent_wait();\n", "#if GS_POINTERS\n"}}, {F(EARLY_ACCESS)}},
+    {"scales are left out", "f16:70x52x64:tn:ep=scale_m+scale_n mma/64x64x32/w2x2/s3/g1", {{"x.x = gs_scaled(p, x.x * gs_alpha(p), row, column, p.m, p.n, index);", "x.x *= gs_alpha(p);"}}, {RESULT}},
+    {"scales of rows for columns", "f16:70x52x64:tn:ep=scale_m+scale_n mma/64x64x32/w2x2/s3/g1", {{"gs_scaled(p, x.y * gs_alpha(p), row, column + 1, p.m, p.n, index)", "gs_scaled(p, x.y * gs_alpha(p), row % 50, column, p.m, p.n, index)"}}, {RESULT}},
+    {"scales of another part of a cluster's tile", "f16:70x52x256:tn:ep=scale_m mma/64x64x32/w2x2/s3/g1/k2", {{"gs_scaled(p, x.x * gs_alpha(p), m0 + row, n0 + column", "gs_scaled(p, x.x * gs_alpha(p), m0 + row / GS_SPLIT, n0 + column"}}, {RESULT}},
     /* ---- honest ---- */
     {"pointers to the matrices of a batch", MMA_POINTERS, {{0}}, {0}},
+    {"scales", "f16:100x50x64:tn:b=2:beta=1:ep=scale_m+scale_n+bias mma/64x64x32/w2x2/s3/g1", {{0}}, {0}},
     {"cp.async, tn", MMA, {{0}}, {0}},
     {"cp.async, nn, f16 sums", MMA_NN, {{0}}, {0}},
     {"aux", MMA_AUX, {{0}}, {0}},

@@ -46,7 +46,10 @@
     {"splitk: whoever comes adds up", SPLITK_MEET, {{"return *flag == GS_TICKETS - 1 ? first : 0;", "return first;"}}, {F(UNORDERED), F(UNINITIALIZED)}},
     {"splitk: ragged rows beyond the last", SPLITK_ODD, {{"to.ldd * 2, to.m - row, to.n - col,", "to.ldd * 2, 128, to.n - col,"}}, {F(OUT_OF_BOUNDS), F(EARLY_ACCESS)}},
     {"splitk: ragged rows of another swap", SPLITK_ODD, {{"return pieces + piece_at<PIECES>(0, r, i);", "return pieces + piece_at<PIECES>(0, r, i ^ 1);"}}, {RESULT}},
+    {"scales are left out", "f16:60x93x512:tn:ldd=99:ep=scale_m+scale_n splitk/64x64x64/s4/ab/c1x1/k1/any", {{"gs_scaled(p, gs_alpha(p) * first, row, col, to.m, to.n, index_of(to))", "gs_alpha(p) * first"}}, {RESULT}},
+    {"the second of a pair has the first one's scale", "f16:5x128x320:tn:ep=scale_m splitk/8x64x64/s5/ba/c1x1/k1/fixed", {{"gs_scaled(p, gs_alpha(p) * second, row + GS_ORDER,", "gs_scaled(p, gs_alpha(p) * second, row,"}}, {RESULT}},
     /* ---- honest ---- */
+    {"scales", "bf16:72x136x512:tn:beta=1:ep=scale_m+scale_n+bias splitk/64x96x64/s4/ab/c1x1/k2/any", {{0}}, {0}},
     {"splitk: as it is, C and a bias", SPLITK_C, {{0}}, {0}},
     {"splitk: as it is, C and a bias, columns first", SPLITK_C_BA, {{0}}, {0}},
     {"splitk: A stored K x M", "f16:128x64x520:nt splitk/64x64x64/s4/ab/c1x1/k2/any", {{0}}, {0}},

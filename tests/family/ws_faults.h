@@ -110,7 +110,11 @@
     {"no cluster barrier after the initialisation", WS_PAIR, {{"        gs_cluster_barrier_init();\n", "        ;\n"}}, {F(BARRIER)}},
     {"leaves while the peer still uses its memory", WS_PAIR, {{"CLUSTER > 1 && s < GS_STAGES", "s < 0"}}, {F(EXIT_IN_USE), F(BARRIER), F(DEADLOCK)}},
     {"both load the same half", WS_PAIRN, {{"load_box<SHARERS, INDEXED>(to + (rank * slice + n) * 128", "load_box<SHARERS, INDEXED>(to + n * 128"}}, {F(OVERWRITE), F(EARLY_READ), F(UNINITIALIZED)}},
+    {"scales are left out", "f16:200x136x64:tn:ep=scale_m+scale_n ws/128x64x64/s3/c1x1/coop/g1", {{"            sum.x = gs_scaled(*p, sum.x, at_row, at_col, p->m, p->n, index_of(at));\n", ""}}, {RESULT}},
+    {"the second of a pair has the first one's scale", "f16:257x256x64:tn:ep=scale_m ws/136x128x64/s3/c1x1/coop/g1", {{"gs_scaled(*p, sum.y, at_row + GS_SWAP_AB, at_col", "gs_scaled(*p, sum.y, at_row, at_col"}}, {RESULT}},
+    {"scales behind the bias", "bf16:200x136x64:tn:ep=scale_n+bias ws/128x64x64/s3/c1x1/coop/g1", {{"gs_finished_with(*p, sum.x, b.x,", "gs_scaled(*p, 1.0f, at_row, at_col, p->m, p->n, index_of(at)) * gs_finished_with(*p, sum_pair(own, g, h, p).x, b.x,"}}, {RESULT}},
     /* ---- honest ---- */
+    {"scales", "bf16:200x136x192:tn:beta=1:ep=scale_m+scale_n+bias ws/128x128x64/s3/c1x1/coop/g1", {{0}}, {0}},
     {"A stored K x M", WS_NT, {{0}}, {0}},
     {"A stored K x M, B N x K, a cluster", "bf16:256x128x320:tt ws/128x64x64/s3/c1x2/coop/g1", {{0}}, {0}},
     {"rows that threads bring", WS_UNITS, {{0}}, {0}},
