@@ -149,6 +149,12 @@ static bool residual(draft *d, int value)
     return true;
 }
 
+static bool scales(draft *d, int value)
+{
+    d->p.scales = (uint32_t)value;
+    return true;
+}
+
 static bool aux(draft *d, int value)
 {
     d->p.aux = (uint32_t)value;
@@ -251,6 +257,7 @@ static const struct feature {
     {"alpha",        alpha,        0,  {"1", "exact", "inexact"}},
     {"beta",         beta,         0,  {"0", "1", "exact", "inexact"}},
     {"scalars",      scalars,      0,  {"host", "device"}},
+    {"scales",       scales,       0,  {"none", "m", "n", "both"}},
     {"bias",         bias,         0,  {"none", "n", "m", "dbias"}},
     {"activation",   activation,   0,  {"none", "relu", "gelu", "gelu_erf", "silu", "drelu", "dgelu", "dgelu_erf", "dsilu"}},
     {"gate",         gate,         0,  {"none", "stacked", "interleaved"}},

@@ -98,11 +98,11 @@ static void verify(gs_worker *worker, const candidate *c, uint32_t parts, outcom
     json_decref(reply);
 }
 
-/* What cuBLASLt does not do itself follows it in a kernel that reads its result in D's type: rounded twice, so that no bit is certain. */
+/* What cuBLASLt does not do itself follows it in a kernel that reads its result in D's type: rounded twice, so that no bit is certain. With scales it reads f32. */
 static bool rounds_twice(const gs_problem *p, const candidate *c, const outcome *o)
 {
     const bool behind = p->residual || p->gate || p->aux || p->bias == GS_BIAS_M || p->bias == GS_DBIAS || (p->activation && p->activation != GS_RELU && p->activation != GS_GELU);
-    return p->out != GS_F32 && behind && (c->kernel == LIBRARY || (c->kernel == PLAN && strstr(o->detail, "cuBLASLt")));
+    return p->out != GS_F32 && !p->scales && behind && (c->kernel == LIBRARY || (c->kernel == PLAN && strstr(o->detail, "cuBLASLt")));
 }
 
 static void count_pass(const candidate *c)

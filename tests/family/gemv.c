@@ -33,6 +33,7 @@ static const char *const problems[] = {
     "bf16:1x4096x4096:tn",
     "bf16:16x4096x4096:tn:beta=1:ep=bias+gelu_erf+residual+aux",
     "f16:13x4097x4095:nn:beta=1:ep=dgelu+residual",
+    "f16:13x4097x4095:tn:beta=1:ep=scale_m+scale_n+bias+gelu_erf",
     "f16:8x4096x14336:tn:beta=1",
     "bf16:16x4096x8200:tn:d=f32",
     "f16:8192x5x7168:tn:beta=1:d=f32",

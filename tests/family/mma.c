@@ -204,6 +204,7 @@ static const char *const problems[] = {
     "bf16:4096x4096x4096:tn:ep=bias+gelu+aux",  "f16:4096x4095x4095:tt:acc=f16:d=f32:beta=1:ep=bias_m+gelu_erf+residual+aux", "f16:4096x4095x4096:nt:beta=1:ep=relu+aux",
     "f16:4096x4096x4096:nn:ep=dgelu",           "bf16:4096x4095x4095:tn:d=f32:beta=1:ep=dgelu_erf+residual", "f16:4096x4095x4095:tt:acc=f16:d=f32:beta=1:ep=dsilu",
     "bf16:4096x4096x4096:nn:ep=dgelu+dbias",    "f16:4096x4095x4095:tt:acc=f16:d=f32:beta=1:ep=dbias", "bf16:4096x4096x4096:tn:beta=1:ep=dsilu+residual+dbias",
+    "f16:4096x4095x4095:tt:acc=f16:d=f32:beta=1:ep=scale_m+scale_n+bias_m+gelu_erf+residual+aux", "bf16:4096x4096x4096:tn:ep=scale_m+scale_n+bias+silu+gate",
     "bf16:4096x4096x4096:tn:ep=silu+gate",      "f16:4096x4095x4095:tt:acc=f16:ep=bias+gelu+gate_i", "bf16:4096x4095x4096:nn:beta=1:ep=silu+gate+residual",
     "f16:4096x4096x4096:nn:ep=bias+gelu+gate",  "f16:4096x4096x4096:nt:d=f32:beta=1:ep=bias+gelu_erf+gate_i+residual",
 };

@@ -37,6 +37,7 @@ static const char *const problems[] = {
     "bf16:32x32x32:nt:b=8192:beta=1",
     "f16:24x40x56:tt:b=1000:beta=-1:ep=gelu_erf+residual",
     "bf16:17x19x23:tn:b=1000:ep=bias+gelu_erf",
+    "f16:24x40x56:tn:b=1000:beta=1:ep=scale_m+scale_n+bias+gelu",
     "f16:63x61x59:nn:b=1000:beta=0.5",
     "f16:8x64x32:tn:b=512:acc=f16:ep=bias_m+silu",
     "bf16:1x1x1:nt:b=64",

@@ -100,6 +100,8 @@ static const char *const problems[] = {
     "bf16:4096x4096x4096:nt:gk=8",
     "bf16:4096x4096x4096:nt:d=f32:gk=64:ldd=4097:beta=1",
     "bf16:4096x4096x4096:nn:d=f32:gm=256:ldd=4097:beta=1:ep=bias+silu",
+    "bf16:4096x4096x4096:tn:ep=scale_m+scale_n+bias+gelu",
+    "f16:4096x4096x4096:nn:acc=f16:ldd=4097:beta=1:ep=scale_m+scale_n+bias+gelu_erf",
 };
 static const char *const gated[] = {
     "bf16:4096x4096x4096:tn:ep=silu+gate",
@@ -112,6 +114,7 @@ static const char *const gated[] = {
     "bf16:4096x4096x4096:nn:ep=silu+gate",
     "f16:4096x4096x4096:nt:d=f32:beta=1:ep=bias+gelu+gate_i+residual",
     "f16:4096x4096x4099:tn:ldd=4097:beta=1:ep=bias+gelu_erf+gate+residual",
+    "bf16:4096x4096x4096:tn:g=8:ep=scale_m+scale_n+silu+gate",
 };
 
 static void compile(const gs_schedule *schedule, const gs_problem *problem)
