@@ -32,7 +32,7 @@
     {"copies before the launch before has ended", TINY, {{"    __syncthreads();\n    gs_dependent_wait();\n", "    __syncthreads();\n"},
       {"    gs_dependent_launch();\n\n    int stage", "    gs_dependent_wait();\n    gs_dependent_launch();\n\n    int stage"}}, {F(EARLY_ACCESS)}},
     {"loads before the launch before has ended", TINY_LINE, {{"    gs_dependent_wait();\n    gs_dependent_launch();\n#pragma", "    gs_dependent_launch();\n#pragma"}}, {F(EARLY_ACCESS)}},
-    {"scales of the pair's first column", "f16:16x16x16:tn:b=66:ep=scale_n tiny/b2/r16/s2/w2", {{"c[i], row, column + i, GS_M, GS_N)", "c[i], row, column, GS_M, GS_N)"}}, {RESULT}},
+    {"scales of the pair's first column", "f16:16x16x16:tn:b=66:ep=scale_n tiny/b2/r16/s2/w2", {{"c[i], row, column + i, GS_M, GS_N, matrix)", "c[i], row, column, GS_M, GS_N, matrix)"}}, {RESULT}},
     /* ---- honest ---- */
     {"scales", "bf16:17x19x23:tt:b=67:beta=1:ep=scale_m+scale_n+bias tiny/b1/r32/s2/w1", {{0}}, {0}},
     {"bulk copies, tn", TINY, {{0}}, {0}},
