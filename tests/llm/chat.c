@@ -165,19 +165,24 @@ static void urls(void **state)
 static void options(void **state)
 {
     (void)state;
-    const double hot = 11;
+    const double hot = 11, cold = -1;
     const char *const header[] = {"X: 1", "no header", NULL}, *const evil[] = {"X: 1\r\nY: 2", NULL};
     const struct {
         gs_chat_options o;
         const char     *field;
     } wrong[] = {
         {{.url = "http://h"}, "model"},
+        {{.url = "http://h", .model = ""}, "model"},
+        {{.url = "http://h", .model = "m", .connect_s = -1}, "timeout"},
         {{.url = "http://h", .model = "m", .attempt_s = -1}, "timeout"},
         {{.url = "http://h", .model = "m", .total_s = 1.0 / 0.0}, "timeout"},
         {{.url = "http://h", .model = "m", .wait_s = 0.0 / 0.0}, "wait"},
+        {{.url = "http://h", .model = "m", .wait_most_s = -1}, "wait"},
         {{.url = "http://h", .model = "m", .max_tokens = -1}, "max_tokens"},
+        {{.url = "http://h", .model = "m", .choices = -1}, "choices"},
         {{.url = "http://h", .model = "m", .choices = GS_CHAT_CHOICES + 1}, "choices"},
         {{.url = "http://h", .model = "m", .temperature = &hot}, "temperature"},
+        {{.url = "http://h", .model = "m", .temperature = &cold}, "temperature"},
         {{.url = "http://h", .model = "m", .headers = header}, "headers"},
         {{.url = "http://h", .model = "m", .headers = evil}, "headers"},
         {{.model = "m"}, "url"},
@@ -187,8 +192,17 @@ static void options(void **state)
         assert_string_equal(error.field, wrong[i].field);
         assert_int_equal(answer.attempts, 0);
     }
-    assert_int_equal(gs_chat(&(gs_chat_options){.url = "http://h", .model = "m"}, hello, 0, &answer, &error), GS_ERROR_ARGUMENT);
-    assert_string_equal(error.field, "messages");
+    static const gs_chat_message many[GS_CHAT_MESSAGES + 1], nobody[] = {{"system", "x"}, {NULL, "y"}}, nothing[] = {{"system", "x"}, {"user", NULL}};
+    const struct {
+        const gs_chat_message *list;
+        int                    count;
+        const char            *says;
+    } asked[] = {{hello, 0, "must be 1 to"}, {many, (int)GS_COUNT(many), "must be 1 to"}, {nobody, 2, "message 2 has no role"}, {nothing, 2, "message 2 has no role"}};
+    for (size_t i = 0; i < GS_COUNT(asked); i++) {
+        assert_int_equal(gs_chat(&(gs_chat_options){.url = "http://h", .model = "m"}, asked[i].list, asked[i].count, &answer, &error), GS_ERROR_ARGUMENT);
+        assert_string_equal(error.field, "messages");
+        assert_non_null(strstr(error.text, asked[i].says));
+    }
     const gs_chat_options o = {.url = "https://127.0.0.1:1", .model = "m", .ca_path = "/nowhere.pem", .retries = 1, .wait_s = 0.01};
     assert_int_equal(gs_chat(&o, hello, 2, &answer, &error), GS_ERROR_IO);   /* nobody listens: the certificates are not looked at yet */
     assert_int_equal(answer.attempts, 2);
