@@ -586,6 +586,22 @@ static void test_no_inspector(void **state)
     gs_device_close(&device);
 }
 
+/* A schedule that does not take the problem is refused with the reason, before anything is compiled. */
+static void test_not_its_problem(void **state)
+{
+    (void)state;
+    gs_device *device;
+    gs_contender contender;
+    gs_error error = {0};
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 17, 4096, 4096);
+    assert_int_equal(gs_device_open(&device, "cuda:0", cache, &error), GS_OK);
+    assert_int_equal(gs_contender_schedule(&contender, device, "gemv/8x16/w8/d4/r128/p0/k1/any", &error), GS_OK);
+    assert_int_equal(contender.prepare(&contender, &problem, &error), GS_ERROR_UNSUPPORTED);
+    assert_string_equal(error.field, "m");
+    contender.destroy(&contender);
+    gs_device_close(&device);
+}
+
 /* What the driver says of the code is compared with what a launch would give it. */
 static void test_declared(void **state)
 {
@@ -700,7 +716,7 @@ int main(void)
         cmocka_unit_test(test_gemm_keeps_plans),
         cmocka_unit_test(test_failing_driver),
         cmocka_unit_test(test_dependent),
-        cmocka_unit_test(test_no_inspector),
+        cmocka_unit_test(test_no_inspector), cmocka_unit_test(test_not_its_problem),
         cmocka_unit_test(test_declared),
         cmocka_unit_test(test_zeroed_workspace),
         cmocka_unit_test(test_odd_tables),
