@@ -161,7 +161,10 @@ __device__ __forceinline__ source source_of(const gs_kernel_args &p, int m0, int
     source from;
     from.left = gs_size_k(p) - k;
     from.ldb = ldb;
-#if GS_BATCHED
+#if GS_STRIDES
+    a += blockIdx.z * p.stride_a * 2;
+    b += blockIdx.z * p.stride_b * 2;
+#elif GS_BATCHED
     a += (long long)blockIdx.z * m * lda;
     b += (long long)blockIdx.z * (GS_LAYOUT ? n : gs_size_k(p)) * ldb;
 #endif
@@ -381,19 +384,30 @@ __device__ __forceinline__ int left_of(const gs_kernel_args &p, int row, int col
     return EDGE_N ? gs_size_n(p) - column : count;
 }
 
-/* Byte offset of an element of C or D. */
-__device__ __forceinline__ long long offset_of(const gs_kernel_args &p, int row, int column, int ld)
+/* Byte offset of an element of C or D, whose matrices lie `stride` elements apart where they have strides. */
+__device__ __forceinline__ long long offset_of(const gs_kernel_args &p, int row, int column, int ld, long long stride)
 {
     long long rows = (long long)row * ld;
-#if GS_BATCHED
+#if GS_STRIDES
+    rows += blockIdx.z * stride;
+#elif GS_BATCHED
     rows += (long long)blockIdx.z * gs_size_m(p) * ld;
 #endif
+    (void)stride;
     return (rows + column) * OUT_BYTES;
 }
 
+#if GS_STRIDES
+#define STRIDE_C p.stride_c
+#define STRIDE_D p.stride_d
+#else
+#define STRIDE_C 0
+#define STRIDE_D 0
+#endif
+
 template <int COUNT> __device__ __forceinline__ void read_c(piece<COUNT> *c, const gs_kernel_args &p, int row, int column)
 {
-    copy_piece<COUNT, GS_VEC_C>(c->words, (const unsigned char *)p.c + offset_of(p, row, column, (int)gs_size_ldc(p)), left_of(p, row, column, COUNT));
+    copy_piece<COUNT, GS_VEC_C>(c->words, (const unsigned char *)p.c + offset_of(p, row, column, (int)gs_size_ldc(p), STRIDE_C), left_of(p, row, column, COUNT));
 }
 
 template <int COUNT> __device__ __forceinline__ float element(const piece<COUNT> &c, int e)
@@ -411,7 +425,7 @@ template <int COUNT> __device__ __forceinline__ piece<COUNT> result(const gs_ker
 {
     piece<COUNT> d;
 #pragma unroll
-    for (int e = 0; e < COUNT; e++) x[e] = gs_finished(p, gs_alpha(p) * x[e], GS_BETA ? element(c, e) : 0, row, column + e, gs_size_m(p), gs_size_n(p));
+    for (int e = 0; e < COUNT; e++) x[e] = gs_finished(p, gs_alpha(p) * x[e], GS_BETA ? element(c, e) : 0, row, column + e, gs_size_m(p), gs_size_n(p), GS_STRIDES ? blockIdx.z : 0);
 #pragma unroll
     for (int i = 0; i < COUNT * OUT_BYTES / 4; i++) {
 #if GS_OUT == 2
@@ -428,7 +442,7 @@ template <int COUNT> __device__ __forceinline__ piece<COUNT> result(const gs_ker
 template <int COUNT> __device__ __forceinline__ void finish(const gs_kernel_args &p, int row, int column, float (&x)[COUNT], const piece<COUNT> &c)
 {
     const piece<COUNT> d = result(p, row, column, x, c);
-    copy_piece<COUNT, GS_VEC_D>((unsigned char *)p.d + offset_of(p, row, column, (int)gs_size_ldd(p)), d.words, left_of(p, row, column, COUNT));
+    copy_piece<COUNT, GS_VEC_D>((unsigned char *)p.d + offset_of(p, row, column, (int)gs_size_ldd(p), STRIDE_D), d.words, left_of(p, row, column, COUNT));
 }
 
 /* A lane's run, which begins at `column`. All lanes of the warp. */
@@ -437,7 +451,7 @@ __device__ __forceinline__ void finish_run(const gs_kernel_args &p, int row, int
 #if RAGGED
     const int first = column - (int)(lane / ROW_STRIDE % ROW_LANES) * RUN;
     const piece<RUN> d = result(p, row, column, x, c);
-    gs_store_run<OUT_BYTES, RUN, ROW_LANES, ROW_STRIDE>((unsigned char *)p.d + offset_of(p, row, first, (int)gs_size_ldd(p)), d.words,
+    gs_store_run<OUT_BYTES, RUN, ROW_LANES, ROW_STRIDE>((unsigned char *)p.d + offset_of(p, row, first, (int)gs_size_ldd(p), STRIDE_D), d.words,
                                                         left_of(p, row, first, ROW_LANES * RUN), (int)lane);
 #else
     finish(p, row, column, x, c);

@@ -80,8 +80,8 @@ static shape shape_of(const gs_schedule *schedule, const gs_problem *problem)
         .depth = value_of(schedule, GS_SLICEK_DEPTH)[0], .split = value_of(schedule, GS_SLICEK_SPLIT)[0],
         .fixed = value_of(schedule, GS_SLICEK_SIZES)[0] != 0,
         .mt = tile[0] / warps[0] / 16, .nt = tile[1] / warps[1] / 8, .threads = 32 * warps[0] * warps[1] * warps[2],
-        .raw_a = problem->lda % 8 != 0 || problem->k % 8 != 0,
-        .raw_b = problem->ldb % 8 != 0 || (problem->layout == GS_TN ? problem->k : problem->n) % 8 != 0,
+        .raw_a = gs_rows_unit(problem, 'a') % 8 != 0 || problem->k % 8 != 0,
+        .raw_b = gs_rows_unit(problem, 'b') % 8 != 0 || (problem->layout == GS_TN ? problem->k : problem->n) % 8 != 0,
     };
 }
 
@@ -230,10 +230,10 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *problem, c
 /* ---- the kernel: kernels/slicek.cu with its defines and manifest ---- */
 
 /* Elements per access of C or D: the widest that its rows allow, given an aligned pointer. */
-static int vector_of(const gs_problem *problem, int64_t ld)
+static int vector_of(const gs_problem *problem, int64_t unit)
 {
     int vector = 16 / (int)gs_type_size(problem->out);
-    while (ld % vector) vector /= 2;
+    while (unit % vector) vector /= 2;
     return vector;
 }
 
@@ -268,7 +268,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     const gs_resources resources = resources_of(schedule, problem, caps);
     const shape s = shape_of(schedule, problem);
     const int out_bytes = (int)gs_type_size(problem->out);
-    const int vector_c = vector_of(problem, problem->ldc), vector_d = vector_of(problem, problem->ldd);
+    const int vector_c = vector_of(problem, gs_rows_unit(problem, 'c')), vector_d = vector_of(problem, gs_rows_unit(problem, 'd'));
 
     kernel->name = "slicek.cu";
     kernel->source = gs_embedded_find("slicek.cu");
@@ -313,7 +313,7 @@ const gs_family gs_family_slicek = {
     .old_name   = "sliced",
     .summary    = "Ampere and later: fragments straight from global memory, warps and clusters share K, mma.sync; for what takes microseconds",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
-    .takes      = GS_WANTS_SCALARS | GS_WANTS_SCALES,
+    .takes      = GS_WANTS_SCALARS | GS_WANTS_STRIDES | GS_WANTS_SCALES,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

@@ -105,7 +105,7 @@ static gs_status exact_part(gs_check_run *trial, int part, int kind, gs_error *e
 static gs_status cancellation_part(gs_check_run *trial, gs_error *error)
 {
     gs_data_plan plan;
-    const gs_problem asked = trial->problem;
+    const gs_problem asked = trial->asked;
     gs_problem other = asked;
     other.alpha = asked.alpha == -1.5f ? 2.5f : -1.5f;
     if (asked.beta != 0) other.beta = asked.beta == 0.5f ? -2 : 0.5f;

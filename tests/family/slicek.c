@@ -25,6 +25,7 @@
 #include "device/device.h"
 #include "kernel/kernel.h"
 #include "plan/loaded.h"
+#include "problem/layout.h"
 #include "family/slicek.h"
 #include "texts.h"
 
@@ -42,8 +43,8 @@ static void agrees(const gs_schedule *schedule, const gs_problem *problem, const
     const gs_entry *const entry = &kernel.manifest.entry[0];
     assert_int_equal(kernel.manifest.entry_count, 1);
     assert_int_equal(kernel.manifest.accumulator, GS_F32);
-    assert_int_equal(kernel.manifest.align[0], problem->lda % 8 || problem->k % 8 ? 2 : 16);
-    assert_int_equal(kernel.manifest.align[1], problem->ldb % 8 || (problem->layout == GS_TN ? problem->k : problem->n) % 8 ? 2 : 16);
+    assert_int_equal(kernel.manifest.align[0], gs_rows_unit(problem, 'a') % 8 || problem->k % 8 ? 2 : 16);
+    assert_int_equal(kernel.manifest.align[1], gs_rows_unit(problem, 'b') % 8 || (problem->layout == GS_TN ? problem->k : problem->n) % 8 ? 2 : 16);
     assert_int_equal(problem->ldd * (int64_t)gs_type_size(problem->out) % kernel.manifest.align[3], 0);
     assert_int_equal(value_of(&entry->grid[0], problem), (problem->m + tile[0] - 1) / tile[0] * split);
     assert_int_equal(value_of(&entry->grid[1], problem), (problem->n + tile[1] - 1) / tile[1]);
@@ -80,6 +81,7 @@ static void test_resources(void **state)
         {"f16:64x64x64:tn", {50, 50}},                     {"f16:512x512x512:nn", {3000, 1000}},
         {"bf16:64x64x16384:tn:d=f32", {5000, 1000}},       {"f16:100x72x1000:nn:acc=f16:beta=1:ldc=77:ldd=75", {1000, 400}},
         {"f16:500x16x8:tn:b=65535", {10, 10}},             {"f16:8x8x0:nn:lda=8", {2, 2}},
+        {"f16:64x64x512:tn:b=9:sa=40001:sb=0:sd=4100:beta=1:ep=bias:se=64", {100, 50}},
     };
     (void)state;
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
@@ -116,6 +118,7 @@ static void test_refuses(void **state)
     refuse(small, "f16:16x0x32:tn", h200, "n");
     allow(good, "f16:256x256x512:tn:lda=513", h200);                        /* rows of any alignment */
     allow(good, "f16:256x256x507:tn:lda=512:ldb=512", h200);
+    allow(good, "f16:256x256x512:tn:lda=4096:b=8:sa=512:sb=0:sd=65537", h200);   /* matrices anywhere */
     allow(good, "f16:256x251x512:nn:ldb=255", h200);
     allow(good, "f16:256x252x512:tn", h200);
     refuse(small, "f16:16x1048577x32:tn", h200, "tile");                  /* y of a grid */
@@ -146,6 +149,7 @@ static const char *const problems[] = {
     "bf16:500x504x2056:nn:d=f32:beta=1:ldc=511:ldd=509", "f16:512x512x512:nn:acc=f16:b=3", "f16:500x500x520:tn:d=f32:ldd=501",
     "f16:128x128x256:nn:beta=1:ldc=129", "f16:128x128x256:tn:d=bf16",        "f16:500x501x2049:tn",
     "bf16:500x501x2048:nn:beta=1",       "f16:500x504x2051:nn",
+    "f16:512x512x512:nn:b=3:sb=0:sd=262152:beta=1", "bf16:500x500x2048:tn:b=3:sa=1024001:ep=bias:se=501",
     "f16:500x503x2048:tn",               "bf16:500x503x2048:tn:beta=1:ldc=512",       "f16:500x502x2048:tn:ldd=511:d=f32",
 };
 

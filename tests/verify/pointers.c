@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Verification of batches by pointers: right kernels pass, and kernels that take a stride for them, take the pointer of another matrix or write the arrays are refused. */
+ * Verification of batches by pointers, and of families whose matrices have strides: right kernels pass, and kernels that take a stride for them, take the pointer of another matrix or write the arrays are refused. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -170,6 +170,14 @@ static void families(void **state)
         {"f16:24x24x40:tn:b=70:matrices=pointers:beta=1", "f16:24x24x40:tn:b=70:matrices=pointers:beta=1", "tiny/b2/r16/direct/w4", true},
         {"bf16:17x19x23:nt:b=65:matrices=pointers:ep=bias+relu", "bf16:17x19x23:nt:b=65:matrices=pointers:ep=bias+relu", "tiny/b1/r32/direct/w2", true},
         {"f16:24x24x40:tn:b=70:matrices=pointers", "f16:24x24x40:tn:b=70", "tiny/b2/r16/direct/w4", false},
+        {"f16:24x24x40:tn:b=70:sa=1000:sb=0:sd=584:beta=1", "f16:24x24x40:tn:b=70:sa=1000:sb=0:sd=584:beta=1", "tiny/b2/r16/s2/w4", true},
+        {"bf16:17x19x23:nt:b=65:sa=400:sb=450:ep=bias+relu:se=21", "bf16:17x19x23:nt:b=65:sa=400:sb=450:ep=bias+relu:se=21", "tiny/b2/r16/s3/w2", true},
+        {"f16:24x16x16:tn:lda=1120:ldd=1120:b=70:sa=16:sd=16", "f16:24x16x16:tn:lda=1120:ldd=1120:b=70:sa=16:sd=16", "tiny/b2/r16/direct/w4", true},
+        {"f16:24x24x40:tn:b=70:sd=584", "f16:24x24x40:tn:b=70", "tiny/b2/r16/s2/w4", false},
+        {"f16:24x24x40:tn:b=70:sb=0", "f16:24x24x40:tn:b=70:sb=968", "tiny/b2/r16/s2/w4", false},
+        {"f16:40x48x128:tn:b=3:sa=5200:sb=0:sd=2000", "f16:40x48x128:tn:b=3:sa=5200:sb=0:sd=2000", "slicek/32x32/w1x1x2/d2/k1/fixed/f128", true},
+        {"bf16:33x48x128:nn:lda=129:b=4:sa=0:sc=0:sd=1601:beta=1:ep=bias+relu:se=50", "bf16:33x48x128:nn:lda=129:b=4:sa=0:sc=0:sd=1601:beta=1:ep=bias+relu:se=50", "slicek/16x64/w1x2x2/d2/k1/any/f128", true},
+        {"f16:40x48x128:tn:b=3:sb=6152", "f16:40x48x128:tn:b=3", "slicek/32x32/w1x1x2/d2/k1/fixed/f128", false},
         {"f16:40x24x72:tn:b=5:matrices=pointers", "f16:40x24x72:tn:b=5", "mma/32x64x64/w2x2/s2/g1", false},
         {"f16:40x24x72:tn:b=5:matrices=pointers", "f16:40x24x72:tn:b=5", "simple", false},
         {"f16:40x24x72:tn:b=5", "f16:40x24x72:tn:b=5:matrices=pointers", "simple", false},
