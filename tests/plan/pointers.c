@@ -193,6 +193,28 @@ static void strided_and_by_pointers_are_two_problems(void **state)
     free_batch(&b);
 }
 
+/* Without K there are no A and no B, and no arrays of them. */
+static void empty_sums_need_no_operands(void **state)
+{
+    (void)state;
+    static const char *const schedules[] = {"simple", "mma/16x16x64/w1x2/s2/g1"};
+    if (!context) skip();
+    gs_problem problem;
+    OK(gs_problem_parse(&problem, "f16:16x16x0:tn:b=3:matrices=pointers", &error));
+    for (size_t i = 0; i < GS_COUNT(schedules); i++) {
+        gs_plan *plan;
+        const batch b = make_batch();
+        const gs_args args = gs_args_make(NULL, NULL, NULL, b.args.d);
+        put_pointers(&b, straight, turned);
+        OK(gs_plan_create_schedule(context, &problem, schedules[i], &plan, &error));
+        OK(gs_plan_run(plan, &args, NULL));
+        OK(device->ops->queue_wait(device, NULL, &error));
+        for (int index = 0; index < BATCH; index++) expect_matrix(matrix(b.d, index), 0);
+        gs_plan_destroy(&plan);
+        free_batch(&b);
+    }
+}
+
 /* Who says no, and why. */
 static void families_say_no(void **state)
 {
@@ -213,7 +235,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arrays_are_read_by_the_kernel), cmocka_unit_test(arrays_are_aligned_to_pointers), cmocka_unit_test(strided_and_by_pointers_are_two_problems),
-        cmocka_unit_test(families_say_no),
+        cmocka_unit_test(families_say_no), cmocka_unit_test(empty_sums_need_no_operands),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
