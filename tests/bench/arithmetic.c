@@ -11,8 +11,24 @@
 #include <stdlib.h>
 
 #include "bench_device.h"
+#include "schedule/model.h"
 
 /* ---- arithmetic ---- */
+
+/* Everything that a call reads or writes. */
+static void bytes_of_a_set(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"f16:64x128x32:tn", "f16:64x128x32:tn:beta=1", "f16:64x128x32:tn:ep=bias", "f16:64x128x32:tn:ep=drelu", "f16:512x128x32:tn:g=8"};
+    for (size_t i = 0; i < GS_COUNT(texts); i++) {
+        gs_problem p;
+        size_t want = 0;
+        assert_int_equal(gs_problem_parse(&p, texts[i], NULL), GS_OK);
+        const gs_problem average = gs_problem_average(&p);
+        for (const char *operand = p.beta != 0 ? "acdefghi" : "adefghi"; *operand; operand++) want += gs_problem_bytes(&p, *operand);
+        assert_int_equal(gs_operand_used(&p), want + gs_problem_bytes(&average, 'b'));
+    }
+}
 
 static void number_of_sets(void **state)
 {
@@ -149,7 +165,7 @@ static void operands_are_cold(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(number_of_sets),
+        cmocka_unit_test(bytes_of_a_set), cmocka_unit_test(number_of_sets),
         cmocka_unit_test(number_of_calls),
         cmocka_unit_test(turns),
         cmocka_unit_test(gaps_are_exponential),
