@@ -51,6 +51,7 @@ enum {
     USED_TO_SHIFT    = 32,         /* and where rows start at any element */
     USED_FOR_ROWS    = 40,         /* and there for rows of nn, each of which has a shift of its own */
     USED_PER_SET     = 11,         /* and there for every eight columns of tn: the compiler shifts many at a time */
+    USED_FOR_MORE    = 24,         /* and there with aux, strides or scalars in device memory, whose arguments stand apart */
     USED_TO_TURN     = 16,         /* and where tiles have 8 columns and all sizes are known, of which the compiler makes much */
     RESERVED_SMEM    = 1024,       /* bytes that every resident block costs beyond its own */
     LEAST_IN_FLIGHT  = 16384,      /* bytes of a multiprocessor that anything serious has under way, unless all of K is */
@@ -62,7 +63,7 @@ enum {
 /* The numbers of a schedule string for a problem. */
 typedef struct shape {
     int     rows, cols, warps, depth, ahead, split;
-    bool    shared, fixed, tn, swapped;
+    bool    shared, fixed, tn, swapped, more;
     int64_t tokens, columns;       /* rows of A that are multiplied; columns of the other operand */
     int     column_warps;          /* warps along the columns */
     int     parts;                 /* of K: warps and blocks */
@@ -89,7 +90,7 @@ static shape shape_of(const gs_schedule *schedule, const gs_problem *problem)
         .shared = value_of(schedule, GS_GEMV_RING)[1] != 0,
         .split  = value_of(schedule, GS_GEMV_SPLIT)[0],
         .fixed  = value_of(schedule, GS_GEMV_SIZES)[0] != 0,
-        .tn = problem->layout == GS_TN, .swapped = is_swapped(problem),
+        .tn = problem->layout == GS_TN, .swapped = is_swapped(problem), .more = (gs_problem_wants(problem) & GS_WANTS_MORE) != 0,
     };
     s.tokens = s.swapped ? problem->n : problem->m;
     s.columns = s.swapped ? problem->m : problem->n;
@@ -130,7 +131,7 @@ static int registers_of(const shape *s)
     const int layout = s->tn && !s->shared ? 0 : USED_BY_LAYOUT, swap_ab = s->fixed && !s->shared && s->cols == 8 ? USED_TO_TURN : 0;
     int raw = s->raw_weights || s->raw_tokens ? USED_TO_SHIFT : 0;
     if (s->raw_weights) raw += s->tn ? USED_PER_SET * s->cols / 8 : s->shared ? 0 : USED_FOR_ROWS;
-    return steps * s->loads * 4 + s->sums + USED_BESIDE + layout + swap_ab + raw;
+    return steps * s->loads * 4 + s->sums + USED_BESIDE + layout + swap_ab + raw + (raw && s->more ? USED_FOR_MORE : 0);
 }
 
 static int blocks_of(const shape *s, const gs_caps *caps)

@@ -177,6 +177,7 @@ static void test_refuses(void **state)
     allow("gemv/8x16/w8/d3/s128/p0/k1/any", "f16:8x4096x4096:tn:lda=4101:ldb=4099", h200);
     allow("gemv/8x64/w8/d2/s128/p0/k1/fixed", "f16:8x4093x4097:nn", a100);
     refuse("gemv/8x16/w8/d6/r128/p0/k1/any", "f16:8x8192x8191:tn", h200, "depth");       /* which take more registers */
+    refuse("gemv/16x32/w1/d2/r128/p0/k1/any", "f16:12x320x1231:tn:scalars=device", h200, "depth");   /* and more with arguments that stand apart */
     allow("gemv/8x16/w8/d6/r128/p0/k1/any", "f16:8x8192x8192:tn", h200);
     refuse(tn, "f16:17x4096x4096:tn", h200, "m");
     refuse(nn, "f16:4096x8x4096:nn", h200, "m");
