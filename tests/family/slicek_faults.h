@@ -19,7 +19,7 @@
     {"slicek: the first warp takes no unit", SLICEK_MORE, {{"        if (!is_unit(i)) break;\n        store_unit", "        if (!is_unit(i) || threadIdx.x < 32) break;\n        store_unit"}}, {RESULT}},
     {"slicek: pieces of lanes beside each other", SLICEK_NN, {{"#define ROW_STRIDE (SWAPPED ? 4 : 1)", "#define ROW_STRIDE 1"}}, {RESULT, F(RACE), F(OUT_OF_BOUNDS)}},
     {"slicek: pieces of twice the lanes", SLICEK_WIDE, {{"#define ROW_LANES (SWAPPED ? 8 : 4) ", "#define ROW_LANES 8 "}}, {RESULT, F(RACE), F(OUT_OF_BOUNDS)}},
-    {"scales of the run's first column", "f16:37x131x64:tn:ep=scale_n slicek/32x64/w1x1x1/d1/k1/any/f128", {{"row, column + e, gs_size_m(p), gs_size_n(p))", "row, column, gs_size_m(p), gs_size_n(p))"}}, {RESULT}},
+    {"scales of the run's first column", "f16:37x131x64:tn:ep=scale_n slicek/32x64/w1x1x1/d1/k1/any/f128", {{"row, column + e, gs_size_m(p), gs_size_n(p), GS_STRIDES", "row, column, gs_size_m(p), gs_size_n(p), GS_STRIDES"}}, {RESULT}},
     /* ---- honest ---- */
     {"scales", "f16:37x131x64:tn:beta=1:ep=scale_m+scale_n+bias slicek/32x64/w1x1x1/d1/k1/any/f128", {{0}}, {0}},
     {"slicek: runs", SLICEK_RUNS, {{0}}, {0}},
