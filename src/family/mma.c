@@ -172,6 +172,8 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
     if (tiles_m * tiles_n > MOST_TILES / s.split) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "too many blocks for one grid");
     if (problem->beta != 0 && has_ends(problem) && s.warp_m * s.warp_n >= 32 * 128)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "128 results per thread are too many for C beside a bias or an activation; take more warps");
+    if (problem->scales && gs_is_gradient(problem->activation) && s.warp_m * s.warp_n >= 32 * 64)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "64 results per thread are too many for scales beside the gradient of an activation; take more warps");
     const int registers = registers_of(&s, problem) + beside_c(&s, problem);
     if (registers > MOST_REGISTERS)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "%d x %d of the tile per warp take about %d registers, a thread has %d; take more warps",

@@ -116,6 +116,7 @@ static void test_split(void **state)
     assert_string_equal(gs_schedule_format(&whole, text), "mma/16x16x64/w1x1/s2/g1");
     assert_string_equal(gs_schedule_format(&parts, text), "mma/16x16x64/w1x1/s2/g1/k4");
     refuse("mma/16x16x64/w1x1/s2/g1/k4", "f16:64x64x448:tn", gs_caps_find("h200"), "split");
+    refuse("mma/64x64x32/w2x1/s2/g1", "f16:64x64x64:tn:ep=scale_m+dsilu", gs_caps_find("h200"), "warps");   /* spills */
     refuse("mma/16x16x64/w1x1/s2/g1/k4", "f16:64x64x4096:tn", gs_caps_find("a100"), "split");
     refuse("mma/16x16x64/w1x1/s2/g1/k8", "f16:2147483647x32x4096:tn", gs_caps_find("h200"), "split");
 }
