@@ -96,6 +96,8 @@ class Prompts(service.Case):
         s = self.serve(f"library=1.1;wrong={SLOW}")
         passed = s.post("evaluate", {"problem": PROBLEM, "schedule": SCHEDULE})[1]
         failed = s.post("evaluate", {"problem": PROBLEM, "schedule": SLOW})[1]
+        code, told = s.post("prompt", {"problem": PROBLEM, "mode": "schedules", "previous": passed["id"] + "0"})[:2]   # no part of it counts
+        self.assertEqual((code, told["error"]["field"]), (400, "previous"))
         for previous in (passed["id"], passed):
             got = self.ask(s, previous=previous)
             self.assertEqual(got["previous"], {"candidate": SCHEDULE, "verdict": "pass"})
