@@ -174,6 +174,12 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "128 results per thread are too many for C beside a bias or an activation; take more warps");
     if (problem->scales && gs_is_gradient(problem->activation) && s.warp_m * s.warp_n >= 32 * 64)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "64 results per thread are too many for scales beside the gradient of an activation; take more warps");
+    if (gs_is_gradient(problem->activation) && s.warp_m * s.warp_n >= 64 * 64)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "%d x %d results of a warp are too many for the gradient of an activation", s.warp_m, s.warp_n);
+    const int beside = gs_has_aux(problem) + (problem->beta != 0) + (problem->bias == GS_DBIAS) + (problem->scales != 0);   /* the product, for the epilogue */
+    if (problem->activation && beside > 1 && s.warp_n >= 64 && s.warp_m * s.warp_n >= 32 * 64)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "%d x %d results of a warp are too many for an activation with two of C, aux, scales and the gradient of a bias; take fewer columns",
+                       s.warp_m, s.warp_n);
     const int registers = registers_of(&s, problem) + beside_c(&s, problem);
     if (registers > MOST_REGISTERS)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "%d x %d of the tile per warp take about %d registers, a thread has %d; take more warps",
