@@ -102,7 +102,7 @@ static int registers_of(const shape *s, const gs_problem *problem)
     const int fragments = 2 * (s->warp_m / 4 + s->warp_n / 4);
     const int raw = s->raw_a + s->raw_b, addresses = 44 + copies_of(s) * (raw ? 3 : 1) + raw * RAW_REGISTERS + (s->threads == 32 || gs_is_a_transposed(problem->layout) ? 8 : 0);
     const int sums = problem->bias == GS_DBIAS ? s->warp_n / 4 : 0;   /* of columns */
-    const int pointers = problem->matrices ? 16 : 0;   /* to the matrices of A to D, and what is read of them again */
+    const int pointers = !problem->matrices ? 0 : problem->beta != 0 ? 48 : 16;   /* to the matrices of A to D, and what is read of them again */
     return accumulators + fragments + addresses + sums + pointers + (problem->gate ? 8 + s->raw_b * RAW_REGISTERS : 0);
 }
 
@@ -174,6 +174,8 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "128 results per thread are too many for C beside a bias or an activation; take more warps");
     if (problem->scales && gs_is_gradient(problem->activation) && s.warp_m * s.warp_n >= 32 * 64)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "64 results per thread are too many for scales beside the gradient of an activation; take more warps");
+    if (problem->matrices && problem->beta != 0 && s.warp_m >= 128)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "%d rows of a warp are too many for C that is found by pointers; take more warps along M", s.warp_m);
     if (gs_is_gradient(problem->activation) && s.warp_m * s.warp_n >= 64 * 64)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "%d x %d results of a warp are too many for the gradient of an activation", s.warp_m, s.warp_n);
     const int beside = gs_has_aux(problem) + (problem->beta != 0) + (problem->bias == GS_DBIAS) + (problem->scales != 0);   /* the product, for the epilogue */

@@ -152,7 +152,7 @@ static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedu
     if (gs_has_aux(problem) && (gs_has_offsets(problem) || problem->beta != 0)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "aux", "ws has no aux with groups or beside C");
     if (gs_has_offsets(problem) && (s->accumulators + kept > 200 || (both && s->consumers == 2 && s->accumulators > 96)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for groups");
-    if (problem->groups && problem->gate && ((s->mode == GS_WS_PP && s->accumulators > (problem->acc == GS_F16 ? 64 : 112)) || (both && s->consumers == 3 && problem->acc == GS_F16 && s->accumulators > 28)))
+    if (problem->groups && problem->gate && ((s->mode == GS_WS_PP && s->accumulators > (problem->acc == GS_F16 ? 64 : 112)) || (problem->scales && s->accumulators > (s->mode == GS_WS_PP ? 96 : 112)) || (both && s->consumers == 3 && problem->acc == GS_F16 && s->accumulators > 28)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for groups with a gate");
     if (both && ((s->consumers == 2 && is_direct(problem) && s->accumulators >= 80) || (s->consumers > 2 && s->accumulators > limit / 8 * 5)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for C beside a bias or an activation");

@@ -181,7 +181,7 @@ static gs_status prepare_entry(gs_loaded *loaded, entry_plan *state, const gs_en
         state->pointer[i] = pointer_of(&loaded->manifest, operand);
         state->behind[i] = operand == 'b' && is_packed(&loaded->manifest, operand) ? b_at : 0;
     }
-    if (cluster > 1 && state->launch.grid[0] > 0 && state->launch.grid[1] > 0 && state->launch.grid[2] > 0) {   /* an empty problem launches nothing */
+    if (cluster > 1 && !state->idle) {
         int clusters = 0;
         GS_TRY(device->ops->max_clusters(device, &state->launch, &clusters, error));
         if (clusters < 1) return gs_fail(error, GS_ERROR_LAUNCH, "cluster", "%u blocks of a cluster do not fit together", cluster);
