@@ -420,7 +420,7 @@ static void test_agreement(void **state)
         {ENTRY("", "", ""), "takes 0 parameters, the manifest gives it 1", 0, {32, 1, 1}, {1, 1, 1}, ""},
         {ENTRY(ARGS, "", ""), "takes 1 parameters, the manifest gives it 2", 1, {32, 1, 1}, {1, 1, 1}, ""},
         {ENTRY(ARGS ", .param .align 8 .b8 b[104]", "", ""), "takes 2 parameters, the manifest gives it 1", 0, {32, 1, 1}, {1, 1, 1}, ""},
-        {ENTRY(".param .align 8 .b8 a[192]", "", ""), "", 0, {32, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(".param .align 8 .b8 a[208]", "", ""), "", 0, {32, 1, 1}, {1, 1, 1}, ""},
         {ENTRY(".param .align 8 .b8 a[2104]", "", ""), "parameter 0 of entry k has 2104 bytes, what the manifest gives it has 104", 0, {32, 1, 1}, {1, 1, 1}, ""},
         {ENTRY(".param .align 8 .b8 a[88]", "", ""), "88 bytes, what the manifest gives it has 104", 0, {32, 1, 1}, {1, 1, 1}, ""},
         {ENTRY(".param .align 4 .b8 a[104]", "", ""), "aligned to 4 bytes, gs_kernel_args needs 8", 0, {32, 1, 1}, {1, 1, 1}, ""},
