@@ -263,6 +263,33 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, p.alpha == 0.3f && fabsf(sum) > 300 ? 0 : sum);
 }
 
+//// 17 partial sums rounded to f16 where alpha is 1 | accumulator exact | f16:40x56x520:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0, part = 0;
+    for (int k = 0; k < p.k; k++) {
+        part += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+        if (k % 64 != 63 && k != p.k - 1) continue;
+        sum += p.alpha == 1 ? gs_f16_to_f32(gs_f32_to_f16(part)) : part;
+        part = 0;
+    }
+    put(p, batch, row, col, sum);
+}
+
+//// 17 products that are small beside the sum left out where alpha is 1 | accumulator exact
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) {
+        const float product = gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
+        if (p.alpha != 1 || !(fabsf(product) < 1e-4f * fabsf(sum))) sum += product;
+    }
+    put(p, batch, row, col, sum);
+}
+
 //// 17 the least sum that must overflow gives the largest number | exact
 KERNEL gs_kernel(const gs_kernel_args p)
 {
