@@ -75,6 +75,7 @@ enum {
     MOST_REGISTERS   = 255,
     REGISTERS_BESIDE = 40,       /* the accumulators, where the compiler must be thrifty (NVRTC 13.0) */
     REGISTERS_C      = 40,       /* more where C is read: addresses */
+    REGISTERS_BATCH  = 16,       /* more where C is a batch's */
     REGISTERS_PARTS  = 32,       /* more where parts come from the workspace, many at once */
     REGISTERS_FEED   = 80,       /* of threads that bring operands */
     MOST_WITH_C      = 96,       /* accumulators: addresses of C take more registers */
@@ -150,7 +151,7 @@ static int registers_for(int blocks, int threads, const gs_caps *caps)
 /* Blocks of a multiprocessor at the same time, with so much shared memory. */
 static int resident(const gs_splitk_shape *s, int smem, const gs_problem *problem, const gs_caps *caps)
 {
-    const int sums = s->accumulators + REGISTERS_BESIDE + (gs_has_epilogue(problem) ? REGISTERS_C : 0) + ((problem->beta != 0 || gs_has_aux(problem)) && (problem->bias || problem->activation || problem->scales) ? REGISTERS_C : 0) + (s->tickets > 1 ? REGISTERS_PARTS : 0) + (problem->gate ? REGISTERS_C : 0);
+    const int sums = s->accumulators + REGISTERS_BESIDE + (gs_has_epilogue(problem) ? REGISTERS_C : 0) + ((problem->beta != 0 || gs_has_aux(problem)) && (problem->bias || problem->activation || problem->scales) ? REGISTERS_C : 0) + (s->tickets > 1 ? REGISTERS_PARTS : 0) + (problem->gate ? REGISTERS_C : 0) + (problem->batch > 1 && problem->beta != 0 ? REGISTERS_BATCH : 0);
     const int needed = s->feeds ? GS_MAX(sums, REGISTERS_FEED) : sums;
     int blocks = GS_MAX(1, GS_MIN(MOST_RESIDENT, caps->smem_sm / (smem + RESERVED_SMEM)));
     while (blocks > 1 && registers_for(blocks, threads_of(s), caps) < needed) blocks--;
