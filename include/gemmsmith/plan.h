@@ -92,8 +92,8 @@ typedef struct gs_args {
     const int32_t *offsets;    /* in device memory: problem.groups + 1 rows, with GS_GROUPS_MASKED problem.groups counts, with GS_GROUPS_K problem.batch + 1 places along K; NULL where there are no groups */
     void        *aux;          /* M x N, problem.out: written with problem.aux, read with the gradient of an activation; NULL else. It overlaps no other
                                   operand */
-    const float *scale_m;      /* M factors, with GS_SCALE_M; aligned to an element, as is */
-    const float *scale_n;      /* N factors, with a gate 2N, with groups a row of these for each, with GS_SCALE_N; NULL else */
+    const float *scale_m;      /* M factors, with GS_SCALE_M, aligned to 4 bytes; NULL else */
+    const float *scale_n;      /* N factors, with a gate 2N, with groups a row of these for each, with GS_SCALE_N, aligned to 4 bytes; NULL else */
     uint64_t     reserved[1];  /* zero */
 } gs_args;
 
