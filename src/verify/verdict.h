@@ -26,4 +26,7 @@ static inline bool gs_verdict_passed(const char *name) { return gs_verdict_find(
 /* There is a verdict, and it is not "pass". */
 static inline bool gs_verdict_failed(gs_verdict_code code) { return code != GS_VERDICT_UNKNOWN && code != GS_VERDICT_PASS; }
 
+/* It says that results are wrong: not that it could not run, nor what it touched. */
+static inline bool gs_verdict_of_results(gs_verdict_code code) { return code >= GS_VERDICT_EXACT && code <= GS_VERDICT_UNWRITTEN; }
+
 #endif

@@ -110,24 +110,22 @@ static gs_status cancellation_part(gs_check_run *trial, gs_error *error)
     other.alpha = asked.alpha == -1.5f ? 2.5f : -1.5f;
     if (asked.beta != 0) other.beta = asked.beta == 0.5f ? -2 : 0.5f;
     const bool cancels = gs_data_plan_make(&other, GS_VALUES_CANCEL, &plan);
-    const bool exact = asked.m > 0 && asked.n > 0 && asked.k > 0 && (cancels || gs_data_plan_make(&other, GS_VALUES_INTEGER, &plan));
-    if (exact) {
-        GS_TRY(gs_check_run_prepare(trial, &other, error));
-        if (!gs_check_run_failed(trial)) GS_TRY(exact_part(trial, 2, cancels ? GS_VALUES_CANCEL : GS_VALUES_INTEGER, error));
-        const gs_verdict found = *trial->verdict;
-        const bool wrong = found.code >= GS_VERDICT_EXACT && found.code <= GS_VERDICT_UNWRITTEN;
-        if (gs_check_run_failed(trial) && !wrong) return GS_OK;
-        *trial->verdict = (gs_verdict){.code = GS_VERDICT_PASS, .row = -1, .col = -1};
-        GS_TRY(gs_check_run_prepare(trial, &asked, error));
-        if (gs_check_run_failed(trial) || (cancels && !wrong)) return GS_OK;
-        GS_TRY(exact_part(trial, 2, GS_VALUES_CANCEL, error));
-        if (gs_check_run_failed(trial) || !wrong) return GS_OK;
-        *trial->verdict = found;
-        gs_check_run_blame(trial, GS_VERDICT_EDGE, 5, "wrong with alpha %g, beta %g, right with alpha %g, beta %g at the same size: a call may bring any, look at p.alpha and p.beta",
-                           (double)other.alpha, (double)other.beta, (double)asked.alpha, (double)asked.beta);
-        return GS_OK;
-    }
-    return exact_part(trial, 2, GS_VALUES_CANCEL, error);
+    if (asked.m == 0 || asked.n == 0 || asked.k == 0 || (!cancels && !gs_data_plan_make(&other, GS_VALUES_INTEGER, &plan))) return exact_part(trial, 2, GS_VALUES_CANCEL, error);
+
+    GS_TRY(gs_check_run_prepare(trial, &other, error));
+    if (!gs_check_run_failed(trial)) GS_TRY(exact_part(trial, 2, cancels ? GS_VALUES_CANCEL : GS_VALUES_INTEGER, error));
+    const gs_verdict found = *trial->verdict;
+    const bool wrong = gs_verdict_of_results(found.code);
+    if (gs_check_run_failed(trial) && !wrong) return GS_OK;
+    *trial->verdict = (gs_verdict){.code = GS_VERDICT_PASS, .row = -1, .col = -1};
+    GS_TRY(gs_check_run_prepare(trial, &asked, error));
+    if (gs_check_run_failed(trial) || (cancels && !wrong)) return GS_OK;
+    GS_TRY(exact_part(trial, 2, GS_VALUES_CANCEL, error));
+    if (gs_check_run_failed(trial) || !wrong) return GS_OK;
+    *trial->verdict = found;
+    gs_check_run_blame(trial, GS_VERDICT_EDGE, 5, "wrong with alpha %g, beta %g, right with alpha %g, beta %g at the same size: a call may bring any, look at p.alpha and p.beta",
+                       (double)other.alpha, (double)other.beta, (double)asked.alpha, (double)asked.beta);
+    return GS_OK;
 }
 
 /* The yardstick's errors on the data that are in place. *measured stays false when it cannot compute the problem. */

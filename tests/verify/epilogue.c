@@ -16,26 +16,7 @@
 #include "device/device.h"
 #include "texts.h"
 #include "verify/internal.h"
-
-static gs_device   *device;
-static gs_verifier *verifier;
-
-static int open_device(void **state)
-{
-    gs_error error = {0};
-    (void)state;
-    if (gs_device_open(&device, "emu:h200", NULL, &error) == GS_OK && gs_verifier_create(&verifier, device, &error) == GS_OK) return 0;
-    print_message("%s\n", error.text);
-    return 1;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    gs_verifier_destroy(&verifier);
-    gs_device_close(&device);
-    return 0;
-}
+#include "verifying.h"
 
 /* The problem's verdict on the kernel simple as it is built for another one, with one text in its source for another, and a workspace. */
 static gs_verdict verdict_in(const char *asked, const char *built, const char *workspace, const char *from, const char *to)

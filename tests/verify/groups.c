@@ -16,26 +16,7 @@
 #include "texts.h"
 #include "routing/routing.h"
 #include "verify/internal.h"
-
-static gs_device   *device;
-static gs_verifier *verifier;
-
-static int open_device(void **state)
-{
-    gs_error error = {0};
-    (void)state;
-    if (gs_device_open(&device, "emu:h200", NULL, &error) == GS_OK && gs_verifier_create(&verifier, device, &error) == GS_OK) return 0;
-    print_message("%s\n", error.text);
-    return 1;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    gs_verifier_destroy(&verifier);
-    gs_device_close(&device);
-    return 0;
-}
+#include "verifying.h"
 
 static void check_offsets(const gs_problem *p, gs_routing routing, const int32_t *offsets)
 {

@@ -15,26 +15,7 @@
 #include "problem/pool.h"
 #include "texts.h"
 #include "verify/internal.h"
-
-static gs_device   *device;
-static gs_verifier *verifier;
-
-static int open_device(void **state)
-{
-    gs_error error = {0};
-    (void)state;
-    if (gs_device_open(&device, "emu:h200", NULL, &error) == GS_OK && gs_verifier_create(&verifier, device, &error) == GS_OK) return 0;
-    print_message("%s\n", error.text);
-    return 1;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    gs_verifier_destroy(&verifier);
-    gs_device_close(&device);
-    return 0;
-}
+#include "verifying.h"
 
 /* No two matrices have a pointer, each has one of its own place, and the distances between them differ. */
 static void pointers_are_shuffled(void **state)
