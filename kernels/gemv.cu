@@ -655,8 +655,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_gemv(const g
 #pragma unroll
     for (int i = 0; i < SUMS; i++) acc[i / 4][i % 4] = 0;
 
-    /* never so, but it keeps the assembler from waiting before the addresses are there */
-    if (from.w == 0 || from.t[0] == 0) return;
+    /* never so, null pointers of K = 0 included, but it keeps the assembler from waiting before the addresses are there */
+    if ((unsigned long long)from.w == 1 || (unsigned long long)from.t[0] == 1) return;
 #if __CUDA_ARCH__ >= 900
     if (GS_AHEAD) prefetch(weights + to.column * ldw, ldw, (unsigned)k, rank, warp, lane);
     gs_dependent_wait();

@@ -285,23 +285,23 @@ gs_check_sums gs_sums_bound(const gs_problem *problem, double tolerance)
 }
 
 /* Elements of D whose roundings have nothing to do with each other: without products those of a column or a row may all be one bias. */
-static double independent(const gs_problem *p)
+static double independent(const gs_problem *p, double elements)
 {
     const double rows = (double)p->m * (double)p->batch, cols = (double)p->n;
-    if ((p->k > 0 && p->alpha != 0) || p->beta != 0) return fmax(rows * cols, 1);
+    if ((p->k > 0 && p->alpha != 0) || p->beta != 0) return fmax(fmin(rows * cols, elements), 1);
     return p->bias == GS_BIAS_M ? fmax(rows, 1) : p->bias == GS_BIAS_N ? fmax(cols, 1) : 1;
 }
 
-double gs_frobenius_limit(const gs_problem *problem, const gs_compare *yardstick, double rms)
+double gs_frobenius_limit(const gs_problem *problem, const gs_compare *yardstick, double rms, double elements)
 {
     const double sums = typical_accumulation(problem) * (problem->gate ? 1.6 : 1);   /* two of them, one through the activation's slope */
     const double honest = hypot(0.45 * unit_of(problem->out), sums);   /* rounding: 0.41 units, rms */
     const double subnormal = rms > 0 ? least_of(problem->out) / rms : 0;   /* a small alpha leaves results few bits, or none */
-    const double few = honest / sqrt(independent(problem));   /* one result alone may be wrong by a whole unit */
+    const double few = honest / sqrt(independent(problem, elements));   /* one result alone may be wrong by a whole unit */
     return (yardstick ? fmax(1.5 * yardstick->frobenius, honest + 1.5 * few) : 1.5 * honest + few) + subnormal;
 }
 
-double gs_bias_limit(const gs_problem *problem, const gs_compare *yardstick, double rms)
+double gs_bias_limit(const gs_problem *problem, const gs_compare *yardstick, double rms, double elements)
 {
     /* what overflows is not counted, so what is left leans; what vanishes is all lost to one side */
     if (8 * rms > largest_of(problem->out) || rms < 64 * least_of(problem->out)) return 2;
@@ -309,6 +309,6 @@ double gs_bias_limit(const gs_problem *problem, const gs_compare *yardstick, dou
      * zero (0.9 to 1.0 of its size, measured on an H200). Its size is what the Frobenius limit judges. */
     if (problem->out == GS_F32 || problem->acc == GS_F16) return 2;
     const double even = !problem->scales ? 1 : problem->gate ? 0.1 : 0.3;   /* few elements have most of the errors where scales differ */
-    const double chance = 6 / sqrt(fmax(independent(problem) * even, 1)), theirs = yardstick ? fabs(yardstick->bias) : 0;
+    const double chance = 6 / sqrt(fmax(independent(problem, elements) * even, 1)), theirs = yardstick ? fabs(yardstick->bias) : 0;
     return theirs + chance + 0.25 + (problem->gate ? 2 : 1) * (double)problem->k / 65536 * (0x1p-11 / unit_of(problem->out));
 }

@@ -47,9 +47,9 @@ gs_check_sums gs_sums_bound(const gs_problem *problem, double tolerance);
 
 gs_bound gs_bound_make(const gs_problem *problem, double tolerance);
 
-/* Largest Frobenius error and bias to be accepted on normal data, whose references have that root mean square; yardstick NULL: what the declared
+/* Largest Frobenius error and bias to be accepted on normal data, of so many finite elements, whose references have that root mean square; yardstick NULL: what the declared
  * accumulator may make. */
-double gs_frobenius_limit(const gs_problem *problem, const gs_compare *yardstick, double rms);
-double gs_bias_limit(const gs_problem *problem, const gs_compare *yardstick, double rms);
+double gs_frobenius_limit(const gs_problem *problem, const gs_compare *yardstick, double rms, double elements);
+double gs_bias_limit(const gs_problem *problem, const gs_compare *yardstick, double rms, double elements);
 
 #endif

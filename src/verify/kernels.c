@@ -248,12 +248,12 @@ gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, gs_pointer 
 static gs_status reference_function(gs_verifier *verifier, const gs_problem *problem, bool line, gs_function *out, gs_error *error)
 {
     const bool adds_c = gs_reference_adds_c(problem);
-    const bool strides = gs_problem_wants(problem) & GS_WANTS_STRIDES;
+    gs_problem plain = gs_problem_sums(problem);
+    const bool strides = gs_problem_wants(&plain) & GS_WANTS_STRIDES;   /* of what is compiled: biases a stride apart are no strides of its */
     const int index = ((((problem->in == GS_BF16) * 3 + (int)problem->out) * GS_LAYOUTS + (int)problem->layout) * 2 + adds_c) * 2 + strides;
     gs_module *const module = &verifier->reference[index].module;
     gs_function *const function = line ? &verifier->reference[index].line : &verifier->reference[index].tiles;
     if (!*module) {
-        gs_problem plain = gs_problem_sums(problem);
         plain.acc = GS_F32;
         plain.beta = adds_c;
         const gs_schedule schedule = {.family = GS_FAMILY_SIMPLE};

@@ -158,7 +158,7 @@ static gs_status judge_normal(gs_check_run *trial, const gs_compare *yardstick, 
     const gs_args args = gs_check_run_args(trial);
     GS_TRY(gs_check_summary(trial->verifier, &trial->problem, &counts, &args, trial->reference, &compare, error));
     const double rms = counts.finite ? sqrt(counts.reference2 / (double)counts.finite) : 0;
-    const double limit = gs_frobenius_limit(&trial->problem, yardstick, rms), lean = gs_bias_limit(&trial->problem, yardstick, rms);
+    const double limit = gs_frobenius_limit(&trial->problem, yardstick, rms, (double)counts.finite), lean = gs_bias_limit(&trial->problem, yardstick, rms, (double)counts.finite);
     trial->verdict->error = compare.frobenius;
     trial->verdict->limit = limit;
     if (compare.frobenius > limit)

@@ -27,6 +27,7 @@
 #define TIMEOUT_S    180
 #define PATIENCE     20    /* times the estimate, on an emulated device */
 #define NO_DEVICE    77
+#define SPILLS       8     /* times that another schedule is drawn */
 
 enum { PLAN = GS_FAMILIES, LIBRARY, KERNELS };
 
@@ -44,7 +45,7 @@ static struct {
     _Atomic int64_t next;              /* problem */
     _Atomic bool    broken;            /* the machine is */
     pthread_mutex_t lock;              /* of what follows, and of standard output */
-    long            problems, passed, failed, skipped, with_edges, less;
+    long            problems, passed, failed, skipped, with_edges, less, spills;
     long            of[KERNELS], drawn[GS_FEATURES_MOST][VALUES_MOST];
     long            value[GS_FEATURES_MOST][VALUES_MOST][KERNELS];   /* verified */
     int             pair[GS_FEATURES_MOST][VALUES_MOST][GS_FEATURES_MOST][VALUES_MOST][KERNELS + 1];   /* the last: drawn */
@@ -105,24 +106,21 @@ static bool rounds_twice(const gs_problem *p)
     return p->out != GS_F32 && behind;
 }
 
-/* What can be asked of cuBLASLt where not every bit is certain. */
+/* What can be asked of cuBLASLt where not every bit is certain: most of it with a D that is not rounded, and repeats and memory with the D that was asked for. */
 static void verify_less(gs_worker *worker, const candidate *c, outcome *o)
 {
     const gs_problem *const p = &c->combination->problem;
+    const bool own = p->activation && !rounds_twice(p);   /* its own relu drops NaN, its own gelu is less exact */
+    candidate wide = *c;
+    gs_problem problem = *p;
+    problem.out = GS_F32;
+    gs_problem_format(&problem, wide.problem);
     if (p->alpha == 0) {   /* it leaves A and B alone, NaN and infinities too, and signs of NaN differ from run to run */
-        verify(worker, c, GS_PART_MEMORY, o);
-    } else if (rounds_twice(p)) {   /* all of it with a D that is not rounded */
-        candidate wide = *c;
-        gs_problem problem = *p;
-        problem.out = GS_F32;
-        gs_problem_format(&problem, wide.problem);
-        verify(worker, &wide, GS_PART_ALL & ~(uint32_t)GS_PART_EDGES, o);
-        if (passed(o)) verify(worker, c, GS_PART_MEMORY | GS_PART_REPEAT, o);
-    } else if (p->activation) {   /* its own relu drops NaN, its own gelu is less exact */
-        verify(worker, c, GS_PART_MEMORY | GS_PART_REPEAT, o);
-    } else {   /* its own bias, and C where it is D, may meet a rounded sum */
-        verify(worker, c, GS_PART_NORMAL | GS_PART_MEMORY | GS_PART_REPEAT, o);
+        verify(worker, &wide, GS_PART_MEMORY, o);
+        return;
     }
+    if (!own) verify(worker, &wide, GS_PART_ALL & ~(uint32_t)GS_PART_EDGES, o);
+    if (own || passed(o)) verify(worker, c, GS_PART_MEMORY | GS_PART_REPEAT, o);
 }
 
 static void count_pass(const candidate *c)
@@ -135,7 +133,8 @@ static void count_pass(const candidate *c)
     }
 }
 
-static void judge(gs_worker *worker, const candidate *c, bool edges)
+/* true: the kernel spills, and another schedule is asked for. A kernel that spills is refused before it runs, by a plan too, which then takes another. */
+static bool judge(gs_worker *worker, const candidate *c, bool edges, bool another)
 {
     const gs_problem *const p = &c->combination->problem;
     uint32_t parts = GS_PART_ALL & ~(edges ? 0u : (uint32_t)GS_PART_EDGES);
@@ -146,8 +145,11 @@ static void judge(gs_worker *worker, const candidate *c, bool edges)
     if (less) verify_less(worker, c, &o);
     const bool refused = o.status == GS_ERROR_UNSUPPORTED || o.status == GS_ERROR_NO_LIBRARY || (o.status == GS_OK && gs_verdict_find(o.verdict) == GS_VERDICT_UNSUPPORTED);
     const bool skipped = c->kernel == LIBRARY && refused;
+    const bool spills = another && o.status == GS_OK && gs_verdict_find(o.verdict) == GS_VERDICT_SPILL;
     pthread_mutex_lock(&run.lock);
-    if (passed(&o)) {
+    if (spills) {
+        run.spills++;
+    } else if (passed(&o)) {
         run.passed++;
         run.less += less;
         run.with_edges += edges && !less;
@@ -155,8 +157,8 @@ static void judge(gs_worker *worker, const candidate *c, bool edges)
     } else {
         *(skipped ? &run.skipped : &run.failed) += 1;
     }
-    if (passed(&o) || skipped) {
-        if (!run.s.quiet) printf("%s  #%lld  %s  %s%s%s\n", skipped ? "skip" : less ? "less" : "pass", (long long)c->index, c->problem, c->name, c->kernel == PLAN ? ": " : "", c->kernel == PLAN ? o.detail : "");
+    if (passed(&o) || skipped || spills) {
+        if (!run.s.quiet) printf("%s  #%lld  %s  %s%s%s\n", spills ? "spills" : skipped ? "skip" : less ? "less" : "pass", (long long)c->index, c->problem, c->name, c->kernel == PLAN ? ": " : "", c->kernel == PLAN ? o.detail : "");
     } else {
         printf("FAIL  #%lld  %s  %s  %s", (long long)c->index, c->problem, c->name, o.status == GS_OK ? o.verdict : gs_status_name(o.status));
         if (o.part) printf(", part %d", o.part);
@@ -166,6 +168,7 @@ static void judge(gs_worker *worker, const candidate *c, bool edges)
     fflush(stdout);
     pthread_mutex_unlock(&run.lock);
     if (o.status == GS_ERROR_NO_DEVICE || o.status == GS_ERROR_NO_DRIVER || o.status == GS_ERROR_DEVICE) run.broken = true;
+    return spills;
 }
 
 /* ---- a problem ---- */
@@ -210,8 +213,14 @@ static void every_kernel(gs_worker *worker, int64_t index)
             if (run.caps.emulated || gs_has_offsets(&made.problem) || made.problem.scalars || made.problem.m == 0 || made.problem.n == 0) continue;
             snprintf(c.name, sizeof c.name, "cublaslt-heuristic");
         }
-        if (run.s.list) printf("      #%lld  %s  %s\n", (long long)index, c.problem, c.name);
-        else judge(worker, &c, edges);
+        if (run.s.list) {
+            printf("      #%lld  %s  %s\n", (long long)index, c.problem, c.name);
+            continue;
+        }
+        for (int again = c.kernel < GS_FAMILIES ? SPILLS : 0; judge(worker, &c, edges, again > 0); again--) {
+            gs_random_schedule(&own, (gs_family_id)c.kernel, &made.problem, &run.caps, &schedule);
+            gs_schedule_format(&schedule, c.name);
+        }
     }
 }
 
@@ -383,8 +392,8 @@ int main(int argc, char **argv)
     if (!threads) work(NULL);
     summary();
     const bool kept = pairs();
-    printf("seed %lld on %s, extents up to %lld: %ld problems in %.0f s; %ld with edge problems, %ld of cuBLASLt's rung asked for less\n", (long long)run.s.seed, run.s.device,
-           (long long)run.s.largest, run.problems, (double)(gs_clock_ns() - started) * 1e-9, run.with_edges, run.less);
+    printf("seed %lld on %s, extents up to %lld: %ld problems in %.0f s; %ld with edge problems, %ld of cuBLASLt's rung asked for less, %ld schedules that spill\n", (long long)run.s.seed, run.s.device,
+           (long long)run.s.largest, run.problems, (double)(gs_clock_ns() - started) * 1e-9, run.with_edges, run.less, run.spills);
     printf("%ld passed, %ld failed, %ld skipped\n", run.passed, run.failed, run.skipped);
     return run.broken || !kept ? 2 : run.failed ? 1 : run.s.list || run.passed ? 0 : NO_DEVICE;
 }

@@ -111,6 +111,7 @@ static void reference_and_generator_agree_with_the_host(void **state)
     (void)state;
     static const char *const problems[] = {
         "f16:70x90x133:tn:lda=140:ldb=150:beta=0.5:alpha=1.25", "bf16:65x33x64:nn:b=2:d=f32:beta=1", "f16:1x1x1:nn", "bf16:129x64x40:tn",
+        "bf16:9x8x16:tn:b=3:ep=bias:se=16", "bf16:9x8x16:tn:b=3:sa=160:sb=144",   /* one kernel for the first would not heed the strides of the second */
     };
     for (size_t i = 0; i < GS_COUNT(problems); i++) {
         gs_problem p;

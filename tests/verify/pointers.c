@@ -148,6 +148,7 @@ static void families(void **state)
         {"f16:40x24x72:tn:b=3:matrices=pointers:ep=dbias", "f16:40x24x72:tn:b=3:matrices=pointers:ep=dbias", "mma/32x64x64/w2x2/s2/g1", true},
         {"bf16:4x201x300:nn:b=3:matrices=pointers:beta=1", "bf16:4x201x300:nn:b=3:matrices=pointers:beta=1", "gemv/8x64/w4/d2/r128/p0/k1/any", true},
         {"f16:200x3x301:tn:b=3:matrices=pointers", "f16:200x3x301:tn:b=3:matrices=pointers", "gemv/8x8/w4/d2/r128/p0/k1/any", true},
+        {"f16:256x16x0:tn:d=f32:matrices=pointers:beta=1", "f16:256x16x0:tn:d=f32:matrices=pointers:beta=1", "gemv/16x32/w1/d1/r128/p0/k1/fixed", true},   /* no pointer of A or B is read */
         {"f16:24x24x40:tn:b=70:matrices=pointers:beta=1", "f16:24x24x40:tn:b=70:matrices=pointers:beta=1", "tiny/b2/r16/direct/w4", true},
         {"bf16:17x19x23:nt:b=65:matrices=pointers:ep=bias+relu", "bf16:17x19x23:nt:b=65:matrices=pointers:ep=bias+relu", "tiny/b1/r32/direct/w2", true},
         {"f16:24x24x40:tn:b=70:matrices=pointers", "f16:24x24x40:tn:b=70", "tiny/b2/r16/direct/w4", false},

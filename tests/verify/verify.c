@@ -412,13 +412,14 @@ static void bounds_tell_the_accumulators_apart(void **state)
     for (int64_t k = 64; k <= 16384; k *= 4) {
         gs_problem f32 = gs_problem_make(GS_F16, GS_TN, 512, 512, k), f16 = f32;
         f16.acc = GS_F16;
-        assert_true(gs_frobenius_limit(&f32, NULL, 1) * 2 < gs_frobenius_limit(&f16, NULL, 1));
+        assert_true(gs_frobenius_limit(&f32, NULL, 1, 1e9) * 2 < gs_frobenius_limit(&f16, NULL, 1, 1e9));
         const gs_compare theirs = {.frobenius = 0.01, .bias = 0.1};
-        assert_true(fabs(gs_frobenius_limit(&f32, &theirs, 1) - 1.5 * 0.01) < 1e-6);
-        assert_true(gs_frobenius_limit(&f32, NULL, 0x1p-24) > 0.4);   /* results of a bit or two */
-        assert_true(gs_bias_limit(&f32, NULL, 60000) == 2 && gs_bias_limit(&f32, NULL, 0x1p-22) == 2);
-        assert_true(gs_bias_limit(&f32, NULL, 1) < 0.6);   /* truncation leans by 1 */
-        assert_true(gs_bias_limit(&f32, &theirs, 1) < 0.7);
+        assert_true(fabs(gs_frobenius_limit(&f32, &theirs, 1, 1e9) - 1.5 * 0.01) < 1e-6);
+        assert_true(gs_frobenius_limit(&f32, NULL, 0x1p-24, 1e9) > 0.4);   /* results of a bit or two */
+        assert_true(gs_bias_limit(&f32, NULL, 60000, 1e9) == 2 && gs_bias_limit(&f32, NULL, 0x1p-22, 1e9) == 2);
+        assert_true(gs_bias_limit(&f32, NULL, 1, 1e9) < 0.6);   /* truncation leans by 1 */
+        assert_true(gs_bias_limit(&f32, &theirs, 1, 1e9) < 0.7);
+        assert_true(gs_bias_limit(&f32, NULL, 1, 16) > 1.5);   /* of a few rows that are used, chance alone leans */
         const gs_bound once = gs_bound_make(&f32, 1), twice = gs_bound_make(&f32, 2);
         assert_true(once.relative >= 0x1p-11 && twice.relative == 2 * once.relative && twice.spread == 2 * once.spread);
         f32.grouping = GS_GROUPS_K;   /* the sums of one matrix of nine are three times as large as those of all on average */
