@@ -18,6 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LAW = {
     "base":     set(),
     "problem":  {"base"},
+    "record":   {"base", "problem"},
     "schedule": {"base", "problem"},
     "learn":    {"base", "problem", "schedule"},
     "kernel":   {"base", "problem", "schedule"},
@@ -58,7 +59,7 @@ LAW = {
     "cli":      {"base", "problem", "schedule", "learn", "device", "emu", "cublas", "table", "plan", "train", "store", "sandbox", "verify", "random", "product", "worker", "evaluate", "tune", "author",
                  "dataset", "compare", "report", "service"},
 }
-SHIPPED = ("base", "problem", "schedule", "learn", "kernel", "family", "device", "cublas", "race", "table", "plan")
+SHIPPED = ("base", "problem", "record", "schedule", "learn", "kernel", "family", "device", "cublas", "race", "table", "plan")
 OUTSIDE = {   # third-party headers and the layers that may use them
     "sqlite3.h": {"pages", "store", "notes"}, "libpq-fe.h": {"postgres"}, "jansson.h": {"llm", "worker", "author", "dataset", "jobs", "service", "compare", "report"}, "seccomp.h": {"sandbox"},
     "microhttpd.h": {"service"}, "curl/curl.h": {"llm"}, "xxhash.h": {"base"},
