@@ -74,6 +74,7 @@ static int add_file(const cli_command *command, cli_problems *problems, const cl
     const bool standard = strcmp(asked->file, "-") == 0 || strcmp(asked->file, "/dev/stdin") == 0;
     if ((standard ? gs_file_read_standard(FILE_LIMIT, &data, &error) : gs_file_read(asked->file, FILE_LIMIT, &data, &size, &error)) != GS_OK) return cli_fail(command, NULL, &error);
     int code = -1, line = 0;
+    bool recorded = false;   /* lines of COUNT, call and problem between tabs */
     for (char *rest = data + (strncmp(data, MARK, strlen(MARK)) == 0 ? strlen(MARK) : 0); rest && code < 0;) {
         char *text = rest;
         line++;
@@ -82,6 +83,8 @@ static int add_file(const cli_command *command, cli_problems *problems, const cl
         text[strcspn(text, "#\r")] = '\0';
         text += strspn(text, " \t");
         for (size_t end = strlen(text); end > 0 && strchr(" \t", text[end - 1]); end--) text[end - 1] = '\0';
+        if (line == 1 && strcmp(text, "gemmsmith recorded 1") == 0) recorded = true, *text = '\0';
+        if (recorded && strrchr(text, '\t')) text = strrchr(text, '\t') + 1;
         if (!*text) continue;
         char where[GS_PATH + 32];
         snprintf(where, sizeof where, "%s line %d", standard ? "standard input" : asked->file, line);

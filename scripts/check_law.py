@@ -30,7 +30,9 @@ LAW = {
     "cublas":   {"base", "problem", "kernel", "device", "common"},
     "race":     {"base", "problem", "kernel", "device", "common"},
     "table":    {"base", "problem", "schedule", "cublas"},
-    "plan":     {"base", "problem", "schedule", "learn", "kernel", "device", "cublas", "race", "table", "common"},
+    "pack":     {"base", "problem", "schedule", "kernel"},
+    "plan":     {"base", "problem", "schedule", "learn", "kernel", "device", "cublas", "race", "table", "pack", "common"},
+    "packing":  {"base", "problem", "schedule", "kernel", "device", "table", "pack", "plan"},
     "train":    {"base", "problem", "schedule", "learn"},
     "pages":    {"base"},
     "postgres": {"base"},
@@ -56,10 +58,14 @@ LAW = {
     "report":   {"base", "problem", "schedule", "device", "table", "plan", "store", "verify", "author", "compare"},
     "jobs":     {"base", "problem", "schedule", "store", "worker", "evaluate"},
     "service":  {"base", "problem", "schedule", "kernel", "store", "llm", "verify", "worker", "evaluate", "author", "dataset", "jobs"},
-    "cli":      {"base", "problem", "schedule", "learn", "device", "emu", "cublas", "table", "plan", "train", "store", "sandbox", "verify", "random", "product", "worker", "evaluate", "tune", "author",
+    "cli":      {"base", "problem", "schedule", "learn", "device", "emu", "cublas", "table", "pack", "plan", "packing", "inspect", "train", "store", "sandbox", "verify", "random", "product", "worker", "evaluate", "tune", "author",
                  "dataset", "compare", "report", "service"},
 }
+<<<<<<< HEAD
 SHIPPED = ("base", "problem", "record", "schedule", "learn", "kernel", "family", "device", "cublas", "race", "table", "plan")
+=======
+SHIPPED = ("base", "problem", "schedule", "learn", "kernel", "family", "device", "cublas", "race", "table", "pack", "plan")
+>>>>>>> 4732a14 (Add packs: compiled kernels of problems in one file, gemmsmith pack, GEMMSMITH_PACK, GEMMSMITH_COMPILE)
 OUTSIDE = {   # third-party headers and the layers that may use them
     "sqlite3.h": {"pages", "store", "notes"}, "libpq-fe.h": {"postgres"}, "jansson.h": {"llm", "worker", "author", "dataset", "jobs", "service", "compare", "report"}, "seccomp.h": {"sandbox"},
     "microhttpd.h": {"service"}, "curl/curl.h": {"llm"}, "xxhash.h": {"base"},

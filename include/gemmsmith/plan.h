@@ -26,7 +26,8 @@ typedef enum gs_origin {
     GS_ORIGIN_CUBLASLT = 3,   /* cuBLASLt */
     GS_ORIGIN_EXPLICIT = 4,   /* the caller named the schedule */
     GS_ORIGIN_EMPTY    = 5,   /* nothing to compute */
-    GS_ORIGIN_MEASURED = 6    /* measured when the plan was made, or by another plan of the context; tried behind TABLE */
+    GS_ORIGIN_MEASURED = 6,   /* measured when the plan was made, or by another plan of the context; tried behind TABLE */
+    GS_ORIGIN_PACK     = 7    /* a pack has the problem; tried before TABLE. Nothing is compiled */
 } gs_origin;
 
 #define GS_NO_LIMIT ((size_t)-1)
@@ -58,7 +59,9 @@ typedef struct gs_config {
                                  0 (default): as $GEMMSMITH_MEASURE says ("on", "off"), else never */
     int         measure_ms;   /* time of the device that a race may take, milliseconds; 0 (default): 100 */
     int         measure_total_ms;   /* the same of all races of this process; those plans that come later are chosen without. 0 (default): 10000 */
-    uint64_t    reserved[7];  /* zero */
+    const char *pack_path;    /* packs (gemmsmith pack) that plans are made from, "one.pack" or "one.pack:two.pack", the first that has a problem counts; NULL: $GEMMSMITH_PACK, if
+                                 that is set. One that is not there, damaged, or made for another device or version is a line in the log and what gs_context_status says */
+    uint64_t    reserved[6];  /* zero */
 } gs_config;
 
 /* Settings of one plan. Start from gs_plan_options_default. */
@@ -138,14 +141,15 @@ static inline gs_plan_options gs_plan_options_default(void)
 GS_API gs_status gs_open(gs_context **out, const gs_config *config, gs_error *error);
 
 /* GS_OK, or what the context works without, with a text for *error (may be NULL): CORRUPT, NOT_FOUND, IO of the weights that $GEMMSMITH_WEIGHTS
- * names or that are installed, of a table in its usual place, of a line of a table; the first, where there are several. Each was a line in the log
+ * names or that are installed, of a table in its usual place, of a line of a table; these and UNSUPPORTED of a pack; the first, where there are several. Each was a line in the log
  * when gs_open came upon it, and plans are made without it. */
 GS_API gs_status gs_context_status(const gs_context *context, gs_error *error);
 
 /* Destroys the context, then sets *context to NULL. All its plans must be destroyed before. Accepts NULL and *context == NULL. */
 GS_API void gs_close(gs_context **context);
 
-/* Chooses, compiles or loads a kernel for the problem. Never call it while a stream is being captured.
+/* Chooses, compiles or loads a kernel for the problem. Never call it while a stream is being captured. With GEMMSMITH_COMPILE=off nothing is compiled: a kernel is one of a
+ * pack or of the cubin cache, else cuBLASLt is left.
  *
  * With gs_config.measure a problem that no tuned table has is measured: the most promising kernels and, where it is allowed, cuBLASLt's
  * suggestions race on the device, on a stream and on operands of the library's own, at most an eighth of the free memory. The winner serves

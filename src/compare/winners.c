@@ -23,7 +23,7 @@ bool gs_table_row_of(gs_row *row, const gs_trial *trial, const char *gpu)
         .cublaslt = trial->cublaslt,
     };
     if (gs_problem_parse(&row->problem, trial->problem, NULL) != GS_OK) return false;
-    if (!row->library && gs_schedule_parse(&row->schedule, trial->candidate, NULL) != GS_OK) return false;
+    if (!row->library && !gs_kernel_parse(trial->candidate, row->kernel) && gs_schedule_parse(&row->schedule, trial->candidate, NULL) != GS_OK) return false;
     snprintf(row->gpu, sizeof row->gpu, "%s", gpu);
     snprintf(row->date, sizeof row->date, "%s", trial->date);
     gs_row_sign(row, trial->version);
@@ -93,7 +93,8 @@ static gs_status import_row(gs_store *store, const gs_row *row, gs_error *error)
                       .stage = "import"};
     char schedule[GS_SCHEDULE_TEXT];
     gs_problem_format(&row->problem, trial.problem);
-    snprintf(trial.candidate, sizeof trial.candidate, "%s", gs_row_choice(row, schedule));
+    if (row->kernel[0]) snprintf(trial.candidate, sizeof trial.candidate, "source:%s", row->kernel);   /* as stores call it */
+    else snprintf(trial.candidate, sizeof trial.candidate, "%s", gs_row_choice(row, schedule));
     snprintf(trial.date, sizeof trial.date, "%s", row->date);
     GS_TRY(gs_store_begin(store, &session, error));
     return gs_store_win(store, &session, &trial, error);

@@ -93,6 +93,7 @@ struct gs_source {
     int                header_count;
     bool               ptx;           /* keep the PTX too, with line numbers: what an emulated device executes */
     const gs_compiler *compiler;      /* NULL: NVRTC in this process */
+    bool               kept_only;     /* what the cache does not have is not compiled: NO_COMPILER */
 };
 
 /* What the compiler gave. Owned by the caller: gs_image_free. */
@@ -195,6 +196,8 @@ struct gs_device {
     char                 name[GS_DEVICE_NAME];   /* "cuda:0", "emu:h200,seed=7": opens the same device again */
     bool                 dependent;              /* launches that allow it are dependent; off when opened, set by whoever opened it,
                                                     before kernels are loaded */
+    bool                 kept_only;              /* nothing is compiled, only what the cache has is loaded; off when opened */
+    bool                 paper;                  /* it compiles and runs nothing (device/paper.h) */
     const gs_compiler   *user_compiler;                /* borrowed: who compiles user kernels; NULL, as when opened: this process */
     const struct gs_kernel_inspector *inspector;      /* borrowed: NULL, as when opened: user kernels are refused */
     /* the implementation's fields follow */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Contexts: a device and the tuned tables for it. */
+#include "plan/made.h"
 #include "plan/plan_internal.h"
 
 #include <stddef.h>
@@ -68,6 +69,36 @@ static gs_status load_tables(gs_context *context, const char *path, gs_error *er
     return GS_OK;
 }
 
+/* One that cannot be used is a line, and the next rung serves. */
+static void load_pack(gs_context *context, const char *path)
+{
+    gs_error error = {0};
+    gs_pack *pack = NULL;
+    gs_status status = gs_pack_open(&pack, path, &error);
+    if (status == GS_OK) status = gs_pack_fits(pack, &context->device->caps, &error);
+    if (status == GS_OK && context->pack_count == GS_PACKS) status = gs_fail(&error, GS_ERROR_RANGE, "pack_path", "%.200s is one pack too many: %d are possible", path, GS_PACKS);
+    if (status == GS_OK) {
+        context->pack[context->pack_count++] = pack;
+        return;
+    }
+    gs_pack_close(&pack);
+    do_without(context, GS_LOG_WARNING, "pack not used: ", &error);
+}
+
+static void load_packs(gs_context *context, const char *paths)
+{
+    if (!paths || !*paths) paths = getenv("GEMMSMITH_PACK");
+    for (const char *at = paths; at && *at;) {
+        char path[GS_PATH];
+        const size_t length = strcspn(at, ":");
+        if (length > 0 && length < sizeof path) {
+            snprintf(path, sizeof path, "%.*s", (int)length, at);
+            load_pack(context, path);
+        }
+        at += length + (at[length] == ':');
+    }
+}
+
 /* The time model does without weights that cannot be read. */
 static void load_weights(gs_context *context)
 {
@@ -78,6 +109,10 @@ static void load_weights(gs_context *context)
     do_without(context, GS_LOG_ERROR, "", &error);
 }
 
+const gs_row *gs_context_row(const gs_context *context, const gs_problem *problem) { return gs_table_find(context->table, problem); }
+const gs_caps *gs_context_caps(const gs_context *context) { return &context->device->caps; }
+const gs_table *gs_context_table(const gs_context *context) { return context->table; }
+
 gs_status gs_context_status(const gs_context *context, gs_error *error)
 {
     if (!context) return gs_fail(error, GS_ERROR_ARGUMENT, "context", "must not be NULL");
@@ -85,14 +120,27 @@ gs_status gs_context_status(const gs_context *context, gs_error *error)
     return context->lost.status;
 }
 
+/* $GEMMSMITH_COMPILE: whether plans may compile. PARSE. */
+static gs_status may_compile(bool *may, gs_error *error)
+{
+    const char *const text = getenv("GEMMSMITH_COMPILE");
+    *may = !text || !*text || strcmp(text, "on") == 0;
+    if (*may || strcmp(text, "off") == 0) return GS_OK;
+    return gs_fail(error, GS_ERROR_PARSE, "GEMMSMITH_COMPILE", "\"%.32s\" is neither on nor off", text);
+}
+
 static gs_status open_device(gs_context *context, gs_error *error)
 {
     const char *name = context->config.device;
-    bool dependent = context->config.dependent > 0;
+    bool dependent = context->config.dependent > 0, compiles;
     if (context->config.dependent == 0) GS_TRY(gs_device_dependent(&dependent, error));
-    if (!name || !*name) GS_TRY(gs_device_for_library(&name, error));
-    GS_TRY(gs_device_open(&context->device, name, context->config.cache_path, error));
+    GS_TRY(may_compile(&compiles, error));
+    if (!context->device) {
+        if (!name || !*name) GS_TRY(gs_device_for_library(&name, error));
+        GS_TRY(gs_device_open(&context->device, name, context->config.cache_path, error));
+    }
     context->device->dependent = dependent;
+    context->device->kept_only = !compiles;
     return GS_OK;
 }
 
@@ -113,9 +161,18 @@ static gs_status take_config(gs_context *context, const gs_config *config, gs_er
 gs_status gs_open(gs_context **out, const gs_config *config, gs_error *error)
 {
     if (!out) return gs_fail(error, GS_ERROR_ARGUMENT, "out", "must not be NULL");
+    return gs_context_open_on(out, config, NULL, error);
+}
+
+gs_status gs_context_open_on(gs_context **out, const gs_config *config, gs_device *device, gs_error *error)
+{
     *out = NULL;
     gs_context *context = calloc(1, sizeof *context);
-    if (!context) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a context");
+    if (!context) {
+        gs_device_close(&device);
+        return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a context");
+    }
+    context->device = device;
     pthread_mutex_init(&context->making, NULL);
     gs_status status = take_config(context, config, error);
     if (status == GS_OK && context->config.log) {
@@ -127,8 +184,9 @@ gs_status gs_open(gs_context **out, const gs_config *config, gs_error *error)
     if (status == GS_OK) status = gs_measurer_open(&context->measured, &context->config, &context->device->caps, error);
     if (status == GS_OK) status = load_tables(context, context->config.tuned_path, error);
     if (status == GS_OK) status = gs_plan_cache_create(&context->cache, context->config.cached_plans, error);
+    if (status == GS_OK) load_packs(context, context->config.pack_path);
     if (status == GS_OK) load_weights(context);
-    context->config.device = context->config.tuned_path = context->config.cache_path = NULL;
+    context->config.device = context->config.tuned_path = context->config.cache_path = context->config.pack_path = NULL;
     if (status != GS_OK) {
         gs_close(&context);
         return status;
@@ -144,6 +202,7 @@ void gs_close(gs_context **context)
     gs_plan_cache_destroy(&c->cache);
     gs_table_destroy(&c->table);
     gs_measurer_close(&c->measured);
+    for (int i = 0; i < c->pack_count; i++) gs_pack_close(&c->pack[i]);
     gs_weights_free(&c->weights);
     gs_device_close(&c->device);
     if (c->logs) gs_log_drop_sink(c);

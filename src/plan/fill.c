@@ -33,6 +33,32 @@ void gs_plan_free(gs_plan *plan)
     free(plan);
 }
 
+static gs_status check_workspace(const gs_plan *plan, const gs_manifest *manifest, gs_error *error)
+{
+    size_t need;
+    GS_TRY(gs_loaded_need(manifest, &plan->problem, &plan->device->caps, &need, error));
+    if (need <= plan->workspace_limit) return GS_OK;
+    return gs_fail(error, GS_ERROR_UNSUPPORTED, "workspace_limit", "%zu bytes of workspace are needed, %zu are allowed", need, plan->workspace_limit);
+}
+
+static void set_alignment(gs_plan *plan, const gs_manifest *manifest)
+{
+    for (int i = 0; i < 4; i++) plan->align[i] = manifest->align[i];
+    plan->align[4] = (int)gs_type_size(plan->problem.out);
+    plan->align[5] = gs_has_offsets(&plan->problem) ? (int)sizeof(int32_t) : 1;
+    plan->align[6] = plan->problem.aux ? plan->align[3] : (int)gs_type_size(plan->problem.out);   /* written as D is */
+    plan->align[7] = plan->align[8] = plan->problem.scales ? (int)sizeof(float) : 1;
+}
+
+gs_status gs_plan_use_image(gs_plan *plan, const gs_manifest *manifest, gs_image *image, gs_error *error)
+{
+    GS_TRY(check_workspace(plan, manifest, error));
+    GS_TRY(gs_loaded_create_image(&plan->loaded, plan->device, manifest, image, &plan->problem, error));
+    plan->workspace_bytes = gs_loaded_workspace(plan->loaded);
+    set_alignment(plan, manifest);
+    return GS_OK;
+}
+
 gs_status gs_plan_use_schedule(gs_plan *plan, const gs_schedule *schedule, const gs_problem *shape, gs_error *error)
 {
     const gs_caps *const caps = &plan->device->caps;
@@ -40,23 +66,21 @@ gs_status gs_plan_use_schedule(gs_plan *plan, const gs_schedule *schedule, const
     GS_TRY(gs_schedule_check(schedule, shape, caps, error));
     GS_TRY(gs_kernel_build(&kernel, schedule, shape, caps, error));
     gs_kernel_set_rows(&kernel, &plan->problem);
-    size_t need;
-    GS_TRY(gs_loaded_need(&kernel.manifest, &plan->problem, caps, &need, error));
-    if (need > plan->workspace_limit)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "workspace_limit", "%zu bytes of workspace are needed, %zu are allowed", need, plan->workspace_limit);
+    GS_TRY(check_workspace(plan, &kernel.manifest, error));
     GS_TRY(gs_loaded_create(&plan->loaded, plan->device, &kernel, &plan->problem, error));
     plan->workspace_bytes = gs_loaded_workspace(plan->loaded);
-    for (int i = 0; i < 4; i++) plan->align[i] = kernel.manifest.align[i];
-    plan->align[4] = (int)gs_type_size(plan->problem.out);
-    plan->align[5] = gs_has_offsets(&plan->problem) ? (int)sizeof(int32_t) : 1;
-    plan->align[6] = plan->problem.aux ? plan->align[3] : (int)gs_type_size(plan->problem.out);   /* written as D is */
-    plan->align[7] = plan->align[8] = plan->problem.scales ? (int)sizeof(float) : 1;
+    set_alignment(plan, &kernel.manifest);
     gs_schedule_format(schedule, plan->schedule);
     return GS_OK;
 }
 
 gs_status gs_plan_use_cublaslt(gs_plan *plan, int suggestion, gs_error *error)
 {
+    if (plan->device->paper) {   /* nobody is asked: where the plan is to run, cuBLASLt is */
+        if (gs_has_offsets(&plan->problem) || plan->problem.scalars) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "cuBLASLt does not take it");
+        gs_row_choice(&(gs_row){.library = suggestion}, plan->schedule);
+        return GS_OK;
+    }
     GS_TRY(gs_library_create_within(&plan->library, plan->device, &plan->problem, plan->workspace_limit, error));
     /* one that is not there or rounds its sums (an older row may name such) leaves the choice that was made with the list */
     const gs_status chosen = gs_library_choose(plan->library, suggestion - 1);

@@ -272,6 +272,7 @@ static gs_status compile(gs_loaded *loaded, const gs_kernel *kernel, const gs_pr
     gs_kernel_to_source(kernel, &source);
     gs_device *const device = loaded->device;
     source.source.ptx = user;
+    source.source.kept_only = device->kept_only;
     source.source.compiler = user ? device->user_compiler : NULL;
     const gs_kernel_inspector *const inspector = user ? device->inspector : NULL;
     if (user && !inspector) return gs_fail(error, GS_ERROR_FORBIDDEN, NULL, "%s: nobody inspects user kernels here, so none is run", kernel->name);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Plans: the ladder of choices for a problem (table, twin, weights or nearest and model, library), and running what was chosen. */
+ * Plans: the ladder of choices for a problem (pack, table, twin, weights or nearest and model, library), and running what was chosen. */
+#include "plan/made.h"
 #include "plan/plan_internal.h"
 
 #include <stddef.h>
@@ -38,6 +39,7 @@ static gs_status choose_row(gs_context *context, gs_plan *plan, const gs_row *ro
                  exact ? "" : ")", plan->schedule);
         return gs_plan_finish(plan, origin, error);
     }
+    if (row->kernel[0]) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "the table says user kernel %s, which no pack here has (gemmsmith pack)", row->kernel);
     gs_schedule schedule = row->schedule;
     if (origin == GS_ORIGIN_NEAREST) gs_schedule_suit(&schedule, &plan->problem, &plan->device->caps);   /* what no parameter helps, the next line refuses */
     GS_TRY(gs_plan_use_schedule(plan, &schedule, &plan->problem, error));
@@ -63,7 +65,7 @@ static bool has_weights(const gs_context *context) { return context->weights.sur
 /* A row for this very problem whose schedule cannot run it is a mistake in the table, which whoever keeps it should hear of. */
 static int row_level(const gs_plan *plan, const gs_row *row)
 {
-    const bool bad = !row->library && gs_schedule_check(&row->schedule, &plan->problem, &plan->device->caps, NULL) != GS_OK;
+    const bool bad = row->kernel[0] || (!row->library && gs_schedule_check(&row->schedule, &plan->problem, &plan->device->caps, NULL) != GS_OK);
     return bad ? GS_LOG_WARNING : GS_LOG_INFO;
 }
 
@@ -78,6 +80,15 @@ static bool rung(gs_plan *plan, gs_status status, const gs_error *error, const c
     gs_loaded_destroy(&plan->loaded);
     gs_library_destroy(&plan->library);
     return false;
+}
+
+/* Nothing is said of a problem that no pack has. */
+static bool choose_pack(gs_plan *plan, gs_error *error)
+{
+    gs_status status = gs_plan_use_pack(plan, error);
+    if (status == GS_ERROR_NOT_FOUND) return false;
+    if (status == GS_OK) status = gs_plan_finish(plan, GS_ORIGIN_PACK, error);
+    return rung(plan, status, error, "pack entry", GS_LOG_WARNING);
 }
 
 /* What the weights expect of a choice and of cuBLASLt. 0: nothing, as of a family that they do not know. */
@@ -157,6 +168,7 @@ static gs_status choose(gs_context *context, gs_plan *plan, gs_error *error)
         return gs_plan_finish(plan, GS_ORIGIN_EMPTY, error);
     }
     local = (gs_error){0};
+    if (context->config.use_ours && problem->k > 0 && choose_pack(plan, &local)) return GS_OK;
     bool exact = false;
     const gs_row *row = NULL;
     if (context->config.use_ours && problem->k > 0) row = gs_table_choose(context->table, problem, &plan->device->caps, has_weights(context), &exact);
@@ -330,6 +342,7 @@ gs_status gs_plan_run(const gs_plan *plan, const gs_args *args, gs_stream stream
 
 const char       *gs_plan_why(const gs_plan *plan) { return plan->why; }
 const char       *gs_plan_schedule(const gs_plan *plan) { return plan->schedule; }
+const gs_loaded  *gs_plan_loaded(const gs_plan *plan) { return plan->loaded; }
 gs_origin         gs_plan_origin(const gs_plan *plan) { return plan->origin; }
 const gs_problem *gs_plan_problem(const gs_plan *plan) { return &plan->problem; }
 size_t            gs_plan_workspace(const gs_plan *plan) { return plan->workspace_bytes; }

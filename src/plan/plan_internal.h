@@ -8,6 +8,7 @@
 
 #include "learn/weights.h"
 #include "cublas/library.h"
+#include "pack/pack.h"
 #include "plan/loaded.h"
 #include "plan/measure.h"
 #include "table/table.h"
@@ -39,8 +40,12 @@ static inline int gs_plan_pointer_alignment(const gs_plan *plan, int operand) { 
 
 typedef struct gs_plan_cache gs_plan_cache;
 
+#define GS_PACKS 16   /* most of a context */
+
 struct gs_context {
     gs_device      *device;
+    gs_pack        *pack[GS_PACKS];           /* those that fit, in the order in which they are asked */
+    int             pack_count;
     gs_config       config;                   /* strings not kept */
     gs_table       *table;
     gs_weights      weights;                  /* learned; empty where there are none for this device */
@@ -68,6 +73,12 @@ gs_status gs_plan_create_on(gs_context *context, const gs_problem *problem, gs_s
 
 /* Loads a schedule into the plan. shape: what the kernel is built for: the problem, or the problem with fewer promises. */
 gs_status gs_plan_use_schedule(gs_plan *plan, const gs_schedule *schedule, const gs_problem *shape, gs_error *error);
+
+/* Loads compiled code into the plan, which owns the image afterwards; the caller frees what is left of it. */
+gs_status gs_plan_use_image(gs_plan *plan, const gs_manifest *manifest, gs_image *image, gs_error *error);
+
+/* What a pack has for the plan's problem. NOT_FOUND: none has it. */
+gs_status gs_plan_use_pack(gs_plan *plan, gs_error *error);
 
 /* suggestion: which of cuBLASLt's suggestions, from 1; the first, if there are fewer now. */
 gs_status gs_plan_use_cublaslt(gs_plan *plan, int suggestion, gs_error *error);

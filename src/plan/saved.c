@@ -54,7 +54,7 @@ static void put_own(gs_text *to, const gs_loaded *loaded)
     put_string(to, gs_text_string(&manifest));
     gs_text_free(&manifest);
     put(to, &numbers, sizeof numbers);
-    put(to, image->code, image->size);
+    put(to, image->code ? image->code : "", image->code ? image->size : 0);
     put(to, image->ptx ? image->ptx : "", image->ptx ? image->ptx_size : 0);
 }
 
@@ -176,12 +176,10 @@ static gs_status load_own(gs_plan *plan, reader *r, gs_error *error)
     image.code = get_copy(r, &image.size);
     image.ptx = get_copy(r, &image.ptx_size);
     gs_status status = r->bad || !text ? corrupt(error) : gs_manifest_parse(&manifest, text, error);
-    size_t need = 0;
-    if (status == GS_OK) status = gs_loaded_need(&manifest, &plan->problem, &plan->device->caps, &need, error);
-    if (status == GS_OK && need > plan->workspace_limit)
-        status = gs_fail(error, GS_ERROR_UNSUPPORTED, "workspace_limit", "%zu bytes of workspace are needed, %zu are allowed", need, plan->workspace_limit);
-    if (status == GS_OK) status = gs_loaded_create_image(&plan->loaded, plan->device, &manifest, &image, &plan->problem, error);
-    if (status == GS_OK) plan->workspace_bytes = need;
+    int align[GS_OPERANDS];
+    memcpy(align, plan->align, sizeof align);   /* as it was saved */
+    if (status == GS_OK) status = gs_plan_use_image(plan, &manifest, &image, error);
+    memcpy(plan->align, align, sizeof align);
     gs_image_free(&image);
     free(text);
     return status;
@@ -207,7 +205,7 @@ static gs_status load_plan(gs_context *context, reader *r, gs_plan **out, gs_err
     get_string(r, plan->schedule, sizeof plan->schedule);
     get_string(r, plan->why, sizeof plan->why);
     for (int i = 0; i < GS_OPERANDS; i++) plan->align[i] = numbers.align[i];
-    if (r->bad || numbers.kind < KIND_EMPTY || numbers.kind > KIND_LIBRARY || numbers.origin < GS_ORIGIN_TABLE || numbers.origin > GS_ORIGIN_MEASURED) return corrupt(error);
+    if (r->bad || numbers.kind < KIND_EMPTY || numbers.kind > KIND_LIBRARY || numbers.origin < GS_ORIGIN_TABLE || numbers.origin > GS_ORIGIN_PACK) return corrupt(error);
     if (numbers.kind == KIND_OWN) GS_TRY(load_own(plan, r, error));
     if (numbers.kind == KIND_LIBRARY) GS_TRY(gs_plan_use_cublaslt(plan, numbers.suggestion, error));
     return gs_plan_finish(plan, (gs_origin)numbers.origin, error);

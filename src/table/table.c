@@ -160,13 +160,16 @@ const gs_row *gs_table_find(const gs_table *table, const gs_problem *problem)
     return position < 0 ? NULL : &table->entries[position].row;
 }
 
+/* A user kernel is used for its own problem alone. */
+static const gs_row *for_others(const gs_row *row) { return row && !row->kernel[0] ? row : NULL; }
+
 const gs_row *gs_table_twin(const gs_table *table, const gs_problem *problem)
 {
     gs_problem twin = *problem;
     if (problem->acc != GS_F32) return NULL;   /* bf16 has no other */
     twin.in = problem->in == GS_F16 ? GS_BF16 : GS_F16;
     if (problem->out == problem->in) twin.out = twin.in;
-    return gs_table_find(table, &twin);
+    return for_others(gs_table_find(table, &twin));
 }
 
 static bool same_kind(const gs_problem *a, const gs_problem *b)
@@ -183,7 +186,7 @@ const gs_row *gs_table_nearest(const gs_table *table, const gs_problem *problem,
     for (int i = 0; i < table->count; i++) {
         const entry *const have = &table->entries[i];
         const gs_row *const row = &have->row;
-        if (row->library || !same_kind(&row->problem, problem) || !is_of_device(row, caps)) continue;
+        if (row->library || row->kernel[0] || !same_kind(&row->problem, problem) || !is_of_device(row, caps)) continue;
         if (row->problem.m <= 0 || row->problem.n <= 0 || row->problem.k <= 0) continue;
         double distance = 0;
         for (int axis = 0; axis < 3; axis++) distance += fabs(have->log2_extent[axis] - wanted[axis]);
@@ -198,7 +201,7 @@ const gs_row *gs_table_nearest(const gs_table *table, const gs_problem *problem,
 /* Of the problem or of its twin with the other input type. */
 static const gs_row *row_of(const gs_table *table, gs_problem problem)
 {
-    const gs_row *const row = gs_table_find(table, &problem);
+    const gs_row *const row = for_others(gs_table_find(table, &problem));
     return row ? row : gs_table_twin(table, &problem);
 }
 
@@ -271,10 +274,21 @@ int gs_library_parse(const char *text)
     return number >= 1 && number <= GS_LIBRARY_MOST ? (int)number : 0;
 }
 
+bool gs_kernel_parse(const char *text, char hash[GS_HASH_TEXT])
+{
+    gs_scan scan = gs_scan_from(text);
+    hash[0] = '\0';
+    if (!gs_scan_take(&scan, "kernel/") && !gs_scan_take(&scan, "source:")) return false;
+    if (strlen(scan.at) != GS_HASH_TEXT - 1 || strspn(scan.at, "0123456789abcdef") != GS_HASH_TEXT - 1) return false;
+    memcpy(hash, scan.at, GS_HASH_TEXT);
+    return true;
+}
+
 char *gs_row_choice(const gs_row *row, char text[GS_SCHEDULE_TEXT])
 {
-    if (!row->library) return gs_schedule_format(&row->schedule, text);
-    snprintf(text, GS_SCHEDULE_TEXT, row->library > 1 ? "cublaslt/%d" : "cublaslt", row->library);
+    if (row->kernel[0]) snprintf(text, GS_SCHEDULE_TEXT, "kernel/%s", row->kernel);
+    else if (!row->library) gs_schedule_format(&row->schedule, text);
+    else snprintf(text, GS_SCHEDULE_TEXT, row->library > 1 ? "cublaslt/%d" : "cublaslt", row->library);
     return text;
 }
 
@@ -288,7 +302,7 @@ static gs_status inner_error(gs_error *error, const gs_error *inner, const char 
 static gs_status read_schedule(gs_row *row, const char *word, int place, gs_error *error)
 {
     row->library = gs_library_parse(word);
-    if (row->library) return GS_OK;
+    if (row->library || gs_kernel_parse(word, row->kernel)) return GS_OK;
     gs_error inner = {0};
     if (gs_schedule_parse(&row->schedule, word, &inner) == GS_OK) return GS_OK;
     return inner_error(error, &inner, "schedule", place);

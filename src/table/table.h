@@ -8,6 +8,7 @@
  * Columns are separated by blanks, nothing is quoted, "-" is an empty gpu, date or by; a line that begins with '#' is a comment.
  * schedule may be "cublaslt/3": cuBLASLt was faster, with the third of the algorithms that it suggests for the problem ("cublaslt":
  * the first). The number counts only if the row's cublaslt version is the loaded one.
+ * It may be "kernel/HASH" too: the user kernel "source:HASH" of a store, proved and measured for exactly this problem; plans have it from packs.
  * us and cublaslt_us are device times; ratio = cublaslt_us / us (over 1: ours is faster), a median of paired rounds with its
  * 95 % interval. Where cuBLASLt has no right algorithm, cublaslt_us, ratio, low and high are 0. A row whose gpu begins with "emu-" comes from an emulated device: us is predicted, cublaslt_us is 0, ratio, low and
  * high are the floor over us. Rows of one device are never used on another.
@@ -20,12 +21,14 @@
 
 #include <gemmsmith/problem.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "schedule/schedule.h"
 
 typedef struct gs_row {
     gs_problem  problem;      /* alpha 1; beta 0 or 1 */
-    int         library;      /* 0: our schedule; n: cuBLASLt with its n-th suggestion */
+    int         library;      /* 0: our schedule, or a user kernel; n: cuBLASLt with its n-th suggestion */
+    char        kernel[GS_HASH_TEXT];   /* of a user kernel: its hash; "": none */
     gs_schedule schedule;
     double      us, library_us, ratio, low, high;
     int         mhz;
@@ -45,7 +48,10 @@ bool gs_row_alone(const gs_row *row);
 /* "cublaslt" or "cublaslt/3" -> 1 or 3, also "library" and "library/3" of older files; 0 for any other text. */
 int gs_library_parse(const char *text);
 
-/* The text form of a row's choice: its schedule or "cublaslt/3". Returns text. */
+/* "kernel/HASH" or "source:HASH", as stores have it, to the hash, 32 hexadecimal digits; false for any other text, and hash is "". */
+bool gs_kernel_parse(const char *text, char hash[GS_HASH_TEXT]);
+
+/* The text form of a row's choice: its schedule, "kernel/HASH" or "cublaslt/3". Returns text. */
 char *gs_row_choice(const gs_row *row, char text[GS_SCHEDULE_TEXT]);
 
 /* What was measured with dependent launches stands in the store under the device's name and this. */
@@ -84,7 +90,7 @@ const gs_row *gs_table_row(const gs_table *table, int index);            /* in o
 const gs_row *gs_table_find(const gs_table *table, const gs_problem *problem);
 
 /* Row of the same problem with the other type of A and B (and of C and D, where they are of that type): it runs the same instructions on as many bytes. NULL if
- * there is none. */
+ * there is none, or it names a user kernel, which is right for its own problem alone. */
 const gs_row *gs_table_twin(const gs_table *table, const gs_problem *problem);
 
 /* Row of the same types and layout whose schedule can run the problem, with the smallest distance

@@ -320,9 +320,11 @@ gs_status gs_compile_cached(const char *target, const char *cache_directory, con
     gs_error refused;
     *out = (gs_image){0};
     GS_TRY(load(&nvrtc, error));
-    if (!cache_directory || !*cache_directory) return compile_where_asked(target, source, out, error);
-    const gs_hash key = gs_cache_key(source, target, nvrtc->version);
-    if (gs_cache_read(cache_directory, key, out, NULL) == GS_OK) return GS_OK;
+    const bool cached = cache_directory && *cache_directory;
+    const gs_hash key = cached ? gs_cache_key(source, target, nvrtc->version) : (gs_hash){0, 0};
+    if (cached && gs_cache_read(cache_directory, key, out, NULL) == GS_OK) return GS_OK;
+    if (source->kept_only) return gs_fail(error, GS_ERROR_NO_COMPILER, NULL, "%s is in no cache, and GEMMSMITH_COMPILE=off", source->name);
+    if (!cached) return compile_where_asked(target, source, out, error);
     GS_TRY(compile_where_asked(target, source, out, error));
     if (gs_cache_write(cache_directory, key, out, &refused) != GS_OK && !atomic_flag_test_and_set(&complained))
         gs_log(GS_LOG_WARNING, "compiled kernels are not kept: %s", refused.text);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ * What those inside the project ask of contexts and plans who keep what plans are made of: packs. */
+#ifndef GS_PLAN_MADE_H
+#define GS_PLAN_MADE_H
+
+#include <gemmsmith/plan.h>
+
+#include "device/device.h"
+#include "plan/loaded.h"
+#include "table/table.h"
+
+/* gs_open on a device that is open, which is the context's afterwards, and closed if this fails. NULL: as gs_open. */
+gs_status gs_context_open_on(gs_context **out, const gs_config *config, gs_device *device, gs_error *error);
+
+const gs_table *gs_context_table(const gs_context *context);   /* what its tables have for its device */
+const gs_caps  *gs_context_caps(const gs_context *context);
+const gs_row   *gs_context_row(const gs_context *context, const gs_problem *problem);   /* the problem's own; NULL: none */
+
+const gs_loaded *gs_plan_loaded(const gs_plan *plan);   /* its kernel; NULL: it has none */
+
+#endif

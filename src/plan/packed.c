@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ * Plans from packs: no compiler, no cache, no file but the packs that are mapped. */
+#include "plan/plan_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* With a terminator behind it, which a parser of PTX wants. NULL for nothing, or without memory. */
+static void *copy_of(const void *bytes, size_t size)
+{
+    char *const copy = size ? malloc(size + 1) : NULL;
+    if (!copy) return NULL;
+    memcpy(copy, bytes, size);
+    copy[size] = '\0';
+    return copy;
+}
+
+static gs_status use_kernel(gs_plan *plan, const gs_pack *pack, const gs_pack_entry *entry, gs_error *error)
+{
+    gs_pack_kernel kernel;
+    gs_manifest manifest;
+    gs_schedule schedule;
+    GS_TRY(gs_pack_kernel_at(pack, entry->kernel, &kernel, error));
+    GS_TRY(gs_manifest_parse(&manifest, kernel.manifest, error));
+    if (!kernel.user) {   /* a device of the same architecture may have less of something */
+        GS_TRY(gs_schedule_parse(&schedule, entry->choice, error));
+        GS_TRY(gs_schedule_check(&schedule, &plan->problem, &plan->device->caps, error));
+    }
+    gs_image image = {.registers = kernel.registers, .spill_bytes = kernel.spill_bytes, .stack_bytes = kernel.stack_bytes, .static_smem = kernel.static_smem,
+                      .user = kernel.user, .cached = true, .code = copy_of(kernel.code, kernel.code_size), .size = kernel.code_size,
+                      .ptx = copy_of(kernel.ptx, kernel.ptx_size), .ptx_size = kernel.ptx_size};
+    const bool copied = (image.code || !kernel.code_size) && (image.ptx || !kernel.ptx_size);
+    const gs_status status = copied ? gs_plan_use_image(plan, &manifest, &image, error) : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a kernel of a pack");
+    gs_image_free(&image);
+    snprintf(plan->schedule, sizeof plan->schedule, "%s", entry->choice);
+    return status;
+}
+
+static gs_status use_library(gs_plan *plan, const gs_pack_entry *entry, gs_error *error)
+{
+    if (!plan->context->config.use_cublaslt) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "the pack says cuBLASLt, which was not allowed");
+    return gs_plan_use_cublaslt(plan, entry->cublaslt == gs_library_version(NULL) ? entry->suggestion : 1, error);
+}
+
+static void say_why(gs_plan *plan, const gs_pack *pack, const gs_pack_entry *entry)
+{
+    char figure[96] = ", nothing measured";
+    if (entry->us > 0 && gs_gpu_emulated(entry->gpu)) snprintf(figure, sizeof figure, ", predicted %.2f us", entry->us);
+    else if (entry->us > 0 && entry->suggestion) snprintf(figure, sizeof figure, ", %.2f us, faster than every own kernel", entry->us);
+    else if (entry->us > 0 && entry->ratio > 0) snprintf(figure, sizeof figure, ", %.2f us, %.3f of cuBLASLt's speed", entry->us, entry->ratio);
+    else if (entry->us > 0) snprintf(figure, sizeof figure, ", %.2f us", entry->us);
+    snprintf(plan->why, sizeof plan->why, "pack %s: %s%s", gs_pack_name(pack), plan->schedule, figure);
+}
+
+gs_status gs_plan_use_pack(gs_plan *plan, gs_error *error)
+{
+    const gs_context *const context = plan->context;
+    gs_pack_entry entry;
+    for (int i = 0; i < context->pack_count; i++) {
+        if (!gs_pack_find(context->pack[i], &plan->problem, &entry)) continue;
+        GS_TRY(entry.kernel < 0 ? use_library(plan, &entry, error) : use_kernel(plan, context->pack[i], &entry, error));
+        say_why(plan, context->pack[i], &entry);
+        return GS_OK;
+    }
+    return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "no pack has the problem");
+}

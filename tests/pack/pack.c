@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT
+ * Packs: what was written is found again, every damage is told, and plans on the emulated device come from a pack without a compiler. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <gemmsmith/gemmsmith.h>
+
+#include "base/error.h"
+#include "device/device.h"
+#include "pack/pack.h"
+#include "packing/packing.h"
+#include "plan/made.h"
+
+#define OK(call)                                                                    \
+    do {                                                                            \
+        if ((call) != GS_OK) fail_msg("%s: %s %s", #call, error.field, error.text); \
+    } while (0)
+#define MANIFEST "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=16 b=16 c=2 d=16\nentry k\ngrid 1 1 1\nblock 1 1 1\n"
+
+static gs_error error;
+static char     folder[] = "/tmp/gemmsmith-pack.XXXXXX", path[64], other[64];
+
+static gs_problem parsed(const char *text)
+{
+    gs_problem problem;
+    OK(gs_problem_parse(&problem, text, &error));
+    return problem;
+}
+
+static const char *const texts[] = {"f16:64x64x64:tn", "bf16:64x64x64:nn:b=3", "f16:64x64x64:tn:ep=bias+gelu", "f16:64x64x64:tn:beta=1", "bf16:64x128x256:tn:gm=8:ep=bias+silu+gate"};
+
+/* Three problems of one kernel, one of cuBLASLt, one of a user kernel. */
+static char *written(size_t *size)
+{
+    const gs_pack_head head = {.target = "sm_90a", .gpu = "nvidia-h200", .nvrtc = 12080, .driver = 12000, .cc = 90, .sms = 132, .date = "2026-11-24T00:00:00Z"};
+    gs_pack_writer *w;
+    char *bytes;
+    int index, user;
+    bool added;
+    OK(gs_pack_writer_create(&w, &error));
+    const gs_pack_kernel own = {.manifest = MANIFEST, .code = "cubin of some bytes", .code_size = 19, .registers = 40};
+    OK(gs_pack_put_kernel(w, &own, &index, &error));
+    gs_pack_kernel other_kernel = own;
+    other_kernel.user = true;
+    other_kernel.source = "text";
+    other_kernel.source_size = 4;
+    OK(gs_pack_put_kernel(w, &other_kernel, &user, &error));
+    assert_int_not_equal(index, user);
+    int again;
+    OK(gs_pack_put_kernel(w, &own, &again, &error));
+    assert_int_equal(index, again);
+    for (int i = 0; i < 5; i++) {
+        const gs_problem problem = parsed(texts[i]);
+        const gs_pack_entry entry = {.choice = i == 3 ? "cublaslt/3" : i == 4 ? "kernel/00112233445566778899aabbccddeeff" : "simple", .kernel = i == 3 ? -1 : i == 4 ? user : index,
+                                     .suggestion = i == 3 ? 3 : 0, .cublaslt = 130100, .us = 1.5, .ratio = 1.25, .gpu = "nvidia-h200", .date = "", .by = "tune-0"};
+        OK(gs_pack_put(w, &problem, &entry, &added, &error));
+        assert_true(added);
+        OK(gs_pack_put(w, &problem, &entry, &added, &error));
+        assert_false(added);
+    }
+    OK(gs_pack_finish(w, &head, &bytes, size, &error));
+    gs_pack_writer_destroy(&w);
+    return bytes;
+}
+
+static void test_found(void **state)
+{
+    (void)state;
+    size_t size;
+    char *const bytes = written(&size);
+    gs_pack *pack;
+    gs_pack_entry entry;
+    gs_pack_kernel kernel;
+    OK(gs_pack_from(&pack, bytes, size, "x.pack", &error));
+    for (int i = 0; i < 5; i++) {
+        const gs_problem problem = parsed(texts[i]);
+        assert_true(gs_pack_find(pack, &problem, &entry));
+        assert_string_equal(entry.problem, texts[i]);
+        assert_true(entry.us == 1.5 && entry.ratio == 1.25);
+        if (entry.kernel >= 0) OK(gs_pack_kernel_at(pack, entry.kernel, &kernel, &error));
+        if (entry.kernel >= 0) assert_memory_equal(kernel.code, "cubin of some bytes", 19);
+    }
+    gs_problem problem = parsed("f16:64x64x64:tn:alpha=2:ldc=99");   /* the same kernel */
+    assert_true(gs_pack_find(pack, &problem, &entry));
+    problem = parsed("bf16:64x128x256:tn:gm=8:alpha=2:ep=bias+silu+gate");   /* a user kernel was not proved for it */
+    assert_false(gs_pack_find(pack, &problem, &entry));
+    problem = parsed("f16:64x64x72:tn");
+    assert_false(gs_pack_find(pack, &problem, &entry));
+    gs_caps caps = *gs_caps_find("h200");
+    OK(gs_pack_fits(pack, &caps, &error));
+    snprintf(caps.target, sizeof caps.target, "sm_80");
+    assert_int_equal(gs_pack_fits(pack, &caps, &error), GS_ERROR_UNSUPPORTED);
+    caps = *gs_caps_find("h200");
+    caps.driver = 11080;
+    assert_int_equal(gs_pack_fits(pack, &caps, &error), GS_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "525"));
+    gs_pack_close(&pack);
+    free(bytes);
+}
+
+/* 4000 damages: each is told by opening, or by asking for a kernel, and nothing reads outside. */
+static void test_damage(void **state)
+{
+    (void)state;
+    size_t size;
+    char *const bytes = written(&size), *const hurt = malloc(size);
+    uint64_t draw = 7;
+    for (int i = 0; i < 4000; i++) {
+        gs_pack *pack;
+        gs_pack_entry entry;
+        gs_pack_kernel kernel;
+        memcpy(hurt, bytes, size);
+        draw = draw * 6364136223846793005u + 1442695040888963407u;
+        const size_t at = (size_t)(draw >> 33) % size;
+        const size_t left = i % 4 == 3 ? at : size;
+        if (left == size) hurt[at] ^= (char)(1 << (draw >> 60) % 8);
+        bool told = gs_pack_from(&pack, hurt, left, "x.pack", &error) != GS_OK;
+        for (int k = 0; !told && gs_pack_entry_at(pack, k, &entry); k++)
+            told = entry.kernel >= 0 && gs_pack_kernel_at(pack, entry.kernel, &kernel, &error) != GS_OK;
+        if (!told) fail_msg("byte %zu of %zu", at, size);
+        assert_true(error.text[0] != '\0');
+        gs_pack_close(&pack);
+    }
+    free(hurt);
+    free(bytes);
+}
+
+/* ---- plans ---- */
+
+#define PROBLEM "f16:16x16x32:tn"
+
+static void make_pack(void)
+{
+    gs_packing packing = {0};
+    const gs_problem problem = parsed(PROBLEM);
+    gs_config config = gs_config_default();
+    size_t size;
+    bool added;
+    config.tuned_path = GS_SOURCE_DIR "/tests/plan";
+    OK(gs_packing_device(&packing.device, "emu:h200", &error));
+    OK(gs_context_open_on(&packing.context, &config, packing.device, &error));
+    OK(gs_pack_writer_create(&packing.writer, &error));
+    OK(gs_packing_add(&packing, &problem, &added, &error));
+    assert_true(added);
+    OK(gs_packing_write(&packing, path, &size, &error));
+    gs_pack_writer_destroy(&packing.writer);
+    gs_close(&packing.context);
+}
+
+static gs_context *with_packs(const char *packs)
+{
+    gs_context *context;
+    gs_config config = gs_config_default();
+    config.device = "emu:h200";
+    config.tuned_path = GS_SOURCE_DIR "/tests/plan";
+    config.cache_path = "";
+    config.pack_path = packs;
+    OK(gs_open(&context, &config, &error));
+    return context;
+}
+
+static void test_plans(void **state)
+{
+    (void)state;
+    gs_error why;
+    if (gs_compiler_version(&why) == 0) skip();
+    make_pack();
+    setenv("GEMMSMITH_COMPILE", "off", 1);
+    gs_context *context = with_packs(path);
+    const gs_problem problem = parsed(PROBLEM), absent = parsed("f16:16x16x48:tn");
+    gs_plan *plan;
+    OK(gs_plan_create(context, &problem, &plan, &error));
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_PACK);
+    assert_non_null(strstr(gs_plan_why(plan), "pack one.pack: "));
+    gs_plan_destroy(&plan);
+    assert_int_equal(gs_plan_create(context, &absent, &plan, &error), GS_ERROR_NO_COMPILER);   /* nothing is compiled */
+    gs_close(&context);
+
+    FILE *const file = fopen(other, "w");
+    assert_non_null(file);
+    fprintf(file, "gspack1\nnothing");
+    fclose(file);
+    char both[160];
+    snprintf(both, sizeof both, "%s:%s:/nonexistent", other, path);
+    context = with_packs(both);   /* what cannot be used is told, the next one serves */
+    assert_int_equal(gs_context_status(context, &error), GS_ERROR_CORRUPT);
+    OK(gs_plan_create(context, &problem, &plan, &error));
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_PACK);
+    gs_plan_destroy(&plan);
+    gs_close(&context);
+    setenv("GEMMSMITH_COMPILE", "perhaps", 1);
+    gs_config config = gs_config_default();
+    config.device = "emu:h200";
+    assert_int_equal(gs_open(&context, &config, &error), GS_ERROR_PARSE);
+    unsetenv("GEMMSMITH_COMPILE");
+    unlink(path);
+    unlink(other);
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder)) return 1;
+    snprintf(path, sizeof path, "%s/one.pack", folder);
+    snprintf(other, sizeof other, "%s/bad.pack", folder);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_found), cmocka_unit_test(test_damage), cmocka_unit_test(test_plans)};
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    rmdir(folder);
+    return failed;
+}
