@@ -11,6 +11,7 @@
 #include "packing/packing.h"
 #include "plan/made.h"
 #include "problems.h"
+#include "sandbox/sandbox.h"
 #include "store/store.h"
 
 typedef struct settings {
@@ -120,7 +121,7 @@ static int add_all(const cli_command *command, gs_packing *packing, const cli_pr
     return cli_stopped() ? cli_stopped() : -1;
 }
 
-static int make(const cli_command *command, const settings *s, const cli_problems *problems, gs_packing *packing)
+static int make(const cli_command *command, const settings *s, const cli_problems *problems, const gs_compiler *user_compiler, gs_packing *packing)
 {
     gs_error error = {0};
     gs_config config = gs_config_default();
@@ -131,6 +132,7 @@ static int make(const cli_command *command, const settings *s, const cli_problem
     packing->device = device;
     config.measure = -1;
     device->inspector = &gs_inspect_user_kernels;
+    device->user_compiler = user_compiler;
     if (gs_context_open_on(&packing->context, &config, device, &error) != GS_OK || gs_pack_writer_create(&packing->writer, &error) != GS_OK) return cli_fail(command, NULL, &error);
     const int code = add_all(command, packing, problems, &added);
     if (code >= 0) return code;
@@ -145,6 +147,7 @@ static int run(const cli_command *command, int argc, char **argv)
     cli_problems problems;
     gs_packing packing = {0};
     gs_store *store = NULL;
+    gs_sandbox sandbox = {0};   /* user texts are compiled there */
     gs_error error = {0};
     int words;
     int code = cli_parse(command, argc, argv, &s, &words);
@@ -155,13 +158,15 @@ static int run(const cli_command *command, int argc, char **argv)
     code = cli_problems_read(command, &problems, &s.asked, words, argv + 1);
     if (code >= 0) return code;
     if (problems.count == 0) code = cli_usage(command, CLI_NEEDS_PROBLEM);
+    if (code < 0 && s.store && gs_sandbox_start(&sandbox, &error) != GS_OK) code = cli_fail(command, NULL, &error);
     if (code < 0 && s.store && gs_store_open_read(&store, s.store, &error) != GS_OK) code = cli_fail(command, NULL, &error);
     if (store) packing.sources = (gs_packing_sources){source_of, store};
     cli_signals();
-    if (code < 0) code = make(command, &s, &problems, &packing);
+    if (code < 0) code = make(command, &s, &problems, s.store ? &sandbox.compiler : NULL, &packing);
     gs_pack_writer_destroy(&packing.writer);
     gs_close(&packing.context);
     gs_store_close(&store);
+    if (s.store) gs_sandbox_stop(&sandbox);
     cli_problems_free(&problems);
     return code;
 }

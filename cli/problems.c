@@ -83,7 +83,8 @@ static int add_file(const cli_command *command, cli_problems *problems, const cl
         text[strcspn(text, "#\r")] = '\0';
         text += strspn(text, " \t");
         for (size_t end = strlen(text); end > 0 && strchr(" \t", text[end - 1]); end--) text[end - 1] = '\0';
-        if (line == 1 && strcmp(text, "gemmsmith recorded 1") == 0) recorded = true, *text = '\0';
+        gs_scan first = gs_scan_from(text);
+        if (line == 1 && gs_scan_take(&first, "gemmsmith recorded 1")) recorded = true, *text = '\0';
         if (recorded && strrchr(text, '\t')) text = strrchr(text, '\t') + 1;
         if (!*text) continue;
         char where[GS_PATH + 32];

@@ -45,8 +45,8 @@ class _Config(_c.Structure):
     _fields_ = [("size", _c.c_uint32), ("use_cublaslt", _c.c_int), ("use_ours", _c.c_int), ("dependent", _c.c_int),
                 ("device", _c.c_char_p), ("tuned_path", _c.c_char_p), ("cache_path", _c.c_char_p),
                 ("workspace_limit", _c.c_size_t), ("cached_plans", _c.c_size_t), ("log", _c.c_void_p), ("log_self", _c.c_void_p),
-                ("log_level", _c.c_int), ("measure", _c.c_int), ("measure_ms", _c.c_int), ("measure_total_ms", _c.c_int),
-                ("reserved", _c.c_uint64 * 7)]
+                ("log_level", _c.c_int), ("measure", _c.c_int), ("measure_ms", _c.c_int), ("measure_total_ms", _c.c_int), ("pack_path", _c.c_char_p),
+                ("reserved", _c.c_uint64 * 6)]
 
 
 class _PlanOptions(_c.Structure):
@@ -92,7 +92,7 @@ _PROTOTYPES = {  # name: result, arguments
 }
 _PROBLEM_TEXT = 384
 _SONAME = "libgemmsmith.so.1"
-_ORIGINS = ("table", "nearest", "default", "cublaslt", "explicit", "empty", "measured")
+_ORIGINS = ("table", "nearest", "default", "cublaslt", "explicit", "empty", "measured", "pack")
 _loaded = None
 
 

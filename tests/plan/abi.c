@@ -87,7 +87,8 @@ AT(gs_config, log_level, 72);
 AT(gs_config, measure, 76);
 AT(gs_config, measure_ms, 80);
 AT(gs_config, measure_total_ms, 84);
-AT(gs_config, reserved, 88);
+AT(gs_config, pack_path, 88);
+AT(gs_config, reserved, 96);
 
 SIZE(gs_plan_options, 64);
 AT(gs_plan_options, size, 0);
@@ -107,7 +108,7 @@ static void values(void **state)
         int value, is;
     } fixed[] = {
         {GS_F16, 0}, {GS_BF16, 1}, {GS_F32, 2}, {GS_NN, 0}, {GS_TN, 1}, {GS_ORIGIN_TABLE, 0}, {GS_ORIGIN_NEAREST, 1}, {GS_ORIGIN_DEFAULT, 2},
-        {GS_ORIGIN_CUBLASLT, 3}, {GS_ORIGIN_EXPLICIT, 4}, {GS_ORIGIN_EMPTY, 5}, {GS_ORIGIN_MEASURED, 6}, {GS_OK, 0}, {GS_ERROR_ARGUMENT, 10}, {GS_ERROR_PARSE, 11},
+        {GS_ORIGIN_CUBLASLT, 3}, {GS_ORIGIN_EXPLICIT, 4}, {GS_ORIGIN_EMPTY, 5}, {GS_ORIGIN_MEASURED, 6}, {GS_ORIGIN_PACK, 7}, {GS_OK, 0}, {GS_ERROR_ARGUMENT, 10}, {GS_ERROR_PARSE, 11},
         {GS_ERROR_RANGE, 12}, {GS_ERROR_UNSUPPORTED, 13}, {GS_ERROR_NOT_FOUND, 14}, {GS_ERROR_ALIGNMENT, 15}, {GS_ERROR_MEMORY, 20},
         {GS_ERROR_CORRUPT, 25}, {GS_ERROR_NO_DRIVER, 30}, {GS_ERROR_DEVICE, 37}, {GS_ERROR_NO_COMPILER, 40}, {GS_ERROR_VERIFY, 50},
         {GS_ERROR_STORE, 60}, {GS_ERROR_NO_LIBRARY, 70}, {GS_ERROR_WORKER_DIED, 80},

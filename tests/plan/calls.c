@@ -73,7 +73,7 @@ static void test_sizes(void **state)
     assert_string_equal(error.field, "size");
     assert_null(context);
     config = good;
-    config.reserved[6] = 1;
+    config.reserved[5] = 1;
     assert_int_equal(gs_open(&context, &config, &error), GS_ERROR_UNSUPPORTED);
     config = good;
     config.measure = 2;

@@ -95,6 +95,11 @@ static void suggestions_have_a_number(void **state)
     char text[GS_SCHEDULE_TEXT];
     assert_string_equal(gs_row_choice(&(gs_row){.library = 1}, text), "cublaslt");
     assert_string_equal(gs_row_choice(&(gs_row){.library = 7}, text), "cublaslt/7");
+    gs_row user = {0};
+    assert_true(gs_kernel_parse("source:00112233445566778899aabbccddeeff", user.kernel));
+    assert_string_equal(gs_row_choice(&user, text), "kernel/00112233445566778899aabbccddeeff");
+    assert_true(gs_kernel_parse(text, user.kernel));
+    assert_false(gs_kernel_parse("kernel/00112233", user.kernel));
 }
 
 static void round_trips_sorted_and_aligned(void **state)

@@ -1,0 +1,8 @@
+# What is wrong is one line; nothing here has a GPU.
+gemmsmith pack f16:64x64x64:tn; echo "exit $?"
+gemmsmith pack --device h200 --out x.pack; echo "exit $?"
+gemmsmith pack --list missing.pack; echo "exit $?"
+echo "no pack" > bad.pack
+gemmsmith pack --list bad.pack; echo "exit $?"
+head -c 400 /dev/zero > zeros.pack
+gemmsmith pack --list zeros.pack; echo "exit $?"
