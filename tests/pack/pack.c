@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "device/device.h"
+#include "inspect/inspect.h"
 #include "pack/pack.h"
 #include "packing/packing.h"
 #include "plan/made.h"
@@ -204,12 +205,71 @@ static void test_plans(void **state)
     unlink(other);
 }
 
+/* ---- user kernels ---- */
+
+#define HASH "00112233445566778899aabbccddeeff"
+
+static gs_status source_of(void *self, const char *name, char **source, char **manifest, gs_error *why)
+{
+    (void)self;
+    if (strcmp(name, "source:" HASH) != 0) return gs_fail(why, GS_ERROR_NOT_FOUND, NULL, "not there");
+    *source = strdup("#include \"common/args.h\"\nextern \"C\" __global__ void k(const gs_kernel_args args) { if (args.m < 0) ((int *)args.d)[0] = 0; }\n");
+    *manifest = strdup(MANIFEST);
+    return GS_OK;
+}
+
+/* A row of a table names one: no plan has it by itself; one of a pack has, for exactly its problem. */
+static void test_user_kernel(void **state)
+{
+    (void)state;
+    gs_error why;
+    if (gs_compiler_version(&why) == 0) skip();
+    char table[80];
+    snprintf(table, sizeof table, "%s/user.tuned", folder);
+    FILE *const file = fopen(table, "w");
+    assert_non_null(file);
+    fprintf(file, "gemmsmith-tuned 1\n" PROBLEM " kernel/" HASH " 2.5 0 1 1 1 0 emu-h200 90 132 0 2026-11-24T00:00:00Z predict-0.9.0\n");
+    fclose(file);
+    gs_packing packing = {.sources = {source_of, NULL}};
+    const gs_problem problem = parsed(PROBLEM), scaled = parsed(PROBLEM ":alpha=2");
+    gs_config config = gs_config_default();
+    size_t size;
+    bool added;
+    config.tuned_path = table;
+    OK(gs_packing_device(&packing.device, "emu:h200", &error));
+    OK(gs_context_open_on(&packing.context, &config, packing.device, &error));
+    OK(gs_pack_writer_create(&packing.writer, &error));
+    assert_int_equal(gs_packing_add(&packing, &problem, &added, &error), GS_ERROR_FORBIDDEN);   /* nobody inspects it */
+    packing.device->inspector = &gs_inspect_user_kernels;
+    OK(gs_packing_add(&packing, &problem, &added, &error));
+    assert_true(added && packing.user == 1);
+    OK(gs_packing_write(&packing, path, &size, &error));
+    gs_pack_writer_destroy(&packing.writer);
+    gs_plan *plan;
+    OK(gs_plan_create(packing.context, &problem, &plan, &error));   /* the next choice */
+    assert_int_not_equal(gs_plan_origin(plan), GS_ORIGIN_TABLE);
+    gs_plan_destroy(&plan);
+    gs_close(&packing.context);
+
+    setenv("GEMMSMITH_COMPILE", "off", 1);
+    gs_context *context = with_packs(path);
+    OK(gs_plan_create(context, &problem, &plan, &error));
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_PACK);
+    assert_string_equal(gs_plan_schedule(plan), "kernel/" HASH);
+    gs_plan_destroy(&plan);
+    assert_int_equal(gs_plan_create(context, &scaled, &plan, &error), GS_ERROR_NO_COMPILER);
+    gs_close(&context);
+    unsetenv("GEMMSMITH_COMPILE");
+    unlink(path);
+    unlink(table);
+}
+
 int main(void)
 {
     if (!mkdtemp(folder)) return 1;
     snprintf(path, sizeof path, "%s/one.pack", folder);
     snprintf(other, sizeof other, "%s/bad.pack", folder);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_found), cmocka_unit_test(test_damage), cmocka_unit_test(test_plans)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_found), cmocka_unit_test(test_damage), cmocka_unit_test(test_plans), cmocka_unit_test(test_user_kernel)};
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     rmdir(folder);
     return failed;
