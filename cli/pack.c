@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "command.h"
 #include "inspect/inspect.h"
@@ -61,13 +62,15 @@ static int list(const cli_command *command, const char *path)
 }
 
 /* Each as a program would have it, without a compiler. */
-static int verify_entry(gs_context *context, const gs_pack_entry *entry)
+static int verify_entry(gs_context *context, const gs_pack_entry *entry, double *us)
 {
     gs_error error = {0};
     gs_problem problem;
     gs_plan *plan = NULL;
     gs_status status = gs_problem_parse(&problem, entry->problem, &error);
+    const int64_t start = gs_clock_ns();
     if (status == GS_OK) status = gs_plan_create(context, &problem, &plan, &error);
+    *us = (double)(gs_clock_ns() - start) * 1e-3;
     const bool served = status == GS_OK && gs_plan_origin(plan) == GS_ORIGIN_PACK;
     printf("%s  %s  %s\n", served ? "ok  " : "FAIL", entry->problem, served ? entry->choice : status == GS_OK ? "not served by the pack" : error.text);
     gs_plan_destroy(&plan);
@@ -82,6 +85,7 @@ static int verify(const cli_command *command, const char *path, const char *devi
     gs_context *context;
     gs_config config = gs_config_default();
     int failed = 0, loose = 0;
+    double first = 0, sum = 0, us;
     config.pack_path = path;
     config.device = device;
     setenv("GEMMSMITH_COMPILE", "off", 1);
@@ -91,13 +95,18 @@ static int verify(const cli_command *command, const char *path, const char *devi
         gs_close(&context);
         return cli_fail(command, NULL, &error);
     }
-    for (int i = 0; gs_pack_entry_at(pack, i, &entry); i++) failed += verify_entry(context, &entry);
+    for (int i = 0; gs_pack_entry_at(pack, i, &entry); i++) {
+        failed += verify_entry(context, &entry, &us);
+        sum += us;
+        if (i == 0) first = us;
+    }
     for (int i = 0; i < gs_pack_about(pack)->kernels; i++) {
         gs_pack_kernel kernel;
         loose += gs_pack_kernel_at(pack, i, &kernel, NULL) != GS_OK;
     }
     printf("%d of %d problems served, %d of %d kernels sound\n", gs_pack_about(pack)->problems - failed, gs_pack_about(pack)->problems,
            gs_pack_about(pack)->kernels - loose, gs_pack_about(pack)->kernels);
+    cli_note("the first plan took %.0f us, all together %.0f us", first, sum);
     gs_pack_close(&pack);
     gs_close(&context);
     return failed || loose ? CLI_VERIFY : CLI_OK;
