@@ -12,6 +12,7 @@
  * [64][64], bias, then for each of 64 the tokens, bias of tokens. */
 #include "learn/weights.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/installed.h"
 #include "base/text.h"
 
 /* Numbers of the first files; later ones have more, behind those. */
@@ -251,10 +253,18 @@ gs_status gs_weights_parse(gs_weights *weights, const char *data, size_t size, g
     return status;
 }
 
+static char           installed[GS_PATH];
+static pthread_once_t placed = PTHREAD_ONCE_INIT;
+
+static void place(void)
+{
+    if (snprintf(installed, sizeof installed, "%s/tuned/nvidia-h200.weights", gs_installed_folder()) >= (int)sizeof installed) *installed = '\0';
+}
+
 const char *gs_weights_path(void)
 {
-    static const char installed[] = GS_DATA_DIR "/tuned/nvidia-h200.weights";
     const char *const asked = getenv("GEMMSMITH_WEIGHTS");
+    pthread_once(&placed, place);
     return asked && *asked ? asked : gs_file_exists(installed) ? installed : NULL;
 }
 

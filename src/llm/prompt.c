@@ -9,6 +9,7 @@
 #include "base/embedded.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/installed.h"
 
 static const char *carried(const char *name)
 {
@@ -20,13 +21,15 @@ static const char *carried(const char *name)
 /* *text is the caller's. */
 static gs_status find(const char *folder, const char *name, char **text, gs_error *error)
 {
-    static const char installed[] = GS_DATA_DIR "/prompts";
-    const char *const asked = folder ? folder : getenv(GS_PROMPT_FOLDER);
-    const char *const where = asked && *asked ? asked : installed;
-    char path[GS_PATH];
+    const char *asked = folder ? folder : getenv(GS_PROMPT_FOLDER);
+    char path[GS_PATH], installed[GS_PATH];
+    if (asked && !*asked) asked = NULL;
+    if (snprintf(installed, sizeof installed, "%s/prompts", gs_installed_folder()) >= (int)sizeof installed)
+        return gs_fail(error, GS_ERROR_RANGE, "prompts", "the path of the installed folder is too long");
+    const char *const where = asked ? asked : installed;
     struct stat about;
     size_t size;
-    if (where != installed && (stat(where, &about) != 0 || !S_ISDIR(about.st_mode)))
+    if (asked && (stat(where, &about) != 0 || !S_ISDIR(about.st_mode)))
         return gs_fail(error, GS_ERROR_NOT_FOUND, "prompts", "there is no folder '%.200s'", where);
     if (snprintf(path, sizeof path, "%s/%s", where, name) >= (int)sizeof path)
         return gs_fail(error, GS_ERROR_RANGE, "prompts", "the path of the folder is too long");

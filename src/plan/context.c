@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/installed.h"
 #include "base/log.h"
 #include "problem/sized.h"
 
@@ -63,8 +64,8 @@ static gs_status load_tables(gs_context *context, const char *path, gs_error *er
     const char *const environment = getenv("GEMMSMITH_TUNED");
     if (path && *path) return load_named(context, "tuned_path", path, error);
     if (environment && *environment) return load_named(context, "GEMMSMITH_TUNED", environment, error);
-    load_usual(context, GS_DATA_DIR "/tuned");
-    char user[GS_PATH];
+    char installed[GS_PATH], user[GS_PATH];
+    if (snprintf(installed, sizeof installed, "%s/tuned", gs_installed_folder()) < (int)sizeof installed) load_usual(context, installed);
     if (gs_user_path(user, 'd', NULL, "tuned")) load_usual(context, user);
     return GS_OK;
 }

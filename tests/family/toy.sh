@@ -27,7 +27,7 @@ compile() {   # FILE...: one object each; two at a time
     for file in "$@"; do echo "$file"; done | GS_CC=$cc GS_TOP=$top xargs -P 2 -n 4 sh -c '
         for file; do
             $GS_CC -std=c17 -O0 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-missing-field-initializers -Wno-format-truncation -I"$GS_TOP/src" '"-I'$source/src' -I'$source/include' \
-                -I'$source/kernels' -I'$source/tests' -I'$source/tests/support' -DGS_SOURCE_DIR='\"$source\"' -DGS_DATA_DIR='\"$top\"'"' -c "$file" \
+                -I'$source/kernels' -I'$source/tests' -I'$source/tests/support' -DGS_SOURCE_DIR='\"$source\"'"' -c "$file" \
                 -o "$GS_TOP/objects/$(echo "${file#/}" | tr / _).o" || exit 255
         done' compile
 }

@@ -15,6 +15,10 @@
 
 #include "device/emulator.h"
 
+#define TEXT(value)  TEXT_(value)
+#define TEXT_(value) #value
+#define EMULATOR     "libgemmsmith-emu.so." TEXT(GS_VERSION_MAJOR)
+
 static gs_status open_context(gs_context **out, const char *device, gs_error *error)
 {
     gs_config config = gs_config_default();
@@ -39,8 +43,8 @@ static void refused(const char *device, gs_status expected, const char *part)
 static void test_missing(void **state)
 {
     (void)state;
-    setenv("GEMMSMITH_EMULATOR", "/nonexistent/libgemmsmith-emu.so.0", 1);
-    refused("emu:h200", GS_ERROR_NO_DEVICE, "emulated devices need libgemmsmith-emu.so.0, which cannot be opened (/nonexistent/");
+    setenv("GEMMSMITH_EMULATOR", "/nonexistent/" EMULATOR, 1);
+    refused("emu:h200", GS_ERROR_NO_DEVICE, "emulated devices need " EMULATOR ", which cannot be opened (/nonexistent/");
     setenv("GEMMSMITH_EMULATOR", NOT_A_DEVICE, 1);
     refused("emu:h200", GS_ERROR_NO_DEVICE, "is no emulated device");
     setenv("GEMMSMITH_EMULATOR", OTHER_VERSION, 1);
@@ -68,7 +72,7 @@ static void test_environment_alone(void **state)
 /* A second handle on the machine that the context has opened, for memory: the object is the one that the library opened. */
 static gs_device *open_handle(void)
 {
-    void *const object = dlopen("libgemmsmith-emu.so.0", RTLD_NOW | RTLD_NOLOAD);
+    void *const object = dlopen(EMULATOR, RTLD_NOW | RTLD_NOLOAD);
     if (!object) fail_msg("%s", dlerror());
     const gs_emulator *const door = dlsym(object, GS_EMULATOR_SYMBOL);
     assert_non_null(door);
