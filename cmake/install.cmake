@@ -5,12 +5,12 @@ set(data_dir ${CMAKE_INSTALL_DATADIR}/gemmsmith)
 set(GS_ZSH_DIR ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING "where completions of zsh are installed; Debian's packages use share/zsh/vendor-completions")
 
 install(TARGETS gemmsmith EXPORT gemmsmith LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
+install(TARGETS gemmsmith_emu LIBRARY COMPONENT runtime NAMELINK_SKIP)   # opened beside the library when an emulated device is asked for
 install(DIRECTORY include/gemmsmith TYPE INCLUDE COMPONENT development)
 if(TARGET gemmsmith_static)
   install(FILES ${CMAKE_BINARY_DIR}/static/libgemmsmith.a TYPE LIB COMPONENT development)
 endif()
 install(TARGETS gemmsmith_program RUNTIME COMPONENT tools)
-install(TARGETS gemmsmith_emu LIBRARY COMPONENT tools NAMELINK_SKIP)   # opened beside the library when an emulated device is asked for
 install(DIRECTORY share/prompts share/notes DESTINATION ${data_dir} COMPONENT tools)
 install(FILES python/gemmsmith_taskset.py DESTINATION ${data_dir}/python COMPONENT tools)
 install(DIRECTORY python/gemmsmith DESTINATION ${data_dir}/python COMPONENT tools PATTERN __pycache__ EXCLUDE)

@@ -17,16 +17,16 @@
 #include <gemmsmith/problem.h>
 #include <gemmsmith/status.h>
 
-#define GS_VERSION_MAJOR 0
-#define GS_VERSION_MINOR 9
+#define GS_VERSION_MAJOR 1
+#define GS_VERSION_MINOR 0
 #define GS_VERSION_PATCH 0
-#define GS_VERSION_TEXT  "0.9.0"
+#define GS_VERSION_TEXT  "1.0.0"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* The version of the library that is loaded, such as "0.9.0". GS_VERSION_TEXT is that of the headers. */
+/* The version of the library that is loaded, such as "1.0.0". GS_VERSION_TEXT is that of the headers. */
 GS_API const char *gs_version(void);
 
 #ifdef __cplusplus
