@@ -33,6 +33,7 @@ LAW = {
     "pack":     {"base", "problem", "schedule", "kernel"},
     "plan":     {"base", "problem", "schedule", "learn", "kernel", "device", "cublas", "race", "table", "pack", "common"},
     "packing":  {"base", "problem", "schedule", "kernel", "device", "table", "pack", "plan"},
+    "shim":     {"base", "problem", "record", "device", "cublas", "plan"},
     "train":    {"base", "problem", "schedule", "learn"},
     "pages":    {"base"},
     "postgres": {"base"},

@@ -503,6 +503,13 @@ gs_cu_result cuStreamDestroy_v2(gs_cu_stream stream)
     return drop(stream);
 }
 
+gs_cu_result cuCtxGetDevice(gs_cu_device *device)
+{
+    ENTER_CONTEXT();
+    *device = (gs_cu_device)(current - contexts);
+    return GS_CU_SUCCESS;
+}
+
 gs_cu_result cuCtxSynchronize(void)
 {
     ENTER_CONTEXT();
@@ -525,6 +532,18 @@ gs_cu_result cuStreamBeginCapture_v2(gs_cu_stream stream, gs_cu_capture_mode mod
     queue->launches = queue->dependent = 0;
     return GS_CU_SUCCESS;
 }
+
+#ifndef FAKE_CUDA_OLD
+gs_cu_result cuThreadExchangeStreamCaptureMode(gs_cu_capture_mode *mode)
+{
+    static _Thread_local gs_cu_capture_mode own;
+    ENTER();
+    const gs_cu_capture_mode before = own;
+    own = *mode;
+    *mode = before;
+    return GS_CU_SUCCESS;
+}
+#endif
 
 gs_cu_result cuStreamIsCapturing(gs_cu_stream stream, gs_cu_capture_status *status)
 {

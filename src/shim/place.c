@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ * Where a call works: the context that is current in its thread, and a context of ours on its device. */
+#include "shim/shim.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "device/cuda/driver_api.h"
+#include "plan/made.h"
+
+enum { PLACES = 32 };   /* contexts that a process has shown; what comes behind them is passed on */
+
+struct gs_shim_place {
+    gs_cu_context  key;        /* of the driver; of an emulated device NULL */
+    gs_device     *device;     /* the context's */
+    gs_context    *context;    /* NULL: there is none, for this reason */
+    gs_shim_reason why;
+};
+
+static pthread_mutex_t    opening = PTHREAD_MUTEX_INITIALIZER;
+static gs_shim_place      places[PLACES];
+static atomic_int         count;
+static const gs_cuda_api *_Atomic driver;
+static atomic_bool        used, forked;
+
+gs_context *gs_shim_place_context(gs_shim_place *place) { return place->context; }
+gs_device  *gs_shim_place_device(gs_shim_place *place) { return place->device; }
+
+/* ---- forks: the driver does not work in the child of a process that used it ---- */
+
+static void in_child(void) { atomic_store(&forked, atomic_load(&used)); }
+bool gs_shim_is_forked(void) { return atomic_load_explicit(&forked, memory_order_relaxed); }
+__attribute__((constructor)) static void at_start(void) { pthread_atfork(NULL, NULL, in_child); }
+
+/* ---- opening ---- */
+
+static gs_status open_named(gs_shim_place *place, const char *name, gs_error *error)
+{
+    gs_device *device = NULL;
+    GS_TRY(gs_device_open(&device, name, NULL, error));
+    GS_TRY(gs_context_open_on(&place->context, NULL, device, error));
+    place->device = device;
+    return GS_OK;
+}
+
+/* The number of the device whose context is current, and active as its primary one. -1: none. */
+static int ordinal_now(const gs_cuda_api *api)
+{
+    gs_cu_device wanted, device;
+    unsigned int flags;
+    int devices = 0, active = 0;
+    if (api->cuCtxGetDevice(&wanted) != GS_CU_SUCCESS || api->cuDeviceGetCount(&devices) != GS_CU_SUCCESS) return -1;
+    if (api->cuDevicePrimaryCtxGetState(wanted, &flags, &active) != GS_CU_SUCCESS || !active) return -1;
+    for (int i = 0; i < devices; i++)
+        if (api->cuDeviceGet(&device, i) == GS_CU_SUCCESS && device == wanted) return i;
+    return -1;
+}
+
+static void open_current(gs_shim_place *place, const gs_cuda_api *api)
+{
+    char name[32];
+    gs_error error = {0};
+    gs_cu_context after = NULL;
+    const int ordinal = ordinal_now(api);
+    place->why = GS_SHIM_CONTEXT;
+    if (ordinal < 0) return;
+    snprintf(name, sizeof name, "cuda:%d", ordinal);
+    place->why = GS_SHIM_DEVICE;
+    const gs_status status = open_named(place, name, &error);
+    if (status != GS_OK) gs_log(GS_LOG_WARNING, "blas: %s: %s; all calls are passed on", name, error.text);
+    if (api->cuCtxGetCurrent(&after) == GS_CU_SUCCESS && after == place->key) return;
+    gs_close(&place->context);   /* it was another context of the device */
+    place->why = GS_SHIM_CONTEXT;
+    api->cuCtxSetCurrent(place->key);
+}
+
+static gs_shim_place *find(const gs_cu_context key)
+{
+    const int known = atomic_load_explicit(&count, memory_order_acquire);
+    for (int i = 0; i < known; i++)
+        if (places[i].key == key) return &places[i];
+    return NULL;
+}
+
+static gs_shim_place *open_place(gs_cu_context key, const gs_cuda_api *api, const char *emulated)
+{
+    gs_error error = {0};
+    if (pthread_mutex_lock(&opening) != 0) return NULL;
+    gs_shim_place *place = find(key);
+    const int at = atomic_load_explicit(&count, memory_order_relaxed);
+    if (!place && at < PLACES) {
+        place = &places[at];
+        *place = (gs_shim_place){.key = key, .why = GS_SHIM_DEVICE};
+        if (emulated && open_named(place, emulated, &error) != GS_OK) gs_log(GS_LOG_WARNING, "blas: %s: %s; all calls are passed on", emulated, error.text);
+        if (!emulated) open_current(place, api);
+        atomic_store(&used, true);
+        atomic_store_explicit(&count, at + 1, memory_order_release);
+    }
+    pthread_mutex_unlock(&opening);
+    return place;
+}
+
+static const gs_cuda_api *driver_now(void)
+{
+    const gs_cuda_api *api = atomic_load_explicit(&driver, memory_order_acquire);
+    if (!api && gs_cuda_api_load(&api, NULL) == GS_OK) atomic_store_explicit(&driver, api, memory_order_release);
+    return api;
+}
+
+gs_shim_place *gs_shim_place_now(const char *emulated, gs_shim_reason *why)
+{
+    gs_cu_context key = NULL;
+    const gs_cuda_api *const api = emulated ? NULL : driver_now();
+    *why = GS_SHIM_DEVICE;
+    if (!emulated) {
+        if (!api) return NULL;
+        if (api->cuCtxGetCurrent(&key) != GS_CU_SUCCESS || !key) return *why = GS_SHIM_CONTEXT, NULL;
+    }
+    gs_shim_place *place = find(key);
+    if (!place) place = open_place(key, api, emulated);
+    if (place && place->context) return place;
+    *why = place ? place->why : GS_SHIM_FULL;
+    return NULL;
+}
+
+/* ---- captures ---- */
+
+bool gs_shim_place_captures(gs_shim_place *place, gs_stream stream)
+{
+    bool captures = false;
+    gs_device *const device = place->device;
+    return device->ops->capturing && (device->ops->capturing(device, stream, &captures, NULL) != GS_OK || captures);
+}
+
+void gs_shim_place_ease(gs_shim_place *place, int *mode)
+{
+    const gs_cuda_api *const api = place->key ? atomic_load_explicit(&driver, memory_order_acquire) : NULL;
+    gs_cu_capture_mode swapped = (gs_cu_capture_mode)*mode;
+    if (!api || !api->cuThreadExchangeStreamCaptureMode || api->cuThreadExchangeStreamCaptureMode(&swapped) != GS_CU_SUCCESS) return;
+    *mode = (int)swapped;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ * The real cuBLAS behind the calls that are answered in its place: our declarations of them, and where they are found. */
+#ifndef GS_SHIM_REAL_H
+#define GS_SHIM_REAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Types of functions, of the int and of the int64_t interface. Enums and cublasStatus_t are int in the ABI. */
+#define GS_REAL_GEMM_EX(name, number)                                                                                                                           \
+    typedef int name(void *handle, int op_a, int op_b, number m, number n, number k, const void *alpha, const void *a, int type_a, number lda, const void *b,   \
+                     int type_b, number ldb, const void *beta, void *c, int type_c, number ldc, int compute, int algo)
+#define GS_REAL_GEMM_STRIDED_EX(name, number)                                                                                                                   \
+    typedef int name(void *handle, int op_a, int op_b, number m, number n, number k, const void *alpha, const void *a, int type_a, number lda,                  \
+                     long long stride_a, const void *b, int type_b, number ldb, long long stride_b, const void *beta, void *c, int type_c, number ldc,          \
+                     long long stride_c, number batch, int compute, int algo)
+#define GS_REAL_GEMM_BATCHED_EX(name, number)                                                                                                                   \
+    typedef int name(void *handle, int op_a, int op_b, number m, number n, number k, const void *alpha, const void *const *a, int type_a, number lda,           \
+                     const void *const *b, int type_b, number ldb, const void *beta, void *const *c, int type_c, number ldc, number batch, int compute, int algo)
+#define GS_REAL_HGEMM(name, number)                                                                                                                             \
+    typedef int name(void *handle, int op_a, int op_b, number m, number n, number k, const void *alpha, const void *a, number lda, const void *b, number ldb,   \
+                     const void *beta, void *c, number ldc)
+#define GS_REAL_HGEMM_STRIDED(name, number)                                                                                                                     \
+    typedef int name(void *handle, int op_a, int op_b, number m, number n, number k, const void *alpha, const void *a, number lda, long long stride_a,          \
+                     const void *b, number ldb, long long stride_b, const void *beta, void *c, number ldc, long long stride_c, number batch)
+
+GS_REAL_GEMM_EX(gs_real_gemm_ex, int);
+GS_REAL_GEMM_EX(gs_real_gemm_ex_64, int64_t);
+GS_REAL_GEMM_STRIDED_EX(gs_real_gemm_strided_ex, int);
+GS_REAL_GEMM_STRIDED_EX(gs_real_gemm_strided_ex_64, int64_t);
+GS_REAL_GEMM_BATCHED_EX(gs_real_gemm_batched_ex, int);
+GS_REAL_GEMM_BATCHED_EX(gs_real_gemm_batched_ex_64, int64_t);
+GS_REAL_HGEMM(gs_real_hgemm, int);
+GS_REAL_HGEMM(gs_real_hgemm_64, int64_t);
+GS_REAL_HGEMM_STRIDED(gs_real_hgemm_strided, int);
+GS_REAL_HGEMM_STRIDED(gs_real_hgemm_strided_64, int64_t);
+
+/* A function that the library lacks is NULL; nobody who is linked to that library calls it. */
+typedef struct gs_real_cublas {
+    gs_real_gemm_ex            *gemm_ex;
+    gs_real_gemm_ex_64         *gemm_ex_64;
+    gs_real_gemm_strided_ex    *gemm_strided_ex;
+    gs_real_gemm_strided_ex_64 *gemm_strided_ex_64;
+    gs_real_gemm_batched_ex    *gemm_batched_ex;
+    gs_real_gemm_batched_ex_64 *gemm_batched_ex_64;
+    gs_real_hgemm              *hgemm;
+    gs_real_hgemm_64           *hgemm_64;
+    gs_real_hgemm_strided      *hgemm_strided;
+    gs_real_hgemm_strided_64   *hgemm_strided_64;
+    int (*get_stream)(void *handle, void **stream);
+    int (*set_stream)(void *handle, void *stream);
+    int (*get_pointer_mode)(void *handle, int *mode);
+    int (*get_math_mode)(void *handle, int *mode);
+    const char *emulated;      /* the emulated device whose memory this library works on, "emu:h200": only a library without a GPU says so; else NULL */
+} gs_real_cublas;
+
+/* That which the process has loaded; NULL: it has none. Any thread; takes no lock once it was found. The library stays loaded. */
+const gs_real_cublas *gs_real_cublas_find(void);
+
+/* A shared object that is loaded, by the beginning of its file's name, "libcublas.so"; a reference of it. NULL: none. */
+void *gs_real_loaded(const char *const *names, const char *beginning);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ * The mode, and how often each function was called, served and passed on for which reason. */
+#include "shim/shim.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/log.h"
+
+static const char *const symbols[] = {
+#define GS_SHIM(name, symbol, library) #symbol,
+#include "shim/functions.def"
+#undef GS_SHIM
+};
+static const char *const words[] = {
+#define GS_SHIM_REASON(name, word, text) #word,
+#include "shim/reasons.def"
+#undef GS_SHIM_REASON
+};
+static const char *const texts[] = {
+#define GS_SHIM_REASON(name, word, text) text,
+#include "shim/reasons.def"
+#undef GS_SHIM_REASON
+};
+static const char *const modes[] = {[GS_SHIM_OFF] = "off", [GS_SHIM_RECORD] = "record", [GS_SHIM_RUN] = "run", [GS_SHIM_CHECK] = "check"};
+
+static atomic_uint_fast64_t counts[GS_SHIM_FUNCTIONS][GS_SHIM_REASONS];
+static atomic_uint_fast64_t checked, wrong;
+
+const char *gs_shim_symbol(gs_shim_function function) { return symbols[function]; }
+const char *gs_shim_reason_text(gs_shim_reason reason) { return texts[reason]; }
+
+void gs_shim_count(gs_shim_function function, gs_shim_reason reason) { atomic_fetch_add_explicit(&counts[function][reason], 1, memory_order_relaxed); }
+
+void gs_shim_count_check(bool good)
+{
+    atomic_fetch_add_explicit(&checked, 1, memory_order_relaxed);
+    if (!good) atomic_fetch_add_explicit(&wrong, 1, memory_order_relaxed);
+}
+
+/* ---- the mode ---- */
+
+static atomic_int mode = -1;
+
+static gs_shim_mode read_mode(void)
+{
+    const char *const text = getenv("GEMMSMITH_BLAS");
+    if (!text || !*text) return GS_SHIM_RUN;
+    for (size_t i = 0; i < GS_COUNT(modes); i++)
+        if (strcmp(text, modes[i]) == 0) return (gs_shim_mode)i;
+    gs_log(GS_LOG_ERROR, "GEMMSMITH_BLAS: \"%.32s\" is none of run, off, record and check; all calls are passed on", text);
+    return GS_SHIM_OFF;
+}
+
+gs_shim_mode gs_shim_mode_now(void)
+{
+    int now = atomic_load_explicit(&mode, memory_order_relaxed);
+    if (__builtin_expect(now < 0, 0)) atomic_store_explicit(&mode, now = (int)read_mode(), memory_order_relaxed);
+    return (gs_shim_mode)now;
+}
+
+/* ---- the report ---- */
+
+static void add_function(int file, gs_shim_function f)
+{
+    uint64_t of[GS_SHIM_REASONS], calls = 0;
+    for (int r = 0; r < GS_SHIM_REASONS; r++) calls += of[r] = atomic_load_explicit(&counts[f][r], memory_order_relaxed);
+    if (calls == 0) return;
+    dprintf(file, "%s\tcalls\t%llu\n", symbols[f], (unsigned long long)calls);
+    for (int r = 0; r < GS_SHIM_REASONS; r++)
+        if (of[r]) dprintf(file, "%s\t%s\t%llu\n", symbols[f], words[r], (unsigned long long)of[r]);
+}
+
+/* A process that forked and called nothing adds nothing. */
+static bool is_empty(void)
+{
+    for (int f = 0; f < GS_SHIM_FUNCTIONS; f++)
+        for (int r = 0; r < GS_SHIM_REASONS; r++)
+            if (atomic_load_explicit(&counts[f][r], memory_order_relaxed)) return false;
+    return true;
+}
+
+__attribute__((destructor)) static void at_end(void)
+{
+    const char *const path = getenv("GEMMSMITH_BLAS_REPORT");
+    if (!path || !*path || is_empty()) return;
+    const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (file < 0) {
+        gs_log(GS_LOG_ERROR, "GEMMSMITH_BLAS_REPORT: %s cannot be written", path);
+        return;
+    }
+    dprintf(file, "# gemmsmith blas, process %ld, mode %s\n", (long)getpid(), modes[gs_shim_mode_now()]);
+    for (int f = 0; f < GS_SHIM_FUNCTIONS; f++) add_function(file, (gs_shim_function)f);
+    const uint64_t compared = atomic_load(&checked), bad = atomic_load(&wrong);
+    if (compared) dprintf(file, "check\tcompared\t%llu\ncheck\twrong\t%llu\n", (unsigned long long)compared, (unsigned long long)bad);
+    close(file);
+}
+
+/* The counts so far are the parent's. */
+static void in_child(void)
+{
+    for (int f = 0; f < GS_SHIM_FUNCTIONS; f++)
+        for (int r = 0; r < GS_SHIM_REASONS; r++) atomic_store_explicit(&counts[f][r], 0, memory_order_relaxed);
+    atomic_store(&checked, 0);
+    atomic_store(&wrong, 0);
+}
+
+__attribute__((constructor)) static void at_start(void) { pthread_atfork(NULL, NULL, in_child); }

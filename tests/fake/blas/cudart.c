@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ * A CUDA runtime without a GPU: the memory, streams and graphs of the emulated device h200, which a preloaded library that opens the same device sees too.
+ * With FAKE_CUDART=host it is host memory, and the device's primary context of the driver that $GEMMSMITH_LIBCUDA names is current. */
+#include "cudart.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cuda/driver_api.h"
+#include "device/emulator.h"
+
+enum { FAILED = 999 };
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static gs_device     *device;   /* NULL: host memory */
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "fake runtime: %s\n", what);
+    abort();
+}
+
+static void *symbol_of(void *library, const char *name)
+{
+    void *const address = dlsym(library, name);
+    if (!address) fail(name);
+    return address;
+}
+
+/* As the runtime does at its first call. */
+static void use_driver(const char *path)
+{
+    void *const library = path ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) : NULL;
+    gs_cu_result (*retain)(gs_cu_context *, gs_cu_device), (*set)(gs_cu_context);
+    gs_cu_context context;
+    if (!library) return;   /* a machine without a driver */
+    void *const found[] = {symbol_of(library, "cuDevicePrimaryCtxRetain"), symbol_of(library, "cuCtxSetCurrent")};
+    memcpy(&retain, &found[0], sizeof retain);
+    memcpy(&set, &found[1], sizeof set);
+    if (retain(&context, 0) != GS_CU_SUCCESS || set(context) != GS_CU_SUCCESS) fail("the driver's context");
+}
+
+static void start(void)
+{
+    const char *const how = getenv("FAKE_CUDART");
+    if (how && strcmp(how, "host") == 0) {
+        use_driver(getenv("GEMMSMITH_LIBCUDA"));
+        return;
+    }
+    void *const library = dlopen(EMULATOR, RTLD_NOW | RTLD_LOCAL);
+    if (!library) fail(dlerror());
+    const gs_emulator *const door = symbol_of(library, GS_EMULATOR_SYMBOL);
+    gs_error error = {0};
+    if (door->open(&device, "h200", NULL, &error) != GS_OK) fail(error.text);
+}
+
+static gs_device *open_device(void)
+{
+    pthread_once(&once, start);
+    return device;
+}
+
+static int code(gs_status status) { return status == GS_OK ? 0 : FAILED; }
+
+const char *fake_cudart_device(void) { return open_device() ? "emu:h200" : NULL; }
+
+bool fake_cudart_captures(void *stream)
+{
+    bool captures = false;
+    gs_device *const d = open_device();
+    return d && stream && d->ops->capturing(d, stream, &captures, NULL) == GS_OK && captures;
+}
+
+int cudaMalloc(void **pointer, size_t bytes)
+{
+    gs_device *const d = open_device();
+    gs_pointer at = 0;
+    if (!d) return (*pointer = aligned_alloc(256, (bytes + 255) / 256 * 256)) ? 0 : 2;
+    const int result = code(d->ops->alloc(d, bytes, &at, NULL));
+    *pointer = (void *)(uintptr_t)at;
+    return result;
+}
+
+int cudaFree(void *pointer)
+{
+    gs_device *const d = open_device();
+    if (d) d->ops->free(d, (gs_pointer)(uintptr_t)pointer);
+    else free(pointer);
+    return 0;
+}
+
+int cudaMemcpy(void *to, const void *from, size_t bytes, int kind)
+{
+    gs_device *const d = open_device();
+    if (!d) return memcpy(to, from, bytes), 0;
+    return code(kind == FAKE_TO_HOST ? d->ops->copy_out(d, to, (gs_pointer)(uintptr_t)from, bytes, NULL) : d->ops->copy_in(d, (gs_pointer)(uintptr_t)to, from, bytes, NULL));
+}
+
+int cudaStreamCreate(void **stream)
+{
+    gs_device *const d = open_device();
+    *stream = NULL;
+    return d ? code(d->ops->queue_create(d, stream, NULL)) : 0;
+}
+
+int cudaStreamDestroy(void *stream)
+{
+    gs_device *const d = open_device();
+    if (d) d->ops->queue_destroy(d, stream);
+    return 0;
+}
+
+int cudaStreamSynchronize(void *stream)
+{
+    gs_device *const d = open_device();
+    return d ? code(d->ops->queue_wait(d, stream, NULL)) : 0;
+}
+
+int cudaDeviceSynchronize(void) { return cudaStreamSynchronize(NULL); }
+
+int cudaStreamBeginCapture(void *stream, int mode)
+{
+    (void)mode;
+    return device ? code(device->ops->capture_begin(device, stream, NULL)) : FAILED;
+}
+
+int cudaStreamEndCapture(void *stream, void **graph) { return device ? code(device->ops->capture_end(device, stream, graph, NULL)) : FAILED; }
+int cudaGraphLaunch(void *graph, void *stream) { return device ? code(device->ops->graph_launch(device, graph, stream, NULL)) : FAILED; }
+
+int cudaGraphDestroy(void *graph)
+{
+    if (device) device->ops->graph_destroy(device, graph);
+    return 0;
+}
+
+const char *cudaGetErrorString(int error) { return error == 0 ? "no error" : "a failure of the fake runtime"; }

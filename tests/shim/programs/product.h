@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT
+ * A program's own product, to compare with: column-major, f16, bf16 or f32, numbers by CUDA's names. */
+#ifndef TESTS_SHIM_PRODUCT_H
+#define TESTS_SHIM_PRODUCT_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/half.h"
+#include "fake/blas/cublas.h"
+#include "fake/blas/cudart.h"
+
+enum { F32 = 0, F16 = 2, BF16 = 14 };
+enum { COMPUTE_16F = 64, COMPUTE_32F = 68, COMPUTE_32F_PEDANTIC = 69 };
+enum { OP_N = 0, OP_T = 1 };
+
+#define NEED(call)                                                                           \
+    do {                                                                                     \
+        const int status_ = (call);                                                          \
+        if (status_ != 0) {                                                                  \
+            fprintf(stderr, "%s:%d: %s gives %d\n", __FILE__, __LINE__, #call, status_);     \
+            exit(1);                                                                         \
+        }                                                                                    \
+    } while (0)
+
+static inline size_t size_of(int type) { return type == F32 ? 4 : 2; }
+
+static inline void put(void *at, int type, int64_t i, double value)
+{
+    if (type == F32) ((float *)at)[i] = (float)value;
+    else ((uint16_t *)at)[i] = type == F16 ? gs_f64_to_f16(value) : gs_f64_to_bf16(value);
+}
+
+static inline double get(const void *at, int type, int64_t i)
+{
+    if (type == F32) return ((const float *)at)[i];
+    const uint16_t half = ((const uint16_t *)at)[i];
+    return type == F16 ? gs_f16_to_f32(half) : gs_bf16_to_f32(half);
+}
+
+/* A matrix on the host and on the device, stored with leading dimension ld; small multiples of 1/8, which all types hold. */
+typedef struct matrix {
+    void   *host, *device;
+    int     type, ld;
+    int64_t count;
+    size_t  bytes;
+} matrix;
+
+static inline matrix make_matrix(int type, int rows, int columns, int ld, int batch, unsigned seed)
+{
+    matrix m = {.type = type, .ld = ld, .count = (int64_t)ld * columns * batch};
+    (void)rows;
+    m.bytes = (size_t)m.count * size_of(type);
+    m.host = malloc(m.bytes);
+    for (int64_t i = 0; i < m.count; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        put(m.host, type, i, ((int)(seed >> 24) % 17 - 8) / 8.0);
+    }
+    NEED(cudaMalloc(&m.device, m.bytes + 64));
+    NEED(cudaMemcpy(m.device, m.host, m.bytes, FAKE_TO_DEVICE));
+    return m;
+}
+
+static inline void free_matrix(matrix *m)
+{
+    NEED(cudaFree(m->device));
+    free(m->host);
+}
+
+#endif

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: MIT
+# What the scripts of this folder share: sh NAME.sh LIBRARY PROGRAMS. $GS_PRELOAD: what must be loaded before everything, as the sanitizers' library.
+set -eu
+library=$1 programs=$2
+work=$(mktemp -d "${TMPDIR:-/tmp}/gemmsmith-shim.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+unset GEMMSMITH_TUNED GEMMSMITH_PACK GEMMSMITH_DEVICE GEMMSMITH_RECORD GEMMSMITH_MEASURE GEMMSMITH_LOG GEMMSMITH_BLAS GEMMSMITH_BLAS_REPORT FAKE_CUDART 2>/dev/null || :
+export HOME="$work" XDG_DATA_HOME="$work/data" XDG_CONFIG_HOME="$work/config"
+preload="${GS_PRELOAD:+$GS_PRELOAD:}$library"
+bad=0
+fail() { echo "not ok: $*"; bad=1; }
+
+# preloaded VARIABLES... PROGRAM ARGUMENTS...: its output in $work/out, its log in $work/log, its report in $work/report
+preloaded() {
+    rm -f "$work/report"
+    env LD_PRELOAD="$preload" GEMMSMITH_BLAS_REPORT="$work/report" GEMMSMITH_LOG=3 "$@" > "$work/out" 2> "$work/log" || { cat "$work/out" "$work/log"; fail "$* failed"; }
+    if grep -q 'cannot be opened.*nvrtc\|NVRTC cannot be' "$work/log"; then echo "there is no NVRTC here"; exit 77; fi
+}
+# says TEXT: the output is this
+says() {
+    printf '%s\n' "$1" | diff - "$work/out" || { cat "$work/log"; fail "$2"; }
+}
+# counted FUNCTION WHAT COUNT
+counted() {
+    grep -q "^$1	$2	$3\$" "$work/report" 2>/dev/null || { cat "$work/report" 2>/dev/null || echo "no report"; fail "not counted: $1 $2 $3"; }
+}
