@@ -36,6 +36,7 @@
  *     g= gm= gk=     groups: of rows, masked, along K        none
  *     alpha= beta=                                            1, 0
  *     scalars=host|device  where those of a run are           host
+ *     inv=1          a row's bits depend neither on M nor on the rows beside it     0
  *     ep=            epilogue: words joined by +, in this order:     none
  *         scale_m, scale_n     a factor for each row, for each column: of alpha A B, before anything is added. One of M, one of N elements, with a gate 2N
  *         bias, bias_m         a vector is added: an element per column of D, or one per row
@@ -75,6 +76,12 @@
  * product of k offsets[i] to offsets[i + 1] - 1; K is the capacity. An empty group gives beta C. No strides, no epilogue.
  *
  *     bf16:14336x4096x4096:nt:gk=8                  A: 4096 x 14336, B: 4096 x 4096, D: 8 of 14336 x 4096
+ *
+ * Batch-invariant, inv=1: the bits of a row of D depend on that row of A (and of C, aux and what else has rows), on B, N, K and the rest of the problem, but neither on M nor on
+ * what the other rows hold, nor on where among them it stands. A language model answers the same then, whatever else is in its batch. Every plan of such a problem on a
+ * device adds up in the same order; cuBLASLt is never taken. No groups along K, no dbias.
+ *
+ *     bf16:16x14336x4096:tn:inv=1
  *
  * 64_4096_64 is a short form of f16:64x4096x64:nn. */
 #ifndef GEMMSMITH_PROBLEM_H
@@ -186,7 +193,8 @@ typedef struct gs_problem {
     int64_t   stride_aux;         /* elements from a matrix of aux to the next; 0: ldaux * m. As of D they do not overlap */
     uint32_t  matrices;           /* gs_matrices */
     uint32_t  scales;             /* gs_scales, joined by |: gs_args.scale_m and scale_n are read */
-    uint64_t  reserved[1];        /* zero */
+    uint32_t  invariant;          /* 1: a row's bits depend neither on M nor on the rows beside it; not with GS_GROUPS_K and GS_DBIAS, else 0 */
+    uint32_t  reserved[1];        /* zero */
 } gs_problem;
 
 /* Used by the inline calls below. size is the caller's sizeof(gs_problem); no byte beyond it is written. */

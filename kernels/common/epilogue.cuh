@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What is applied to a sum in f32 before it is rounded to D's type. Set by the builder where a problem has it, else 0: GS_BIAS (gs_bias), GS_ACTIVATION
- * (gs_activation; from 5 on the gradient of one), GS_RESIDUAL, GS_GATE (gs_gate), GS_AUX (1: aux is written), GS_SCALES (gs_scales), GS_SCALARS (1: alpha and beta are in device memory). Needs GS_OUT and GS_BETA, convert.cuh and args.h. */
+ * (gs_activation; from 5 on the gradient of one), GS_RESIDUAL, GS_GATE (gs_gate), GS_AUX (1: aux is written), GS_SCALES (gs_scales), GS_SCALARS (1: alpha and beta are in device memory). Needs GS_OUT and GS_BETA, convert.cuh and args.h.
+ * No product that an addition follows is left to the compiler to join with it or not: it is fmaf, or rounded by itself. So all kernels do the same to the same sum (docs/internals/invariant.md). */
 #ifndef GS_KERNELS_EPILOGUE_CUH
 #define GS_KERNELS_EPILOGUE_CUH
 
@@ -87,7 +88,7 @@ static __device__ __forceinline__ float gs_erfc(float z)
     fit = fmaf(t, fit, 0.37409196f);
     fit = fmaf(t, fit, 1.00002368f);
     fit = fmaf(t, fit, fmaf(-z, z, -1.26551223f));
-    return t * gs_exp2(1.4426950409f * fit);
+    return __fmul_rn(t, gs_exp2(1.4426950409f * fit));
 }
 
 static __device__ __forceinline__ float gs_activated(float x)
@@ -129,7 +130,7 @@ static __device__ __forceinline__ float gs_sloped(float x, float z)
     const float most = GS_ACTIVATION == 6 ? 12.0f : GS_ACTIVATION == 7 ? 16.0f : 120.0f;
     z = z > most ? most : z < -most ? -most : z;
 #if GS_ACTIVATION == 7
-    const float tail = 0.5f * gs_erfc(0.70710678f * fabsf(z));
+    const float tail = __fmul_rn(0.5f, gs_erfc(0.70710678f * fabsf(z)));
     const float slope = fmaf(z, 0.39894228f * gs_exp2(-0.72134752f * z * z), z > 0.0f ? 1.0f - tail : tail);
 #else
     /* sigmoid(inner), and it times its complement, of exp(-|inner|), which does not overflow */
@@ -266,7 +267,7 @@ static __device__ __forceinline__ float gs_behind_bias(const gs_kernel_args &p, 
 static __device__ __forceinline__ float gs_from_bias(const gs_kernel_args &p, float scaled, float bias, float c, long long row, long long col, long long rows, long long cols, long long index)
 {
 #if GS_BIAS
-    scaled += bias;
+    scaled = __fadd_rn(scaled, bias);
 #endif
 #if GS_AUX
     gs_put_aux(p, scaled, row, col, rows, cols, index);
@@ -335,8 +336,8 @@ static __device__ __forceinline__ float2 gs_bias_in_run(const gs_bias_word &word
 static __device__ __forceinline__ float gs_gated_with(const gs_kernel_args &p, float gate, float up, float bias_gate, float bias_up, float c)
 {
 #if GS_BIAS
-    gate += bias_gate;
-    up += bias_up;
+    gate = __fadd_rn(gate, bias_gate);
+    up = __fadd_rn(up, bias_up);
 #endif
     float value = gs_activated(gate) * up;
 #if GS_BETA && GS_RESIDUAL

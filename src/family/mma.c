@@ -166,6 +166,7 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
     if (problem->gate && s.bn / s.halves * s.bk / 8 % s.threads != 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "%d threads do not share the copies of the gate's columns evenly", s.threads);
     if (s.split > 1 && problem->bias == GS_DBIAS) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "the gradient of a bias is not added up over a cluster");
+    if (s.split > 1 && problem->invariant) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "rows whose bits do not depend on M are added up by one block");
     if (s.split > 1 && caps->cc < 90) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "clusters need compute capability 9.0");
     if (s.split > 1 && (problem->k + s.bk - 1) / s.bk < 2 * s.split)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "K has %lld blocks for %d parts", (long long)((problem->k + s.bk - 1) / s.bk), s.split);
@@ -328,7 +329,7 @@ const gs_family gs_family_mma = {
     .summary    = "Ampere and later: cp.async stages, ldmatrix, mma.sync; any alignment",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
     .a_transposed = true,
-    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_AUX | GS_WANTS_DBIAS | GS_WANTS_POINTERS | GS_WANTS_SCALES,
+    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_AUX | GS_WANTS_DBIAS | GS_WANTS_POINTERS | GS_WANTS_SCALES | GS_WANTS_INVARIANT,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

@@ -251,6 +251,8 @@ static gs_status check_split(const gs_splitk_shape *s, const gs_problem *p, cons
 {
     const int64_t blocks = tiles_of(p->k, s->bk), tiles = s->tiles_m * s->tiles_n * p->batch;
     if (s->shares > blocks) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "%d shares of %lld k-blocks", s->shares, (long long)blocks);
+    if (s->shares > 1 && p->invariant) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "rows whose bits do not depend on M are added up in one share");
+    if (p->acc == GS_F16 && p->invariant) return gs_fail(error, GS_ERROR_UNSUPPORTED, "inv", "splitk adds up in f32, where other families add up in f16");
     if (s->shares > 1 && tiles * s->shares > (int64_t)SPLIT_BLOCKS * caps->sms)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "%lld tiles are enough blocks", (long long)tiles);
     if (tiles * s->shares * 5 < caps->sms && s->blocks * s->bk >= DEEP_SHARE)
@@ -429,7 +431,7 @@ const gs_family gs_family_splitk = {
     .summary    = "Hopper: one tile and a share of K per block, wgmma, deep prefetch, operands in either order; for one wave and for streamed weights",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
     .hopper     = true, .a_transposed = true,
-    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_AUX | GS_WANTS_SCALES,
+    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_AUX | GS_WANTS_SCALES | GS_WANTS_INVARIANT,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

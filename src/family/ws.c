@@ -420,7 +420,7 @@ const gs_family gs_family_ws = {
     .summary    = "Hopper: TMA producer warp, wgmma consumer warpgroups, persistent tiles, clusters",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
     .hopper     = true, .a_transposed = true,
-    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_GROUPS | GS_WANTS_K_GROUPS | GS_WANTS_AUX | GS_WANTS_SCALES,
+    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_GROUPS | GS_WANTS_K_GROUPS | GS_WANTS_AUX | GS_WANTS_SCALES | GS_WANTS_INVARIANT,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

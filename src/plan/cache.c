@@ -96,7 +96,7 @@ static bool same_problem(const gs_problem *x, const gs_problem *y)
 static uint64_t hash_of(const gs_problem *p, bool unaligned)
 {
     const int64_t key[] = {(int64_t)p->in | (int64_t)p->acc << 4 | (int64_t)p->out << 8 | (int64_t)p->layout << 12 | (int64_t)(p->beta != 0) << 16 |
-                           (int64_t)unaligned << 17 | (int64_t)p->bias << 18 | (int64_t)p->activation << 20 | (int64_t)p->residual << 24 | (int64_t)p->scales << 25, p->m, p->n, p->k, p->lda, p->ldb, p->ldc, p->ldd, p->batch};
+                           (int64_t)unaligned << 17 | (int64_t)p->bias << 18 | (int64_t)p->activation << 20 | (int64_t)p->residual << 24 | (int64_t)p->scales << 25 | (int64_t)p->invariant << 27, p->m, p->n, p->k, p->lda, p->ldb, p->ldc, p->ldd, p->batch};
     return gs_hash64(key, sizeof key);
 }
 

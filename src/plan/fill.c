@@ -76,6 +76,7 @@ gs_status gs_plan_use_schedule(gs_plan *plan, const gs_schedule *schedule, const
 
 gs_status gs_plan_use_cublaslt(gs_plan *plan, int suggestion, gs_error *error)
 {
+    if (plan->problem.invariant) return gs_fail(error, GS_ERROR_UNSUPPORTED, "inv", "the bits of cuBLASLt's rows depend on M");
     if (plan->device->paper) {   /* nobody is asked: where the plan is to run, cuBLASLt is */
         if (gs_has_offsets(&plan->problem) || plan->problem.scalars) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "cuBLASLt does not take it");
         gs_row_choice(&(gs_row){.library = suggestion}, plan->schedule);

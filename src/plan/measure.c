@@ -178,7 +178,7 @@ static gs_status gather(entrants *e, gs_context *context, const gs_plan *plan, c
     const gs_problem *const problem = &plan->problem;
     gs_schedule list[LOOKED_AT + 1];
     const int choices = config->use_ours ? own_choices(context, plan, near, list) : 0;
-    bool library = config->use_cublaslt && !context->device->caps.emulated;
+    bool library = config->use_cublaslt && !context->device->caps.emulated && !problem->invariant;
     int next = 0, tried = 0;
     gs_error why = {0};
     gs_status status = gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no kernel family takes this problem");
@@ -199,6 +199,7 @@ static gs_status gather(entrants *e, gs_context *context, const gs_plan *plan, c
         if (library) library = enter(e, context, problem, NULL, &why) == GS_OK;
     }
     if (e->own > 0 || (!config->use_ours && e->suggested > 0)) return GS_OK;
+    if (!config->use_ours && problem->invariant) return gs_fail(error, GS_ERROR_UNSUPPORTED, "inv", "own kernels were not allowed");
     return config->use_ours ? status : gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "cuBLASLt suggests nothing: %.200s", why.text);
 }
 

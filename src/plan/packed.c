@@ -25,6 +25,7 @@ static gs_status use_kernel(gs_plan *plan, const gs_pack *pack, const gs_pack_en
     gs_schedule schedule;
     GS_TRY(gs_pack_kernel_at(pack, entry->kernel, &kernel, error));
     GS_TRY(gs_manifest_parse(&manifest, kernel.manifest, error));
+    if (kernel.user && plan->problem.invariant) return gs_fail(error, GS_ERROR_UNSUPPORTED, "inv", "a user kernel's order of summation may be its own");
     if (!kernel.user) {   /* a device of the same architecture may have less of something */
         GS_TRY(gs_schedule_parse(&schedule, entry->choice, error));
         GS_TRY(gs_schedule_check(&schedule, &plan->problem, &plan->device->caps, error));

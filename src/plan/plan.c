@@ -39,6 +39,7 @@ static gs_status choose_row(gs_context *context, gs_plan *plan, const gs_row *ro
                  exact ? "" : ")", plan->schedule);
         return gs_plan_finish(plan, origin, error);
     }
+    if (row->kernel[0] && plan->problem.invariant) return gs_fail(error, GS_ERROR_UNSUPPORTED, "inv", "the table says a user kernel, whose order of summation may be its own");
     if (row->kernel[0]) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "the table says user kernel %s, which no pack here has (gemmsmith pack)", row->kernel);
     gs_schedule schedule = row->schedule;
     if (origin == GS_ORIGIN_NEAREST) gs_schedule_suit(&schedule, &plan->problem, &plan->device->caps);   /* what no parameter helps, the next line refuses */
@@ -65,7 +66,7 @@ static bool has_weights(const gs_context *context) { return context->weights.sur
 /* A row for this very problem whose schedule cannot run it is a mistake in the table, which whoever keeps it should hear of. */
 static int row_level(const gs_plan *plan, const gs_row *row)
 {
-    const bool bad = row->kernel[0] || (!row->library && gs_schedule_check(&row->schedule, &plan->problem, &plan->device->caps, NULL) != GS_OK);
+    const bool bad = row->kernel[0] || (row->library && plan->problem.invariant) || (!row->library && gs_schedule_check(&row->schedule, &plan->problem, &plan->device->caps, NULL) != GS_OK);
     return bad ? GS_LOG_WARNING : GS_LOG_INFO;
 }
 
@@ -175,9 +176,9 @@ static gs_status choose(gs_context *context, gs_plan *plan, gs_error *error)
     if (row && exact && rung(plan, choose_row(context, plan, row, GS_ORIGIN_TABLE, &local), &local, "table entry", row_level(plan, row))) return GS_OK;
     if (problem->k > 0 && gs_plan_measure(context, plan, exact ? NULL : row, exact)) return GS_OK;
     if (row && !exact && rung(plan, choose_row(context, plan, row, GS_ORIGIN_NEAREST, &local), &local, "nearest entry", GS_LOG_INFO)) return GS_OK;
-    const bool library = context->config.use_cublaslt && !plan->device->caps.emulated;
+    const bool allowed = context->config.use_cublaslt && !problem->invariant, library = allowed && !plan->device->caps.emulated;
     if (context->config.use_ours && rung(plan, choose_default(context, plan, problem, library, &local), &local, "own kernel", GS_LOG_INFO)) return GS_OK;
-    if (context->config.use_cublaslt && !(plan->device->caps.emulated && context->config.use_ours)) {
+    if (allowed && !(plan->device->caps.emulated && context->config.use_ours)) {
         GS_TRY(gs_plan_use_cublaslt(plan, 1, error));
         if (context->config.use_ours)
             snprintf(plan->why, sizeof plan->why, "cuBLASLt: %.180s", local.text);
@@ -186,7 +187,9 @@ static gs_status choose(gs_context *context, gs_plan *plan, gs_error *error)
         return gs_plan_finish(plan, GS_ORIGIN_CUBLASLT, error);
     }
     if (error) *error = local;
-    return local.status ? local.status : gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "neither own kernels nor cuBLASLt are allowed");
+    if (local.status) return local.status;
+    if (problem->invariant) return gs_fail(error, GS_ERROR_UNSUPPORTED, "inv", "own kernels were not allowed, and the bits of cuBLASLt's rows depend on M");
+    return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "neither own kernels nor cuBLASLt are allowed");
 }
 
 gs_status gs_plan_begin(gs_context *context, const gs_problem *problem, gs_plan **out, gs_error *error)

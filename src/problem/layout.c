@@ -51,14 +51,15 @@ unsigned gs_problem_wants(const gs_problem *p)
     const bool strides = p->batch > 1 && (p->stride_a || p->stride_b || p->stride_c || p->stride_d || p->stride_bias);
     return (strides ? GS_WANTS_STRIDES : 0) | (p->scalars ? GS_WANTS_SCALARS : 0) | (p->gate ? GS_WANTS_GATE : 0) | (p->groups ? GS_WANTS_GROUPS : 0) |
            (gs_has_aux(p) ? GS_WANTS_AUX : 0) | (p->bias == GS_DBIAS ? GS_WANTS_DBIAS : 0) |
-           (p->grouping == GS_GROUPS_K ? GS_WANTS_K_GROUPS : 0) | (p->matrices ? GS_WANTS_POINTERS : 0) | (p->scales ? GS_WANTS_SCALES : 0);
+           (p->grouping == GS_GROUPS_K ? GS_WANTS_K_GROUPS : 0) | (p->matrices ? GS_WANTS_POINTERS : 0) | (p->scales ? GS_WANTS_SCALES : 0) |
+           (p->invariant ? GS_WANTS_INVARIANT : 0);
 }
 
 bool gs_same_wishes(const gs_problem *x, const gs_problem *y)
 {
     return x->stride_a == y->stride_a && x->stride_b == y->stride_b && x->stride_c == y->stride_c && x->stride_d == y->stride_d &&
            x->stride_bias == y->stride_bias && x->scalars == y->scalars && x->gate == y->gate && x->groups == y->groups && x->grouping == y->grouping && x->aux == y->aux &&
-           x->ldaux == y->ldaux && x->stride_aux == y->stride_aux && x->matrices == y->matrices && x->scales == y->scales;
+           x->ldaux == y->ldaux && x->stride_aux == y->stride_aux && x->matrices == y->matrices && x->scales == y->scales && x->invariant == y->invariant;
 }
 
 int64_t gs_place_in_a(const gs_problem *p, int64_t row, int64_t k)
@@ -148,6 +149,7 @@ gs_problem gs_problem_packed(const gs_problem *problem)
     packed.batch = problem->batch;
     packed.grouping = problem->grouping == GS_GROUPS_K ? problem->grouping : 0;
     packed.alpha = problem->alpha;
+    packed.invariant = problem->invariant;
     return packed;
 }
 

@@ -69,6 +69,7 @@ enum {
     GS_WANTS_K_GROUPS = 64,  /* groups along K */
     GS_WANTS_POINTERS = 128, /* arrays of pointers to the matrices of a batch */
     GS_WANTS_SCALES  = 256,
+    GS_WANTS_INVARIANT = 512, /* rows whose bits depend on neither M nor their neighbours: k is added up in one order, by 16 at a time (docs/internals/invariant.md) */
     GS_WANTS_MORE    = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GROUPS | GS_WANTS_AUX | GS_WANTS_DBIAS | GS_WANTS_K_GROUPS | GS_WANTS_SCALES   /* arguments behind GS_MORE, see args.h */
 };
 unsigned gs_problem_wants(const gs_problem *problem);

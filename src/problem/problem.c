@@ -33,8 +33,8 @@ _Static_assert(offsetof(gs_problem, reserved) + sizeof((gs_problem *)0)->reserve
 static const char *const type_names[]   = {[GS_F16] = "f16", [GS_BF16] = "bf16", [GS_F32] = "f32"};
 
 /* The optional fields in the order in which they are printed. */
-enum { ACC, D, LDA, LDB, LDC, LDD, LDAUX, BATCH, SA, SB, SC, SD, SE, SAUX, MATRICES, GROUPS, MASKED, ALONG_K, ALPHA, BETA, SCALARS, EP, FIELDS };
-static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "ldaux", "b", "sa", "sb", "sc", "sd", "se", "saux", "matrices", "g", "gm", "gk", "alpha", "beta", "scalars", "ep"};
+enum { ACC, D, LDA, LDB, LDC, LDD, LDAUX, BATCH, SA, SB, SC, SD, SE, SAUX, MATRICES, GROUPS, MASKED, ALONG_K, ALPHA, BETA, SCALARS, INV, EP, FIELDS };
+static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "ldaux", "b", "sa", "sb", "sc", "sd", "se", "saux", "matrices", "g", "gm", "gk", "alpha", "beta", "scalars", "inv", "ep"};
 
 static const char *const activation_names[] = {[GS_ACTIVATION_NONE] = "", [GS_RELU] = "relu", [GS_GELU] = "gelu", [GS_GELU_ERF] = "gelu_erf", [GS_SILU] = "silu",
                                                 [GS_DRELU] = "drelu", [GS_DGELU] = "dgelu", [GS_DGELU_ERF] = "dgelu_erf", [GS_DSILU] = "dsilu"};
@@ -222,6 +222,14 @@ static const char *refuse_aux(const gs_problem *p)
     return gs_has_aux(p) && p->gate ? "a gate takes no aux" : NULL;
 }
 
+/* What keeps a row's bits from being its own; NULL: nothing. */
+static const char *refuse_invariant(const gs_problem *p)
+{
+    if (!p->invariant) return NULL;
+    if (p->grouping == GS_GROUPS_K) return "groups along K add up other rows of B as offsets say";
+    return p->bias == GS_DBIAS ? "the gradient of a bias adds up all rows" : NULL;
+}
+
 static gs_status read_field(reader *r)
 {
     const int column = gs_scan_column(&r->scan);
@@ -231,7 +239,7 @@ static gs_status read_field(reader *r)
     while (field < FIELDS && strcmp(word, field_names[field]) != 0) field++;
     if (field == FIELDS)
         return gs_fail_at(r->error, GS_ERROR_PARSE, column, word[0] ? word : "field",
-                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, ldaux, b, sa, sb, sc, sd, se, saux, matrices, g, gm, gk, alpha, beta, scalars, ep");
+                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, ldaux, b, sa, sb, sc, sd, se, saux, matrices, g, gm, gk, alpha, beta, scalars, inv, ep");
     const char *const name = field_names[field];
     if (r->column[field]) return gs_fail_at(r->error, GS_ERROR_PARSE, column, name, "stands twice");
     GS_TRY(expect(r, "=", name));
@@ -276,6 +284,12 @@ static gs_status read_field(reader *r)
         GS_TRY(read_name(r, name, (const char *const[]){"host", "device"}, 2, "host or device", &index));
         p->scalars = (uint32_t)index;
         return GS_OK;
+    case INV: {
+        int64_t value = 0;
+        GS_TRY(read_int(r, name, 0, 1, &value));
+        p->invariant = (uint32_t)value;
+        return GS_OK;
+    }
     default:    return read_epilogue(r, name);
     }
 }
@@ -298,6 +312,7 @@ static gs_status join_fields(reader *r)
     for (int i = 0; p->matrices && i < STRIDES; i++)
         if (r->column[SA + i]) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[SA + i], field_names[SA + i], i == OF_BIAS ? ONE_BIAS : OWN_PLACE);
     if (refuse_pointers(p)) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[MATRICES], "matrices", "%s", refuse_pointers(p));
+    if (refuse_invariant(p)) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[INV], "inv", "%s", refuse_invariant(p));
     const int grouping = GROUPS + (int)p->grouping;
     if ((p->groups || p->grouping) && p->batch != 1) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[grouping], field_names[grouping], NO_BATCH);
     for (int i = 0; r->along_k && i < STRIDES; i++)
@@ -416,6 +431,7 @@ char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT])
     if (p->alpha != 1) append_float(text, "alpha", p->alpha + 0.0f);
     if (p->beta != 0) append_float(text, "beta", p->beta);
     if (p->scalars) append(text, ":scalars=device");
+    if (p->invariant) append(text, ":inv=1");
     const char *const bias = name_of(bias_names, GS_COUNT(bias_names), p->bias);
     const char *const words[] = {p->scales & GS_SCALE_M ? "scale_m" : "", p->scales & GS_SCALE_N ? "scale_n" : "", p->bias == GS_DBIAS ? "" : bias, name_of(activation_names, GS_COUNT(activation_names), p->activation),
                                  name_of(gate_names, GS_COUNT(gate_names), p->gate), p->residual ? "residual" : "", p->aux ? "aux" : "", p->bias == GS_DBIAS ? bias : ""};
@@ -541,5 +557,7 @@ gs_status gs_problem_check(const gs_problem *problem, gs_error *error)
     if (!isfinite(problem->alpha)) return gs_fail(error, GS_ERROR_RANGE, "alpha", "must be a finite number");
     if (!isfinite(problem->beta)) return gs_fail(error, GS_ERROR_RANGE, "beta", "must be a finite number");
     if (refuse_pointers(problem)) return gs_fail(error, GS_ERROR_RANGE, "matrices", "%s", refuse_pointers(problem));
+    if (problem->invariant > 1) return gs_fail(error, GS_ERROR_RANGE, "inv", "must be 0 or 1");
+    if (refuse_invariant(problem)) return gs_fail(error, GS_ERROR_RANGE, "inv", "%s", refuse_invariant(problem));
     return check_epilogue(problem, error);
 }

@@ -17,7 +17,8 @@ typedef struct gs_family {
     int                 parameter_count;   /* at most GS_MAX_PARAMETERS; 0: the schedule string is the name */
     bool                hopper;            /* needs compute capability 9.0: wgmma, tensor copies. Checked before `check` */
     bool                a_transposed;      /* takes A stored K x M (layouts nt and tt). Checked before `check` */
-    unsigned            takes;             /* GS_WANTS_*: what else it computes (problem/layout.h). Checked before `check` */
+    unsigned            takes;             /* GS_WANTS_*: what else it computes (problem/layout.h). Checked before `check`. GS_WANTS_INVARIANT: schedules that check leaves add up k from 0 on
+                                              in steps of 16 on matrix units, in one accumulator, then do what kernels/common/epilogue.cuh says */
     bool                few;               /* takes a few rows of A or columns of B only: random problems for it are drawn so */
     bool                many;              /* takes batches of many tiny matrices only: the same */
 

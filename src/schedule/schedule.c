@@ -137,7 +137,8 @@ bool gs_schedule_next(gs_schedule *schedule)
 static const struct {
     const char *field, *what;
 } wishes[] = {{"stride", "strides of a batch"}, {"scalars", "alpha and beta in device memory"}, {"gate", "a gated activation"}, {"groups", "groups of rows"},
-              {"aux", "an auxiliary matrix"}, {"dbias", "the gradient of a bias"}, {"gk", "groups along K"}, {"matrices", "pointers to the matrices of a batch"}, {"scales", "a factor for each row or column"}};
+              {"aux", "an auxiliary matrix"}, {"dbias", "the gradient of a bias"}, {"gk", "groups along K"}, {"matrices", "pointers to the matrices of a batch"}, {"scales", "a factor for each row or column"},
+              {"inv", "rows whose bits do not depend on M"}};
 
 gs_status gs_schedule_check(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {

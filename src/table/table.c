@@ -76,7 +76,7 @@ static key key_of(const gs_problem *p)
     const int64_t kinds = (int64_t)p->in | (int64_t)p->acc << 4 | (int64_t)p->out << 8 | (int64_t)p->layout << 12 |
                           (int64_t)reads_c << 16 | (int64_t)p->bias << 17 | (int64_t)p->activation << 20 | (int64_t)p->residual << 24 | (int64_t)p->aux << 25 | (int64_t)p->scales << 26;
     return (key){{kinds, p->m, p->n, p->k, p->lda, p->ldb, reads_c ? p->ldc : 0, p->ldd, p->batch, p->stride_a, p->stride_b, reads_c ? p->stride_c : 0, p->stride_d, p->stride_bias,
-                  (int64_t)p->scalars | (int64_t)p->gate << 8 | p->groups << 16 | (int64_t)p->matrices << 40, p->ldaux, p->stride_aux}};
+                  (int64_t)p->scalars | (int64_t)p->gate << 8 | p->groups << 16 | (int64_t)p->matrices << 40 | (int64_t)p->invariant << 41, p->ldaux, p->stride_aux}};
 }
 
 static bool same_key(const key *a, const key *b) { return memcmp(a, b, sizeof *a) == 0; }
@@ -160,21 +160,12 @@ const gs_row *gs_table_find(const gs_table *table, const gs_problem *problem)
     return position < 0 ? NULL : &table->entries[position].row;
 }
 
-/* A user kernel is used for its own problem alone. */
-static const gs_row *for_others(const gs_row *row) { return row && !row->kernel[0] ? row : NULL; }
-
-const gs_row *gs_table_twin(const gs_table *table, const gs_problem *problem)
+/* A row's problem is of the same kind. What was found for any order of summation may keep the one that an invariant problem needs; the other way round it says little. */
+static bool same_kind(const gs_problem *row, const gs_problem *problem)
 {
-    gs_problem twin = *problem;
-    if (problem->acc != GS_F32) return NULL;   /* bf16 has no other */
-    twin.in = problem->in == GS_F16 ? GS_BF16 : GS_F16;
-    if (problem->out == problem->in) twin.out = twin.in;
-    return for_others(gs_table_find(table, &twin));
-}
-
-static bool same_kind(const gs_problem *a, const gs_problem *b)
-{
-    return a->in == b->in && a->acc == b->acc && a->out == b->out && a->layout == b->layout && gs_problem_wants(a) == gs_problem_wants(b);
+    const unsigned differs = gs_problem_wants(row) ^ gs_problem_wants(problem);
+    return row->in == problem->in && row->acc == problem->acc && row->out == problem->out && row->layout == problem->layout && (differs & ~(unsigned)GS_WANTS_INVARIANT) == 0 &&
+           row->invariant <= problem->invariant;
 }
 
 const gs_row *gs_table_nearest(const gs_table *table, const gs_problem *problem, const gs_caps *caps)
@@ -196,23 +187,6 @@ const gs_row *gs_table_nearest(const gs_table *table, const gs_problem *problem,
         best_distance = distance;
     }
     return best;
-}
-
-/* Of the problem or of its twin with the other input type. */
-static const gs_row *row_of(const gs_table *table, gs_problem problem)
-{
-    const gs_row *const row = for_others(gs_table_find(table, &problem));
-    return row ? row : gs_table_twin(table, &problem);
-}
-
-const gs_row *gs_table_choose(const gs_table *table, const gs_problem *problem, const gs_caps *caps, bool weights, bool *exact)
-{
-    const gs_row *row = gs_table_find(table, problem);
-    *exact = row != NULL;
-    if (!row) row = gs_table_twin(table, problem);
-    if (!row && (gs_has_epilogue(problem) || problem->scalars)) row = row_of(table, gs_problem_sums(problem));   /* what is fast for the sums alone, */
-    if (!row && gs_problem_wants(problem) & (GS_WANTS_STRIDES | GS_WANTS_POINTERS)) row = row_of(table, gs_problem_packed(problem));   /* and for packed matrices */
-    return row || (weights && !problem->groups) ? row : gs_table_nearest(table, problem, caps);
 }
 
 /* ---- columns ---- */

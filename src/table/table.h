@@ -99,7 +99,8 @@ const gs_row *gs_table_twin(const gs_table *table, const gs_problem *problem);
 const gs_row *gs_table_nearest(const gs_table *table, const gs_problem *problem, const gs_caps *caps);
 
 /* The row that a plan takes: the problem's own (*exact), its twin, that of the product without its epilogue (or its twin), or, for a device without
- * weights, the nearest. NULL: none of them. */
+ * weights, the nearest. NULL: none of them. For an invariant problem that has no row of its own: the same ones, and behind each the row of the same problem without that wish, if their
+ * schedules keep the order of summation. */
 const gs_row *gs_table_choose(const gs_table *table, const gs_problem *problem, const gs_caps *caps, bool weights, bool *exact);
 
 /* Puts a row into the file of a table, which is made where it is missing; several processes at once lose nothing. only_if_absent: a row of the

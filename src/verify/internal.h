@@ -4,8 +4,9 @@
 #define GS_VERIFY_INTERNAL_H
 
 #include "common/check.h"
-#include "verify/data.h"
+#include "operands/data.h"
 #include "operands/operands.h"
+#include "verify/bounds.h"
 #include "verify/verify.h"
 
 enum {

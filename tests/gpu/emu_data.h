@@ -10,7 +10,8 @@
 #include "base/error.h"
 #include "base/half.h"
 #include "base/random.h"
-#include "verify/data.h"
+#include "operands/data.h"
+#include "verify/verify.h"
 
 enum { GPU, EMULATED, SIDES };
 enum { BEHIND = 256 };   /* bytes behind D that nobody may write */

@@ -15,7 +15,7 @@
 #include "common/datagen.h"
 #include "gpu/wrong.h"
 #include "plan/contender.h"
-#include "verify/data.h"
+#include "operands/data.h"
 
 static gs_device   *device;
 static gs_verifier *verifier;

@@ -52,7 +52,8 @@ AT(gs_problem, ldaux, 168);
 AT(gs_problem, stride_aux, 176);
 AT(gs_problem, matrices, 184);
 AT(gs_problem, scales, 188);
-AT(gs_problem, reserved, 192);
+AT(gs_problem, invariant, 192);
+AT(gs_problem, reserved, 196);
 
 SIZE(gs_args, 112);
 AT(gs_args, size, 0);

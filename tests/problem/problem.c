@@ -57,6 +57,8 @@ static void texts_become_canonical(void **state)
         {"f16:2x3x4:tn:b=5:ep=bias:se=0",                       "f16:2x3x4:tn:b=5:ep=bias"},
         {"f16:2x3x4:tn:beta=1:scalars=device",                  "f16:2x3x4:tn:beta=1:scalars=device"},
         {"f16:2x3x4:tn:scalars=host",                           "f16:2x3x4:tn"},
+        {"f16:2x3x4:tn:ep=bias:inv=1",                          "f16:2x3x4:tn:inv=1:ep=bias"},
+        {"bf16:2x3x4:nn:inv=0:beta=1",                          "bf16:2x3x4:nn:beta=1"},
         {"f16:2x3x4:nn:ep=gate+silu",                           "f16:2x3x4:nn:ep=silu+gate"},
         {"bf16:6x3x4:nt:beta=1:gk=3:d=f32",                     "bf16:6x3x4:nt:d=f32:gk=3:beta=1"},
         {"f16:6x3x4:nt:gk=1",                                   "f16:6x3x4:nt:gk=1"},
@@ -162,6 +164,11 @@ static void errors_name_field_and_column(void **state)
         {"f16:1x1x1:nn:sd=x",                GS_ERROR_PARSE, "sd",     17},
         {"f16:1x1x1:nn:b=2:se=1",            GS_ERROR_RANGE, "se",     21},
         {"f16:1x1x1:nn:scalars=here",        GS_ERROR_PARSE, "scalars", 22},
+        {"f16:1x1x1:nn:inv=2",               GS_ERROR_RANGE, "inv",    18},
+        {"f16:1x1x1:nn:inv=yes",             GS_ERROR_PARSE, "inv",    18},
+        {"f16:1x1x1:nn:inv=1:inv=1",         GS_ERROR_PARSE, "inv",    20},
+        {"f16:1x1x1:nn:gk=2:inv=1",          GS_ERROR_RANGE, "inv",    23},
+        {"f16:1x1x1:nn:inv=1:ep=dbias",      GS_ERROR_RANGE, "inv",    18},
         {"f16:1x1x1:nn:beta=1:ep=bias+residual", GS_ERROR_RANGE, "ep", 24},
         {"f16:1x1x1:nn:ep=gate",             GS_ERROR_RANGE, "ep",     17},
         {"f16:1x1x1:nn:ep=bias_m+silu+gate", GS_ERROR_RANGE, "ep",     17},
@@ -292,6 +299,17 @@ static void scales_are_vectors(void **state)
     assert_string_equal(gs_problem_format(&sums, text), "f16:4x24x8:tn:g=5");
 }
 
+/* Another kernel is right for it: nothing takes one for the other. */
+static void invariant_is_a_wish(void **state)
+{
+    (void)state;
+    const gs_problem p = problem_of("bf16:4x24x8:tn:beta=1:inv=1:ep=bias"), plain = problem_of("bf16:4x24x8:tn:beta=1:ep=bias"), sums = gs_problem_sums(&p), packed = gs_problem_packed(&p);
+    assert_int_equal(gs_problem_wants(&p), gs_problem_wants(&plain) | GS_WANTS_INVARIANT);
+    assert_false(gs_same_wishes(&p, &plain));
+    assert_true(gs_same_epilogue(&p, &plain));
+    assert_true(sums.invariant && packed.invariant && gs_problem_resized(&p, 5, 6, 7).invariant && gs_problem_in_layout(&p, GS_NN).invariant);
+}
+
 static void make_is_packed_and_valid(void **state)
 {
     (void)state;
@@ -401,6 +419,10 @@ static void check_finds_what_no_kernel_can_do(void **state)
     WITH((p.matrices = GS_MATRICES_POINTERS, p.activation = GS_DGELU), GS_ERROR_RANGE, "matrices");
     WITH(p.scalars = 1, GS_OK, "");
     WITH(p.scalars = 2, GS_ERROR_RANGE, "scalars");
+    WITH((p.invariant = 1, p.groups = 3, p.bias = GS_BIAS_N), GS_OK, "");
+    WITH(p.invariant = 2, GS_ERROR_RANGE, "inv");
+    WITH((p.invariant = 1, p.bias = GS_DBIAS), GS_ERROR_RANGE, "inv");
+    WITH((p.invariant = 1, p.grouping = GS_GROUPS_K, p.batch = 3), GS_ERROR_RANGE, "inv");
     WITH(p.size = 0, GS_ERROR_ARGUMENT, "size");
     WITH(p.size = offsetof(gs_problem, reserved) - 1, GS_ERROR_ARGUMENT, "size");
     WITH(p.size = 1u << 20, GS_ERROR_ARGUMENT, "size");
@@ -556,7 +578,7 @@ static void larger_structs(void **state)
     memset(&larger, 0x55, sizeof larger);
     gs_problem_init(&larger.known, offsetof(gs_problem, reserved), GS_F16, GS_NN, 1, 2, 3);
     assert_int_equal(larger.known.k, 3);
-    assert_int_equal(larger.known.reserved[0], 0x5555555555555555);
+    assert_int_equal(larger.known.reserved[0], 0x55555555);
     assert_int_equal(gs_problem_check(&larger.known, &error), GS_OK);
 }
 
@@ -647,7 +669,7 @@ int main(void)
         cmocka_unit_test(errors_name_field_and_column),
         cmocka_unit_test(floats_read_back_exactly),
         cmocka_unit_test(locale_does_not_matter),
-        cmocka_unit_test(a_gate_doubles_b), cmocka_unit_test(scales_are_vectors), cmocka_unit_test(make_is_packed_and_valid),
+        cmocka_unit_test(a_gate_doubles_b), cmocka_unit_test(scales_are_vectors), cmocka_unit_test(invariant_is_a_wish), cmocka_unit_test(make_is_packed_and_valid),
         cmocka_unit_test(check_finds_what_no_kernel_can_do),
         cmocka_unit_test(the_other_layout_keeps_the_padding),
         cmocka_unit_test(letters_say_how_operands_are_stored),

@@ -484,6 +484,34 @@ static void the_twin_has_the_other_input_type(void **state)
     gs_table_destroy(&table);
 }
 
+/* Its own row; the twin's, the plain one, that of the sums: those that keep the order of summation. */
+static void what_an_invariant_problem_takes(void **state)
+{
+    (void)state;
+    gs_table *table = read_table(HEAD "f16:64x4096x4096:tn:inv=1 mma/64x64x64/w2x2/s3/g1 1 1 1 1 1" TAIL
+                                 "f16:64x4096x4096:tn mma/64x64x64/w2x2/s3/g1/k4 2 1 1 1 1" TAIL
+                                 "f16:96x4096x4096:tn mma/64x64x64/w2x2/s3/g1 3 1 1 1 1" TAIL
+                                 "f16:80x4096x4096:tn mma/64x64x64/w2x2/s3/g1/k4 4 1 1 1 1" TAIL
+                                 "f16:88x4096x4096:tn cublaslt 5 1 1 1 1" TAIL
+                                 "f16:72x4096x4096:tn kernel/0123456789abcdef0123456789abcdef 6 1 1 1 1" TAIL
+                                 "bf16:72x4096x4096:tn:inv=1 mma/64x64x64/w2x2/s3/g1 7 1 1 1 1" TAIL, NULL, 0);
+    static const struct { const char *problem; bool weights, exact; double us; } choices[] = {
+        {"f16:64x4096x4096:tn:inv=1", true, true, 1},      {"f16:64x4096x4096:tn", true, true, 2},           {"bf16:64x4096x4096:tn:inv=1", true, false, 1},
+        {"f16:64x4096x4096:tn:inv=1:ep=gelu", true, false, 1}, {"f16:96x4096x4096:tn:inv=1", true, false, 3}, {"bf16:96x4096x4096:tn:inv=1:ep=bias", true, false, 3},
+        {"f16:80x4096x4096:tn:inv=1", true, false, 0},     {"f16:88x4096x4096:tn:inv=1", true, false, 0},     {"f16:72x4096x4096:tn:inv=1", true, false, 7},
+        {"f16:80x4096x4096:tn:inv=1", false, false, 3},    {"bf16:80x4096x4096:tn:inv=1", false, false, 7},   {"bf16:76x4096x4096:tn:inv=1", false, false, 7},
+        {"bf16:76x4096x4096:tn", false, false, 0},         {"f16:8192x4096x4096:tn:inv=1", false, false, 0},  {"f16:100x4096x4096:tn:inv=1", false, false, 3},
+        {"bf16:96x4096x4096:tn:inv=1:b=3:sb=0", true, false, 0},
+    };
+    for (size_t i = 0; i < GS_COUNT(choices); i++) {
+        const gs_problem problem = problem_of(choices[i].problem);
+        bool exact = !choices[i].exact;
+        const gs_row *const row = gs_table_choose(table, &problem, gs_caps_find("h200"), choices[i].weights, &exact);
+        if ((row ? row->us : 0) != choices[i].us || exact != choices[i].exact) fail_msg("%s: row %g, exact %d", choices[i].problem, row ? row->us : 0, exact);
+    }
+    gs_table_destroy(&table);
+}
+
 static void look_up_stays_fast_when_big(void **state)
 {
     (void)state;
@@ -625,7 +653,7 @@ int main(void)
         cmocka_unit_test(scalars_count_only_as_zero_or_not),
         cmocka_unit_test(rows_say_who_found_them),
         cmocka_unit_test(nearest_is_near_and_can_run),
-        cmocka_unit_test(the_twin_has_the_other_input_type),
+        cmocka_unit_test(the_twin_has_the_other_input_type), cmocka_unit_test(what_an_invariant_problem_takes),
         cmocka_unit_test(look_up_stays_fast_when_big),
         cmocka_unit_test(no_text_crashes_the_reader),
         cmocka_unit_test(loads_files_and_folders),

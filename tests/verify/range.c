@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/half.h"
-#include "verify/data.h"
+#include "operands/data.h"
 #include "operands/operands.h"
 #include "verify/verify.h"
 

@@ -16,7 +16,8 @@
 #include "base/half.h"
 #include "base/random.h"
 #include "plan/loaded.h"
-#include "verify/data.h"
+#include "operands/data.h"
+#include "verify/bounds.h"
 #include "schedule/family.h"
 #include "verify/verify.h"
 

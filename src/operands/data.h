@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Which test data a problem gets: plans that keep every sum exact in the declared accumulator, and the bounds of part 4.
- * Pure arithmetic, no device. */
-#ifndef GS_VERIFY_DATA_H
-#define GS_VERIFY_DATA_H
+ * Which test data a problem gets: plans that keep every sum exact in the declared accumulator. Pure arithmetic, no device. */
+#ifndef GS_OPERANDS_DATA_H
+#define GS_OPERANDS_DATA_H
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <gemmsmith/problem.h>
 
-#include "common/check.h"
 #include "common/datagen.h"
-#include "verify/verify.h"
 
 /* The problem with alpha 1 and beta 1 (or 0, if it is 0) unless its own scalars are multiples of 1/4 up to 4, with which integer
  * data stay exact. Parts 1 to 3 use this problem, part 4 the one asked for. */
@@ -25,31 +24,13 @@ bool gs_data_plan_make(const gs_problem *problem, int kind, gs_data_plan *plan);
 double gs_data_largest(const gs_problem *problem, int kind, const gs_data_plan *plan);
 double gs_data_likely(const gs_problem *problem, int kind, const gs_data_plan *plan);
 
-/* What gs_value and the device's generator take. operand 'a', 'b', 'c'. */
 /* Where an operand's matrices lie. */
 gs_placed gs_placed_of(const gs_problem *problem, char operand);
 
 /* UNSUPPORTED: matrices of an operand overlap, so that none can hold what it should. */
 gs_status gs_placed_check(const gs_problem *problem, gs_error *error);
 
+/* What gs_value and the device's generator take. operand 'a', 'b', 'c'. */
 gs_datagen gs_datagen_make(const gs_problem *problem, char operand, int kind, uint64_t seed);
-
-/* Bound of one element: relative * |R| + spread * rms(R) + absolute. */
-typedef struct gs_bound {
-    double relative, spread, absolute;
-    double activation;   /* relative, of what an activation gave */
-} gs_bound;
-/* alpha times sums below this one may have been minus infinity before. */
-double gs_least_sum(const gs_problem *problem);
-
-/* What the sums of D's columns may be wrong by; the rest of the struct is 0. */
-gs_check_sums gs_sums_bound(const gs_problem *problem, double tolerance);
-
-gs_bound gs_bound_make(const gs_problem *problem, double tolerance);
-
-/* Largest Frobenius error and bias to be accepted on normal data, of so many finite elements, whose references have that root mean square; yardstick NULL: what the declared
- * accumulator may make. */
-double gs_frobenius_limit(const gs_problem *problem, const gs_compare *yardstick, double rms, double elements);
-double gs_bias_limit(const gs_problem *problem, const gs_compare *yardstick, double rms, double elements);
 
 #endif

@@ -6,12 +6,11 @@
  *     scalars            (|alpha| B + 15 |beta|) / g <= 2^24 (2048)
  *     f16 output         |alpha| likely sum + 15 |beta| < 65504
  * RANGE has no sums: every output is one product, or none (plan_range). */
-#include "verify/data.h"
+#include "operands/data.h"
 
 #include <math.h>
 
 #include "base/error.h"
-#include "common/epilogue.h"
 #include "problem/layout.h"
 
 #define C_MOST     15.0          /* largest integer of C */
@@ -233,82 +232,4 @@ gs_status gs_placed_check(const gs_problem *problem, gs_error *error)
             return gs_fail(error, GS_ERROR_UNSUPPORTED, name, "its matrices overlap: test data cannot be made for them; try the problem with a larger stride");
     }
     return GS_OK;
-}
-
-/* ---- the error model of part 4 ---- */
-
-/* Half a unit in the last place of 1, and half of the least subnormal. */
-static double unit_of(gs_type type) { return type == GS_F16 ? 0x1p-11 : type == GS_BF16 ? 0x1p-8 : 0x1p-24; }
-static double largest_of(gs_type type) { return type == GS_F16 ? F16_LARGE : 0x1p127; }
-static double least_of(gs_type type) { return type == GS_F16 ? 0x1p-25 : type == GS_BF16 ? 0x1p-134 : 0x1p-150; }
-
-/* Worst element's accumulation error, against the size of the sum. f32: tensor cores truncate once per 16 terms, the rest is a
- * random walk; f16: a rounding per term at most. Generous: six deviations. */
-static double worst_accumulation(const gs_problem *problem)
-{
-    const double k = (double)problem->k;
-    return problem->acc == GS_F16 ? 0x1p-11 * (4 + 2 * sqrt(k)) : 0x1p-24 * (8 + k / 4 + 4 * sqrt(k));
-}
-
-static double typical_accumulation(const gs_problem *problem)
-{
-    const double k = (double)problem->k;
-    return problem->acc == GS_F16 ? 0x1p-11 * (1 + 0.5 * sqrt(k)) : 0x1p-24 * (4 + k / 16 + sqrt(k));
-}
-
-double gs_least_sum(const gs_problem *problem)
-{
-    return -fmin(fabs((double)problem->alpha), 1) * (problem->acc == GS_F16 ? F16_LARGE : 0x1.fffffep127);
-}
-
-gs_bound gs_bound_make(const gs_problem *problem, double tolerance)
-{
-    const bool smooth = gs_is_smooth((int)problem->activation);
-    const double accumulation = worst_accumulation(problem), steepest = smooth ? 1.13 : 1;
-    const int roundings = smooth && problem->acc == GS_F16 ? 2 : 1;   /* single products are rounded by the accumulator first */
-    return (gs_bound){
-        .relative = fmax(tolerance, 1) * unit_of(problem->out) * (1 + 0x1p-10) + (roundings - 1) * 0x1p-11 + tolerance * accumulation,
-        .spread = tolerance * accumulation * steepest * (problem->grouping == GS_GROUPS_K ? sqrt((double)problem->batch) : 1),   /* one may have all of K; rms(R) is of all */
-        .absolute = fmax(tolerance, 1) * least_of(problem->out) + (roundings - 1) * steepest * least_of(GS_F16) + (smooth ? 0x1p-120 : 0),
-        .activation = gs_activation_error((int)problem->activation, (int)problem->gate),
-    };
-}
-
-gs_check_sums gs_sums_bound(const gs_problem *problem, double tolerance)
-{
-    const double rows = (double)problem->m * (double)problem->batch / (double)gs_dbias_vectors(problem);
-    const bool rounds = problem->acc == GS_F16;   /* single products, before they are added up */
-    return (gs_check_sums){
-        .relative = unit_of(problem->out) * (1 + 0x1p-10), .absolute = least_of(problem->out), .added = 0x1p-24 * fmax(tolerance, 1) * (8 + rows / 4 + 4 * sqrt(rows)),
-        .element = rounds ? 0x1p-11 : 0, .least = (rounds ? least_of(GS_F16) * 1.13 : 0) + (gs_is_smooth((int)problem->activation) ? 0x1p-120 : 0),   /* as for an element */
-    };
-}
-
-/* Elements of D whose roundings have nothing to do with each other: without products those of a column or a row may all be one bias. */
-static double independent(const gs_problem *p, double elements)
-{
-    const double rows = (double)p->m * (double)p->batch, cols = (double)p->n;
-    if ((p->k > 0 && p->alpha != 0) || p->beta != 0) return fmax(fmin(rows * cols, elements), 1);
-    return p->bias == GS_BIAS_M ? fmax(rows, 1) : p->bias == GS_BIAS_N ? fmax(cols, 1) : 1;
-}
-
-double gs_frobenius_limit(const gs_problem *problem, const gs_compare *yardstick, double rms, double elements)
-{
-    const double sums = typical_accumulation(problem) * (problem->gate ? 1.6 : 1);   /* two of them, one through the activation's slope */
-    const double honest = hypot(0.45 * unit_of(problem->out), sums);   /* rounding: 0.41 units, rms */
-    const double subnormal = rms > 0 ? least_of(problem->out) / rms : 0;   /* a small alpha leaves results few bits, or none */
-    const double few = honest / sqrt(independent(problem, elements));   /* one result alone may be wrong by a whole unit */
-    return (yardstick ? fmax(1.5 * yardstick->frobenius, honest + 1.5 * few) : 1.5 * honest + few) + subnormal;
-}
-
-double gs_bias_limit(const gs_problem *problem, const gs_compare *yardstick, double rms, double elements)
-{
-    /* what overflows is not counted, so what is left leans; what vanishes is all lost to one side */
-    if (8 * rms > largest_of(problem->out) || rms < 64 * least_of(problem->out)) return 2;
-    /* Tensor cores truncate their sums: where no wider rounding follows, that is the only error, and all of it leans towards
-     * zero (0.9 to 1.0 of its size, measured on an H200). Its size is what the Frobenius limit judges. */
-    if (problem->out == GS_F32 || problem->acc == GS_F16) return 2;
-    const double even = !problem->scales ? 1 : problem->gate ? 0.1 : 0.3;   /* few elements have most of the errors where scales differ */
-    const double chance = 6 / sqrt(fmax(independent(problem, elements) * even, 1)), theirs = yardstick ? fabs(yardstick->bias) : 0;
-    return theirs + chance + 0.25 + (problem->gate ? 2 : 1) * (double)problem->k / 65536 * (0x1p-11 / unit_of(problem->out));
 }
