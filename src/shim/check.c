@@ -25,7 +25,7 @@ typedef struct operand {
 typedef struct work {
     const gs_problem *problem;
     gs_device        *device;
-    operand           a, b, before, own, real;   /* before: C, and what lies between its rows */
+    operand           a, b, before, c, own, real;   /* before: D as it was, with what lies between its rows; c: where it is not D */
     double           *norm_a, *norm_b;           /* of a row of A, of a column of B, in one matrix of the batch */
     gs_pointer        scratch;
 } work;
@@ -68,7 +68,8 @@ static bool is_near(const work *w, double own, double real, double before, doubl
     if (isnan(own) || isnan(real) || isinf(own) || isinf(real)) return (isnan(own) && isnan(real)) || own == real || isinf(own) != isinf(real);
     const double c = beta == 0 ? 0 : fabs(beta * before), largest = fmax(fmax(fabs(own), fabs(real)), c);
     const double acc = p->acc == GS_F16 ? 0x1p-11 : 0x1p-23, more = p->acc == GS_F16 ? sqrt((double)p->k) : (double)p->k / 8;
-    return fabs(own - real) <= 2 * epsilon(p->out) * largest + acc * (8 * fabs(alpha) * product + (8 + more) * largest) + 2 * least(p->out);
+    const double factor = p->bias || p->activation ? 2 : 1;   /* an activation's slope is at most 1.13, a bias is one more addition */
+    return fabs(own - real) <= factor * (2 * epsilon(p->out) * largest + acc * (8 * fabs(alpha) * product + (8 + more) * largest) + 2 * least(p->out));
 }
 
 typedef struct worst {
@@ -79,15 +80,16 @@ typedef struct worst {
 static void compare(const work *w, double alpha, double beta, worst *found)
 {
     const gs_problem *const p = w->problem;
-    const gs_shape a = gs_shape_of(p, 'a'), b = gs_shape_of(p, 'b'), d = gs_shape_of(p, 'd');
+    const gs_shape a = gs_shape_of(p, 'a'), b = gs_shape_of(p, 'b'), c_shape = gs_shape_of(p, 'c'), d = gs_shape_of(p, 'd');
     for (int64_t i = 0; i < p->batch; i++) {
+        const operand *const before = w->c.bytes ? &w->c : &w->before;
         norms(w->norm_a, &w->a, &a, a.matrices > 1 ? i : 0, !gs_is_a_transposed(p->layout));
         norms(w->norm_b, &w->b, &b, b.matrices > 1 ? i : 0, gs_is_b_transposed(p->layout));
         for (int64_t row = 0; row < p->m; row++)
             for (int64_t column = 0; column < p->n; column++) {
                 const int64_t at = i * d.stride + row * d.ld + column;
-                const double own = value_at(w->own.bytes, p->out, at), real = value_at(w->real.bytes, p->out, at), before = value_at(w->before.bytes, p->out, at);
-                if (is_near(w, own, real, before, alpha, beta, w->norm_a[row] * w->norm_b[column])) continue;
+                const double own = value_at(w->own.bytes, p->out, at), real = value_at(w->real.bytes, p->out, at), c = beta == 0 ? 0 : value_at(before->bytes, p->out, i * c_shape.stride + row * c_shape.ld + column);
+                if (is_near(w, own, real, c, alpha, beta, w->norm_a[row] * w->norm_b[column])) continue;
                 if (found->wrong++ == 0 || fabs(own - real) > fabs(found->own - found->real)) found->own = own, found->real = real, found->matrix = i, found->row = row, found->column = column;
             }
     }
@@ -101,52 +103,49 @@ static bool prepare(work *w, const gs_args *args, gs_stream stream)
     w->norm_a = malloc((size_t)p->m * sizeof *w->norm_a);
     w->norm_b = malloc((size_t)p->n * sizeof *w->norm_b);
     if (!w->norm_a || !w->norm_b || !copy(w, &w->a, args->a, gs_problem_bytes(p, 'a')) || !copy(w, &w->b, args->b, gs_problem_bytes(p, 'b')) ||
-        !copy(w, &w->before, args->d, bytes)) return false;
+        !copy(w, &w->before, args->d, bytes) || (args->c && args->c != args->d && !copy(w, &w->c, args->c, gs_problem_bytes(p, 'c')))) return false;
     return w->device->ops->alloc(w->device, bytes, &w->scratch, NULL) == GS_OK && w->device->ops->copy_in(w->device, w->scratch, w->before.bytes, bytes, NULL) == GS_OK;
 }
 
 static void drop(work *w)
 {
-    operand *const all[] = {&w->a, &w->b, &w->before, &w->own, &w->real};
+    operand *const all[] = {&w->a, &w->b, &w->before, &w->c, &w->own, &w->real};
     for (size_t i = 0; i < GS_COUNT(all); i++) free(all[i]->bytes);
     free(w->norm_a);
     free(w->norm_b);
     w->device->ops->free(w->device, w->scratch);
 }
 
-static void say(const gs_shim_call *call, const gs_problem *problem, const worst *w)
+static void say(gs_shim_function via, const gs_problem *problem, const worst *w)
 {
     char text[GS_PROBLEM_TEXT];
     gs_problem_format(problem, text);
-    gs_log(GS_LOG_ERROR, "blas: check: %s %s: %lld elements differ, most row %lld, column %lld of matrix %lld: %g, the library has %g", gs_shim_symbol(call->function), text,
+    gs_log(GS_LOG_ERROR, "blas: check: %s %s: %lld elements differ, most row %lld, column %lld of matrix %lld: %g, the library has %g", gs_shim_symbol(via), text,
            (long long)w->wrong, (long long)w->row, (long long)w->column, (long long)w->matrix, w->own, w->real);
 }
 
-static void judge(work *w, const gs_shim_call *call, const gs_args *args, gs_stream stream)
+static void judge(work *w, const gs_args *args, gs_stream stream, gs_shim_function via, int result)
 {
     worst found = {0};
-    gs_shim_call again = *call;
-    again.c = (void *)(uintptr_t)w->scratch;
-    const int result = call->real(&again);
     const size_t bytes = w->before.size;
-    if (result != 0 || w->device->ops->queue_wait(w->device, stream, NULL) != GS_OK || !copy(w, &w->own, args->d, bytes) || !copy(w, &w->real, again.c, bytes)) {
-        gs_log(GS_LOG_WARNING, "blas: check: %s: the library's own result could not be had (status %d); nothing was compared", gs_shim_symbol(call->function), result);
+    if (result != 0 || w->device->ops->queue_wait(w->device, stream, NULL) != GS_OK || !copy(w, &w->own, args->d, bytes) || !copy(w, &w->real, (void *)(uintptr_t)w->scratch, bytes)) {
+        gs_log(GS_LOG_WARNING, "blas: check: %s: the library's own result could not be had (status %d); nothing was compared", gs_shim_symbol(via), result);
         return;
     }
     compare(w, args->alpha ? *args->alpha : 1, args->beta ? *args->beta : w->problem->beta, &found);
-    if (found.wrong) say(call, w->problem, &found);
+    if (found.wrong) say(via, w->problem, &found);
     gs_shim_count_check(found.wrong == 0);
 }
 
-gs_shim_reason gs_shim_check(gs_shim_place *place, const gs_shim_call *call, const gs_problem *problem, const gs_args *args, gs_stream stream)
+gs_shim_reason gs_shim_check(gs_shim_place *place, const gs_problem *problem, const gs_args *args, gs_stream stream, gs_shim_function via, gs_shim_again *again, const void *call)
 {
     work w = {.problem = problem, .device = gs_shim_place_device(place)};
-    if (gs_shim_place_captures(place, stream) || gs_shim_place_captures(place, NULL) || gs_problem_check(problem, NULL) != GS_OK)
-        return gs_shim_run(place, problem, args, stream, call->function);
+    if (gs_shim_place_captures(place, stream) || gs_shim_place_captures(place, NULL) || gs_problem_check(problem, NULL) != GS_OK) return gs_shim_run(place, problem, args, stream, via);
     const bool ready = prepare(&w, args, stream);
-    if (!ready) gs_log(GS_LOG_WARNING, "blas: check: %s: no memory to compare with; nothing was compared", gs_shim_symbol(call->function));
-    const gs_shim_reason reason = gs_shim_run(place, problem, args, stream, call->function);
-    if (ready && reason == GS_SHIM_SERVED) judge(&w, call, args, stream);
+    if (!ready) gs_log(GS_LOG_WARNING, "blas: check: %s: no memory to compare with; nothing was compared", gs_shim_symbol(via));
+    const gs_shim_reason reason = gs_shim_run(place, problem, args, stream, via);
+    void *const scratch = (void *)(uintptr_t)w.scratch;
+    if (ready && reason == GS_SHIM_SERVED) judge(&w, args, stream, via, again(call, args->c && args->c != args->d ? args->c : scratch, scratch));
     drop(&w);
     return reason;
 }

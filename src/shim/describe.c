@@ -8,7 +8,7 @@
 
 enum { OP_C = 2, DEFAULT_TENSOR_OP = 99 };   /* of real numbers the conjugate is the number; the old name of the default algorithm */
 
-static bool to_type(int cuda, gs_type *out)
+bool gs_shim_type(int cuda, gs_type *out)
 {
     *out = cuda == GS_CUDA_R_16F ? GS_F16 : cuda == GS_CUDA_R_16BF ? GS_BF16 : GS_F32;
     return cuda == GS_CUDA_R_16F || cuda == GS_CUDA_R_16BF || cuda == GS_CUDA_R_32F;
@@ -17,7 +17,7 @@ static bool to_type(int cuda, gs_type *out)
 static bool to_types(const gs_shim_call *call, gs_problem *out)
 {
     gs_type b;
-    if (!to_type(call->type_b, &out->in) || !to_type(call->type_a, &b) || !to_type(call->type_c, &out->out) || b != out->in || out->in == GS_F32) return false;
+    if (!gs_shim_type(call->type_b, &out->in) || !gs_shim_type(call->type_a, &b) || !gs_shim_type(call->type_c, &out->out) || b != out->in || out->in == GS_F32) return false;
     if (call->compute == GS_CUBLAS_COMPUTE_16F) {
         out->acc = GS_F16;
         return out->in == GS_F16 && out->out == GS_F16;
@@ -26,8 +26,7 @@ static bool to_types(const gs_shim_call *call, gs_problem *out)
     return call->compute == GS_CUBLAS_COMPUTE_32F && (out->out == out->in || out->out == GS_F32);
 }
 
-/* As problems say it: the usual one is 0, that of a matrix which all share its own word. */
-static bool to_stride(long long given, int64_t ld, int64_t rows, int64_t *out)
+bool gs_shim_stride(long long given, int64_t ld, int64_t rows, int64_t *out)
 {
     *out = given == 0 ? GS_SAME_MATRIX : given == gs_packed_stride(ld, rows) ? 0 : given;
     return given >= 0;
@@ -37,8 +36,8 @@ static bool to_strides(const gs_shim_call *call, gs_problem *out)
 {
     if (call->batch == 1) return true;
     const int64_t rows_a = gs_is_a_transposed(out->layout) ? out->k : out->m, rows_b = gs_is_b_transposed(out->layout) ? out->n : out->k;
-    const bool good = to_stride(call->stride_b, out->lda, rows_a, &out->stride_a) && to_stride(call->stride_a, out->ldb, rows_b, &out->stride_b) &&
-                      to_stride(call->stride_c, out->ldc, out->m, &out->stride_c);
+    const bool good = gs_shim_stride(call->stride_b, out->lda, rows_a, &out->stride_a) && gs_shim_stride(call->stride_a, out->ldb, rows_b, &out->stride_b) &&
+                      gs_shim_stride(call->stride_c, out->ldc, out->m, &out->stride_c);
     out->stride_d = out->stride_c;
     return good && call->stride_c > 0;
 }

@@ -54,6 +54,15 @@ static gs_shim_reason ask(const gs_shim_call *call, const gs_real_cublas *real, 
     return GS_SHIM_SERVED;
 }
 
+/* cuBLAS has C and D in one. */
+static int again(const void *from, const void *c, void *d)
+{
+    gs_shim_call call = *(const gs_shim_call *)from;
+    (void)c;
+    call.c = d;
+    return call.real(&call);
+}
+
 static gs_shim_reason serve(const gs_shim_call *call, gs_shim_mode mode)
 {
     asked a;
@@ -74,7 +83,8 @@ static gs_shim_reason serve(const gs_shim_call *call, gs_shim_mode mode)
     gs_args args = gs_args_make(call->b, call->a, a.beta != 0 ? call->c : NULL, call->c);
     if (a.alpha != 1) args.alpha = &a.alpha;
     if (a.beta != 0 && a.beta != 1) args.beta = &a.beta;
-    return mode == GS_SHIM_CHECK ? gs_shim_check(place, call, &a.problem, &args, a.stream) : gs_shim_run(place, &a.problem, &args, a.stream, call->function);
+    return mode == GS_SHIM_CHECK ? gs_shim_check(place, &a.problem, &args, a.stream, call->function, again, call)
+                                 : gs_shim_run(place, &a.problem, &args, a.stream, call->function);
 }
 
 int gs_shim_multiply(const gs_shim_call *call)

@@ -135,6 +135,21 @@ bool gs_shim_place_captures(gs_shim_place *place, gs_stream stream)
     return device->ops->capturing && (device->ops->capturing(device, stream, &captures, NULL) != GS_OK || captures);
 }
 
+bool gs_shim_place_capture(gs_shim_place *place, gs_stream stream, uint64_t *id)
+{
+    const gs_cuda_api *const api = place->key ? atomic_load_explicit(&driver, memory_order_acquire) : NULL;
+    gs_cu_capture_status status = GS_CU_CAPTURE_NONE;
+    *id = 0;
+    if (!place->key) {   /* an emulated device captures one queue at a time */
+        *id = gs_shim_place_captures(place, stream);
+        return true;
+    }
+    if (!api->cuStreamGetCaptureInfo || !api->cuThreadExchangeStreamCaptureMode) return !gs_shim_place_captures(place, stream);
+    if (api->cuStreamGetCaptureInfo(stream, &status, id) != GS_CU_SUCCESS || status == GS_CU_CAPTURE_INVALIDATED) return false;
+    if (status == GS_CU_CAPTURE_NONE) *id = 0;
+    return true;
+}
+
 void gs_shim_place_ease(gs_shim_place *place, int *mode)
 {
     const gs_cuda_api *const api = place->key ? atomic_load_explicit(&driver, memory_order_acquire) : NULL;

@@ -20,7 +20,7 @@ typedef struct room room;
 struct room {
     room           *next;
     gs_stream       stream;
-    bool            captured;   /* of graphs that were captured on the stream */
+    uint64_t        capture;    /* which the stream was part of: its kernels run when the graph does; 0: none */
     void           *workspace;
     pthread_mutex_t launching;  /* the kernels of a run follow each other */
 };
@@ -102,21 +102,21 @@ static gs_shim_reason make(entry **out, uint64_t hash, gs_shim_place *place, con
 
 /* ---- workspaces ---- */
 
-static room *find_room(entry *e, gs_stream stream, bool captured, int *count)
+static room *find_room(entry *e, gs_stream stream, uint64_t capture, int *count)
 {
     *count = 0;
     for (room *r = atomic_load_explicit(&e->rooms, memory_order_acquire); r; r = r->next, ++*count)
-        if (r->stream == stream && r->captured == captured) return r;
+        if (r->stream == stream && r->capture == capture) return r;
     return NULL;
 }
 
-static room *make_room(entry *e, gs_stream stream, bool captured)
+static room *make_room(entry *e, gs_stream stream, uint64_t capture)
 {
     int count;
     gs_pointer memory = 0;
     int mode = GS_SHIM_EASED;
     if (pthread_mutex_lock(&making) != 0) return NULL;
-    room *r = find_room(e, stream, captured, &count);
+    room *r = find_room(e, stream, capture, &count);
     if (!r && count < ROOMS && (r = calloc(1, sizeof *r)) != NULL) {
         gs_shim_place_ease(e->place, &mode);
         const gs_status status = gs_loaded_alloc(gs_plan_loaded(e->plan), &memory, NULL);
@@ -125,7 +125,7 @@ static room *make_room(entry *e, gs_stream stream, bool captured)
             free(r);
             r = NULL;
         } else {
-            *r = (room){.next = atomic_load(&e->rooms), .stream = stream, .captured = captured, .workspace = (void *)(uintptr_t)memory};
+            *r = (room){.next = atomic_load(&e->rooms), .stream = stream, .capture = capture, .workspace = (void *)(uintptr_t)memory};
             pthread_mutex_init(&r->launching, NULL);
             atomic_store_explicit(&e->rooms, r, memory_order_release);
         }
@@ -139,11 +139,12 @@ static room *make_room(entry *e, gs_stream stream, bool captured)
 static gs_shim_reason run_in_room(entry *e, gs_args *args, gs_stream stream, gs_status *status)
 {
     int count;
+    uint64_t capture;
     if (stream == PER_THREAD) return GS_SHIM_NO_PLAN;
-    const bool captured = gs_shim_place_captures(e->place, stream);
-    room *r = find_room(e, stream, captured, &count);
-    if (!r && captured) return GS_SHIM_CAPTURED;
-    if (!r) r = make_room(e, stream, captured);
+    if (!gs_shim_place_capture(e->place, stream, &capture)) return GS_SHIM_CAPTURED;
+    room *r = find_room(e, stream, capture, &count);
+    if (!r && gs_shim_place_captures(e->place, NULL)) return GS_SHIM_CAPTURED;   /* memory is filled on the default stream */
+    if (!r) r = make_room(e, stream, capture);
     if (!r) return GS_SHIM_MEMORY;
     args->workspace = r->workspace;
     pthread_mutex_lock(&r->launching);

@@ -17,23 +17,46 @@ typedef struct entry {
     size_t      offset;
 } entry;
 
-#define ENTRY(field, symbol) {symbol, offsetof(gs_real_cublas, field)}
-static const entry entries[] = {
-    ENTRY(gemm_ex, "cublasGemmEx"),
-    ENTRY(gemm_ex_64, "cublasGemmEx_64"),
-    ENTRY(gemm_strided_ex, "cublasGemmStridedBatchedEx"),
-    ENTRY(gemm_strided_ex_64, "cublasGemmStridedBatchedEx_64"),
-    ENTRY(gemm_batched_ex, "cublasGemmBatchedEx"),
-    ENTRY(gemm_batched_ex_64, "cublasGemmBatchedEx_64"),
-    ENTRY(hgemm, "cublasHgemm"),
-    ENTRY(hgemm_64, "cublasHgemm_64"),
-    ENTRY(hgemm_strided, "cublasHgemmStridedBatched"),
-    ENTRY(hgemm_strided_64, "cublasHgemmStridedBatched_64"),
-    ENTRY(get_stream, "cublasGetStream_v2"),
-    ENTRY(set_stream, "cublasSetStream_v2"),
-    ENTRY(get_pointer_mode, "cublasGetPointerMode_v2"),
-    ENTRY(get_math_mode, "cublasGetMathMode"),
+typedef struct vendor {
+    const char *const *names, *beginning;
+    const entry       *entries;
+    size_t             count;
+    size_t             emulated;   /* offset of that field */
+} vendor;
+
+#define CUBLAS(field, symbol) {symbol, offsetof(gs_real_cublas, field)}
+static const entry cublas_entries[] = {
+    CUBLAS(gemm_ex, "cublasGemmEx"),
+    CUBLAS(gemm_ex_64, "cublasGemmEx_64"),
+    CUBLAS(gemm_strided_ex, "cublasGemmStridedBatchedEx"),
+    CUBLAS(gemm_strided_ex_64, "cublasGemmStridedBatchedEx_64"),
+    CUBLAS(gemm_batched_ex, "cublasGemmBatchedEx"),
+    CUBLAS(gemm_batched_ex_64, "cublasGemmBatchedEx_64"),
+    CUBLAS(hgemm, "cublasHgemm"),
+    CUBLAS(hgemm_64, "cublasHgemm_64"),
+    CUBLAS(hgemm_strided, "cublasHgemmStridedBatched"),
+    CUBLAS(hgemm_strided_64, "cublasHgemmStridedBatched_64"),
+    CUBLAS(get_stream, "cublasGetStream_v2"),
+    CUBLAS(set_stream, "cublasSetStream_v2"),
+    CUBLAS(get_pointer_mode, "cublasGetPointerMode_v2"),
+    CUBLAS(get_math_mode, "cublasGetMathMode"),
 };
+
+#define CUBLASLT(field, symbol) {symbol, offsetof(gs_real_cublaslt, field)}
+static const entry cublaslt_entries[] = {
+    CUBLASLT(matmul, "cublasLtMatmul"),
+    CUBLASLT(heuristic, "cublasLtMatmulAlgoGetHeuristic"),
+    CUBLASLT(get_version, "cublasLtGetVersion"),
+    CUBLASLT(desc_create, "cublasLtMatmulDescCreate"),
+    CUBLASLT(desc_destroy, "cublasLtMatmulDescDestroy"),
+    CUBLASLT(desc_get, "cublasLtMatmulDescGetAttribute"),
+    CUBLASLT(layout_get, "cublasLtMatrixLayoutGetAttribute"),
+};
+
+static const char *const cublas_names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so", NULL};
+static const char *const cublaslt_names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so", NULL};
+static const vendor cublas_vendor = {cublas_names, "libcublas-", cublas_entries, GS_COUNT(cublas_entries), offsetof(gs_real_cublas, emulated)};
+static const vendor cublaslt_vendor = {cublaslt_names, "libcublasLt-", cublaslt_entries, GS_COUNT(cublaslt_entries), offsetof(gs_real_cublaslt, emulated)};
 
 /* ---- what is loaded ---- */
 
@@ -65,33 +88,33 @@ void *gs_real_loaded(const char *const *names, const char *beginning)
 /* ---- its functions ---- */
 
 static pthread_mutex_t  finding = PTHREAD_MUTEX_INITIALIZER;
-static gs_real_cublas   table;
-static _Atomic(const gs_real_cublas *) found;
+static gs_real_cublas   cublas;
+static gs_real_cublaslt cublaslt;
+static _Atomic(void *)  cublas_found, cublaslt_found;   /* the tables, once they are filled */
 
-static bool fill(void)
+static bool fill(const vendor *v, void *table)
 {
-    static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so", NULL};
-    void *const library = gs_real_loaded(names, "libcublas-");
+    void *const library = gs_real_loaded(v->names, v->beginning);
     if (!library) return false;
-    for (size_t i = 0; i < GS_COUNT(entries); i++) {
-        void *const address = dlsym(library, entries[i].symbol);
-        memcpy((char *)&table + entries[i].offset, &address, sizeof address);
+    for (size_t i = 0; i < v->count; i++) {
+        void *const address = dlsym(library, v->entries[i].symbol);
+        memcpy((char *)table + v->entries[i].offset, &address, sizeof address);
     }
     const char *const *const emulated = dlsym(library, "gemmsmith_emulated_device");
-    table.emulated = emulated ? *emulated : NULL;
+    if (emulated) memcpy((char *)table + v->emulated, emulated, sizeof *emulated);
     return true;
 }
 
-const gs_real_cublas *gs_real_cublas_find(void)
+static const void *find(const vendor *v, void *table, _Atomic(void *) *found)
 {
-    const gs_real_cublas *real = atomic_load_explicit(&found, memory_order_acquire);
+    void *real = atomic_load_explicit(found, memory_order_acquire);
     if (__builtin_expect(real != NULL, 1)) return real;
     if (pthread_mutex_lock(&finding) != 0) return NULL;
-    real = atomic_load_explicit(&found, memory_order_relaxed);
-    if (!real && fill()) {
-        real = &table;
-        atomic_store_explicit(&found, real, memory_order_release);
-    }
+    real = atomic_load_explicit(found, memory_order_relaxed);
+    if (!real && fill(v, table)) atomic_store_explicit(found, real = table, memory_order_release);
     pthread_mutex_unlock(&finding);
     return real;
 }
+
+const gs_real_cublas   *gs_real_cublas_find(void) { return find(&cublas_vendor, &cublas, &cublas_found); }
+const gs_real_cublaslt *gs_real_cublaslt_find(void) { return find(&cublaslt_vendor, &cublaslt, &cublaslt_found); }

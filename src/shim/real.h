@@ -54,8 +54,24 @@ typedef struct gs_real_cublas {
     const char *emulated;      /* the emulated device whose memory this library works on, "emu:h200": only a library without a GPU says so; else NULL */
 } gs_real_cublas;
 
+typedef int gs_real_lt_matmul(void *handle, void *desc, const void *alpha, const void *a, void *a_layout, const void *b, void *b_layout, const void *beta, const void *c, void *c_layout,
+                              void *d, void *d_layout, const void *algo, void *workspace, size_t workspace_size, void *stream);
+typedef int gs_real_lt_heuristic(void *handle, void *desc, void *a, void *b, void *c, void *d, void *preference, int asked, void *results, int *returned);
+
+typedef struct gs_real_cublaslt {
+    gs_real_lt_matmul    *matmul;
+    gs_real_lt_heuristic *heuristic;
+    size_t (*get_version)(void);
+    int (*desc_create)(void **desc, int compute_type, int scale_type);
+    int (*desc_destroy)(void *desc);
+    int (*desc_get)(void *desc, int attribute, void *value, size_t size, size_t *written);
+    int (*layout_get)(void *layout, int attribute, void *value, size_t size, size_t *written);
+    const char *emulated;
+} gs_real_cublaslt;
+
 /* That which the process has loaded; NULL: it has none. Any thread; takes no lock once it was found. The library stays loaded. */
-const gs_real_cublas *gs_real_cublas_find(void);
+const gs_real_cublas   *gs_real_cublas_find(void);
+const gs_real_cublaslt *gs_real_cublaslt_find(void);
 
 /* A shared object that is loaded, by the beginning of its file's name, "libcublas.so"; a reference of it. NULL: none. */
 void *gs_real_loaded(const char *const *names, const char *beginning);

@@ -63,13 +63,12 @@ void gs_shim_leave(void);
 
 /* ---- a call as a problem (describe.c) ---- */
 
-typedef union gs_shim_scalar {
-    float    f32;
-    uint16_t f16;
-} gs_shim_scalar;
-
 /* The problem of a call, with alpha 1 and beta 0 or 1 by reads_c. SERVED: it is one. */
 gs_shim_reason gs_shim_describe(const gs_shim_call *call, bool reads_c, gs_problem *out);
+
+/* A number as problems say a batch's stride: 0 is the usual one, that of a matrix which all share its own word. false: negative. */
+bool gs_shim_stride(long long given, int64_t ld, int64_t rows, int64_t *out);
+bool gs_shim_type(int cuda, gs_type *out);   /* of a cudaDataType; false: none of ours */
 
 /* ---- plans (plans.c, place.c) ---- */
 
@@ -81,6 +80,7 @@ gs_shim_place *gs_shim_place_now(const char *emulated, gs_shim_reason *why);
 gs_context    *gs_shim_place_context(gs_shim_place *place);
 struct gs_device *gs_shim_place_device(gs_shim_place *place);
 bool           gs_shim_place_captures(gs_shim_place *place, gs_stream stream);   /* work put there is recorded, or nothing can be said */
+bool           gs_shim_place_capture(gs_shim_place *place, gs_stream stream, uint64_t *id);   /* which capture the stream is part of; 0: none. false: nobody knows */
 void           gs_shim_place_ease(gs_shim_place *place, int *mode);   /* swaps the thread's capture mode with *mode; the first time for relaxed: 2 */
 #define GS_SHIM_EASED 2
 

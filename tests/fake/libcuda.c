@@ -534,6 +534,15 @@ gs_cu_result cuStreamBeginCapture_v2(gs_cu_stream stream, gs_cu_capture_mode mod
 }
 
 #ifndef FAKE_CUDA_OLD
+gs_cu_result cuStreamGetCaptureInfo(gs_cu_stream stream, gs_cu_capture_status *status, uint64_t *id)
+{
+    ENTER_CONTEXT();
+    const object *const queue = (const object *)stream;
+    *status = queue && queue->capturing ? GS_CU_CAPTURE_ACTIVE : GS_CU_CAPTURE_NONE;
+    *id = (uint64_t)(uintptr_t)queue;
+    return queue || !setting("FAKE_CUDA_CAPTURED", 0) ? GS_CU_SUCCESS : GS_CU_ERROR_STREAM_CAPTURE_IMPLICIT;
+}
+
 gs_cu_result cuThreadExchangeStreamCaptureMode(gs_cu_capture_mode *mode)
 {
     static _Thread_local gs_cu_capture_mode own;
