@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The few CUDA driver calls that the examples need for memory, streams and graphs, opened with dlopen: the examples
+ * The few CUDA driver calls that an example needs for memory, streams and graphs, opened with dlopen: the examples
  * build without a CUDA toolkit, like the library. A program of your own would include <cuda.h> instead. */
 #ifndef EXAMPLE_CUDA_MEMORY_H
 #define EXAMPLE_CUDA_MEMORY_H
@@ -61,19 +61,6 @@ static inline int cuda_open(cuda *c)
     void *context;
     return c->init(0) == 0 && c->device_get(&device, 0) == 0 && c->context_retain(&context, device) == 0 &&
            c->context_set(context) == 0;
-}
-
-/* Small integers as f16 bits: -2 to 2. Their products sum up without any rounding, so results can be compared exactly. */
-static inline int small_integer(uint32_t *state)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return (int)(*state >> 24) % 5 - 2;
-}
-
-static inline uint16_t f16_bits(int small)
-{
-    static const uint16_t bits[] = {0xc000, 0xbc00, 0x0000, 0x3c00, 0x4000};
-    return bits[small + 2];
 }
 
 #endif

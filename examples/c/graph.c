@@ -10,6 +10,7 @@
 #include <gemmsmith/gemmsmith.h>
 
 #include "cuda_memory.h"
+#include "numbers.h"
 
 enum { SIZE = 256, SKIPPED = 77, THREAD_LOCAL = 1, NON_BLOCKING = 1, BYTES = SIZE * SIZE * 2 };
 

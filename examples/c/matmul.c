@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * The whole library in one page: open the GPU, choose a kernel for a problem, run it, check the result.
  *
- *     cc matmul.c -o matmul $(pkg-config --cflags --libs gemmsmith) -ldl && ./matmul
+ *     cc matmul.c -o matmul $(pkg-config --cflags --libs gemmsmith) && ./matmul
+ *     GEMMSMITH_DEVICE=emu:h200 ./matmul      without a GPU: an emulated device executes the kernel
  *
  * That is for an installed library; a build has it as build/release/examples/example_matmul. Exit code 77: no usable GPU. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <gemmsmith/gemmsmith.h>
 
-#include "cuda_memory.h"
+#include "numbers.h"
 
 enum { M = 257, N = 512, K = 320, SKIPPED = 77 };
 
@@ -25,31 +27,28 @@ static int count_wrong(const int8_t *a, const int8_t *b, const float *d)
     return wrong;
 }
 
-/* Small random integers, and the same as f16 in device memory. */
-static uint64_t make_matrix(const cuda *gpu, int8_t *values, int count, uint32_t seed)
+/* Small random integers, and the same as f16 in device memory. A program with CUDA at hand would use its memory as well. */
+static gs_status make_matrix(gs_context *context, int8_t *values, int count, uint32_t seed, void **out, gs_error *error)
 {
-    uint64_t pointer = 0;
-    uint16_t *const bits = malloc((size_t)count * sizeof *bits);
-    for (int i = 0; bits && i < count; i++) {
+    static uint16_t bits[N * K];
+    for (int i = 0; i < count; i++) {
         values[i] = (int8_t)small_integer(&seed);
         bits[i] = f16_bits(values[i]);
     }
-    if (!bits || gpu->alloc(&pointer, (size_t)count * sizeof *bits) != 0 ||
-        gpu->copy_in(pointer, bits, (size_t)count * sizeof *bits) != 0)
-        pointer = 0;
-    free(bits);
-    return pointer;
+    const gs_status status = gs_memory_create(context, (size_t)count * sizeof *bits, out, error);
+    return status == GS_OK ? gs_memory_write(context, *out, bits, (size_t)count * sizeof *bits, error) : status;
 }
 
 int main(void)
 {
     static int8_t a[M * K], b[N * K];
     static float d[M * N];
-    cuda gpu;
     gs_error error = {0};
     gs_context *context;
-    if (!cuda_open(&gpu) || gs_open(&context, NULL, &error) != GS_OK) {
-        printf("skipped: no usable GPU%s%s\n", *error.text ? ": " : "", error.text);
+    gs_config config = gs_config_default();
+    config.device = getenv("GEMMSMITH_DEVICE");   /* an emulated one too: all memory below is the library's */
+    if (gs_open(&context, &config, &error) != GS_OK) {
+        printf("skipped: %s. GEMMSMITH_DEVICE=emu:h200 runs this without a GPU\n", error.text);
         return SKIPPED;
     }
 
@@ -63,24 +62,24 @@ int main(void)
     }
     printf("chosen: %s\n", gs_plan_why(plan));
 
-    uint64_t to = 0;
-    const uint64_t at = make_matrix(&gpu, a, M * K, 1), bt = make_matrix(&gpu, b, N * K, 2);
-    if (!at || !bt || gpu.alloc(&to, sizeof d) != 0) {
-        fprintf(stderr, "no device memory\n");
+    void *at = NULL, *bt = NULL, *to = NULL;
+    if (make_matrix(context, a, M * K, 1, &at, &error) != GS_OK || make_matrix(context, b, N * K, 2, &bt, &error) != GS_OK ||
+        gs_memory_create(context, sizeof d, &to, &error) != GS_OK) {
+        fprintf(stderr, "no device memory: %s\n", error.text);
         return 1;
     }
-    const gs_args args = gs_args_make((const void *)(uintptr_t)at, (const void *)(uintptr_t)bt, NULL, (void *)(uintptr_t)to);
-    const gs_status status = gs_plan_run(plan, &args, NULL);
-    if (status != GS_OK || gpu.stream_wait(NULL) != 0 || gpu.copy_out(d, to, sizeof d) != 0) {
-        fprintf(stderr, "the run failed: %s\n", gs_status_string(status));
+    const gs_args args = gs_args_make(at, bt, NULL, to);
+    const gs_status status = gs_plan_run(plan, &args, NULL);   /* the default stream */
+    if (status != GS_OK || gs_memory_read(context, d, to, sizeof d, &error) != GS_OK) {
+        fprintf(stderr, "the run failed: %s\n", status != GS_OK ? gs_status_string(status) : error.text);
         return 1;
     }
     const int wrong = count_wrong(a, b, d);
     printf("%d x %d x %d: %s (%d of %d elements wrong)\n", M, N, K, wrong ? "WRONG" : "right", wrong, M * N);
 
-    gpu.release(at);
-    gpu.release(bt);
-    gpu.release(to);
+    gs_memory_destroy(context, at);
+    gs_memory_destroy(context, bt);
+    gs_memory_destroy(context, to);
     gs_plan_destroy(&plan);
     gs_close(&context);
     return wrong != 0;

@@ -148,6 +148,19 @@ GS_API gs_status gs_context_status(const gs_context *context, gs_error *error);
 /* Destroys the context, then sets *context to NULL. All its plans must be destroyed before. Accepts NULL and *context == NULL. */
 GS_API void gs_close(gs_context **context);
 
+/* Memory of the context's device, for programs that have no other: there is no cudaMalloc on an emulated device. At least 256-byte aligned; *out is
+ * NULL on failure. A program that uses nothing else may name an emulated device in gs_config.device. Codes: ARGUMENT, DEVICE_MEMORY, DEVICE. */
+GS_API gs_status gs_memory_create(gs_context *context, size_t bytes, void **out, gs_error *error);
+
+/* Copies to such memory, or to any part of it, and returns when it is there. Codes: ARGUMENT, DEVICE, FAULT. */
+GS_API gs_status gs_memory_write(gs_context *context, void *to, const void *from, size_t bytes, gs_error *error);
+
+/* Copies from it, after waiting for all work of the device. Codes: ARGUMENT, DEVICE, FAULT (of that work). */
+GS_API gs_status gs_memory_read(gs_context *context, void *to, const void *from, size_t bytes, gs_error *error);
+
+/* Gives it back; before, no work may use it. Accepts NULL. */
+GS_API void gs_memory_destroy(gs_context *context, void *memory);
+
 /* Chooses, compiles or loads a kernel for the problem. Never call it while a stream is being captured. With GEMMSMITH_COMPILE=off nothing is compiled: a kernel is one of a
  * pack or of the cubin cache, else cuBLASLt is left.
  *

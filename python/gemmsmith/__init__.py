@@ -74,6 +74,10 @@ _PROTOTYPES = {  # name: result, arguments
     "gs_open": (_c.c_int, [_P(_c.c_void_p), _P(_Config), _P(_Error)]),
     "gs_close": (None, [_P(_c.c_void_p)]),
     "gs_context_status": (_c.c_int, [_c.c_void_p, _P(_Error)]),
+    "gs_memory_create": (_c.c_int, [_c.c_void_p, _c.c_size_t, _P(_c.c_void_p), _P(_Error)]),
+    "gs_memory_write": (_c.c_int, [_c.c_void_p, _c.c_void_p, _c.c_void_p, _c.c_size_t, _P(_Error)]),
+    "gs_memory_read": (_c.c_int, [_c.c_void_p, _c.c_void_p, _c.c_void_p, _c.c_size_t, _P(_Error)]),
+    "gs_memory_destroy": (None, [_c.c_void_p, _c.c_void_p]),
     "gs_plan_create": (_c.c_int, [_c.c_void_p, _P(_Problem), _P(_c.c_void_p), _P(_Error)]),
     "gs_plan_options_init": (None, [_P(_PlanOptions), _c.c_size_t]),
     "gs_plan_create_with": (_c.c_int, [_c.c_void_p, _P(_Problem), _P(_PlanOptions), _P(_c.c_void_p), _P(_Error)]),
@@ -281,6 +285,53 @@ class Plan:
         self.close()
 
 
+class Memory:
+    """Device memory of a context (Context.memory): .pointer is its address, which a problem's operand may be. For those who have no other, as on an emulated device."""
+
+    def __init__(self, context, size):
+        self._context, self.size, self._c = context, size, _c.c_void_p()
+        error = _Error()
+        _check(_lib().gs_memory_create(context._c, size, _c.byref(self._c), _c.byref(error)), error)
+        context._memory.add(self)
+
+    @property
+    def pointer(self):
+        if not self._c:
+            raise ValueError("the memory is closed")
+        return self._c.value
+
+    def write(self, data, at=0):
+        """Copies bytes, or what has a buffer, to it."""
+        data = bytes(data)
+        self._within(at, len(data))
+        error = _Error()
+        _check(_lib().gs_memory_write(self._context._c, self.pointer + at, data, len(data), _c.byref(error)), error)
+
+    def read(self, size=None, at=0):
+        """Bytes of it, all by default, after waiting for all work of the device."""
+        size = self.size - at if size is None else size
+        self._within(at, size)
+        data, error = _c.create_string_buffer(max(size, 1)), _Error()
+        _check(_lib().gs_memory_read(self._context._c, data, self.pointer + at, size, _c.byref(error)), error)
+        return data.raw[:size]
+
+    def _within(self, at, size):
+        if at < 0 or size < 0 or at + size > self.size:
+            raise ValueError(f"bytes {at} to {at + size} of {self.size}")
+
+    def close(self):
+        if self._c:
+            self._context._memory.discard(self)
+            _lib().gs_memory_destroy(self._context._c, self._c)
+            self._c = _c.c_void_p()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
 class Context:
     """One device with its tuned tables. May be used by several threads."""
 
@@ -292,6 +343,7 @@ class Context:
         measure_ms, measure_total_ms: time of the device that one race, and all of this process, may take; 0: 100 and 10000."""
         self._c = _c.c_void_p()
         self._plans = set()
+        self._memory = set()
         config = _Config()
         _lib().gs_config_init(_c.byref(config), _c.sizeof(config))
         config.device = device.encode() if device else None
@@ -311,6 +363,11 @@ class Context:
         long at most; None, 0: as the context says."""
         self._open()
         return Plan(self, problem, schedule, measure=measure, measure_ms=measure_ms)
+
+    def memory(self, size):
+        """Device memory of so many bytes: a Memory."""
+        self._open()
+        return Memory(self, size)
 
     def status(self):
         """None, or an Error (returned, not raised) of what the context works without: weights or a line of a table that could not be read."""
@@ -336,9 +393,11 @@ class Context:
             raise ValueError("the context is closed")
 
     def close(self):
-        """Frees the context and the plans that are still open."""
+        """Frees the context, the plans and the memory that are still open."""
         for plan in list(self._plans):
             plan.close()
+        for memory in list(self._memory):
+            memory.close()
         if self._c:
             _lib().gs_close(_c.byref(self._c))
 

@@ -41,6 +41,9 @@ done
 if [ -n "$(ls /try/nvrtc 2>/dev/null)" ]; then
     GEMMSMITH_NVRTC=$(ls /try/nvrtc/libnvrtc.so.* | head -n 1) LD_LIBRARY_PATH=/try/nvrtc
     export GEMMSMITH_NVRTC LD_LIBRARY_PATH
+    # shellcheck disable=SC2046
+    cc /try/source/examples/c/matmul.c -o matmul $(pkg-config --cflags --libs gemmsmith) || fail "an example by pkg-config"
+    GEMMSMITH_DEVICE=emu:h200 ./matmul || fail "an example does not run"
     gemmsmith gemm f16:64x96x64:tn --device emu:h200 --quiet || fail "gemmsmith gemm"
     echo "ok: a product on the emulated device"
 fi

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """$GEMMSMITH_DEVICE names an emulated device: the Python binding is not diverted to it, but opens one that it is told to; open takes what Context takes, and hands all of it on."""
 import inspect
+import struct
 from unittest import mock
 
 import gemmsmith
@@ -37,3 +38,41 @@ with mock.patch.object(gemmsmith, "Context", side_effect=lambda *given, **named:
     given, named = gemmsmith.open(**values)
     named.update(zip(values, given))
     assert named == values, "gemmsmith.open does not hand on what it is given"
+
+# memory of the context, and a product in it
+with gemmsmith.open("emu:h200", cache="") as context:
+    memory = context.memory(300)
+    memory.write(b"abc" * 100)
+    memory.write(b"X", at=299)
+    if memory.read() != b"abc" * 99 + b"abX" or memory.read(2, at=1) != b"bc" or memory.read(0) != b"":
+        raise SystemExit("memory does not hold what was written")
+    for wrong in (lambda: memory.write(b"ab", at=299), lambda: memory.read(301), lambda: memory.read(1, at=-1)):
+        try:
+            wrong()
+        except ValueError:
+            continue
+        raise SystemExit("beyond the end of memory")
+    try:
+        context.memory(1 << 50)
+    except gemmsmith.Error as error:
+        assert error.name == "GS_ERROR_DEVICE_MEMORY", str(error)
+    else:
+        raise SystemExit("memory that no device has")
+    a, b, d = context.memory(16 * 16 * 2), context.memory(16 * 16 * 2), context.memory(16 * 16 * 2)
+    a.write(struct.pack("<256e", *[1.0] * 256))
+    b.write(struct.pack("<256e", *[0.5] * 256))
+    try:
+        context.gemm("f16:16x16x16:tn", a.pointer, b.pointer, d.pointer)
+        if struct.unpack("<256e", d.read()) != (8.0,) * 256:
+            raise SystemExit("a wrong product")
+    except gemmsmith.Error as error:
+        if error.name != "GS_ERROR_NO_COMPILER":
+            raise
+    memory.close()
+    memory.close()
+try:
+    a.pointer
+except ValueError:
+    pass
+else:
+    raise SystemExit("memory outlives its context")
