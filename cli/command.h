@@ -72,7 +72,7 @@ struct cli_command {
 /* The words of --families, from the list of families; ends with a comma that the parser does not mind. */
 extern const char cli_family_words[];
 
-extern const cli_command cli_tune, cli_eval, cli_gemm, cli_verify, cli_score, cli_serve, cli_db, cli_pack, cli_info, cli_doctor, cli_train, cli_export, cli_report, cli_worker;
+extern const cli_command cli_tune, cli_eval, cli_gemm, cli_verify, cli_score, cli_serve, cli_db, cli_record, cli_pack, cli_info, cli_doctor, cli_train, cli_export, cli_report, cli_worker;
 
 /* Reads argv into settings and moves the other words to argv[1..*words]. Returns -1 to go on; else the exit code: help was
  * asked for and printed (0), or the usage was wrong and one line said so (2). */

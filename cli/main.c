@@ -14,7 +14,7 @@
 static const cli_command cli_help;
 
 static const cli_command *const commands[] = {
-    &cli_tune, &cli_eval, &cli_gemm, &cli_verify, &cli_score, &cli_serve, &cli_db, &cli_pack, &cli_train, &cli_export, &cli_report, &cli_info, &cli_doctor, &cli_help, &cli_worker, NULL,
+    &cli_tune, &cli_eval, &cli_gemm, &cli_verify, &cli_score, &cli_serve, &cli_db, &cli_record, &cli_pack, &cli_train, &cli_export, &cli_report, &cli_info, &cli_doctor, &cli_help, &cli_worker, NULL,
 };
 
 static const cli_command *find(const char *name)

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * The problems that a command is asked about: from its words, --mnk and --file. */
+ * The problems that a command is asked about: from its words, --mnk and --file. A word or the file may be a recorded file, or a folder of them. */
 #ifndef CLI_PROBLEMS_H
 #define CLI_PROBLEMS_H
 
 #include <gemmsmith/problem.h>
 
 #include "command.h"
+#include "recorded/list.h"
 
-typedef struct cli_problems {
-    gs_problem *list;
-    int         count, capacity;
-} cli_problems;
+typedef gs_problem_list cli_problems;
 
 /* Settings that such commands share; the table rows for them. */
 typedef struct cli_asked {
@@ -23,7 +21,7 @@ typedef struct cli_asked {
 
 #define CLI_ASKED_OPTIONS(settings, layouts_help)                                                                            \
     {"mnk",         0, CLI_LIST,    offsetof(settings, asked.mnk),     "M_N_K", "an f16 problem by its M, N and K; may be repeated"}, \
-    {"file",        0, CLI_TEXT,    offsetof(settings, asked.file),    "FILE",  "problems from a file (-: standard input), one per line, # comments"}, \
+    {"file",        0, CLI_TEXT,    offsetof(settings, asked.file),    "FILE",  "problems from a file (-: standard input), one per line, # comments;\nor what gemmsmith record wrote, as any PROBLEM may be"}, \
     {"shard",       0, CLI_TEXT,    offsetof(settings, asked.shard),   "I/N",   "every N-th problem of the list, beginning with number I (from 0)"}, \
     {"acc-precise", 0, CLI_CHOICE,  offsetof(settings, asked.acc),     "fp32|f32|fp16|f16", "type of the accumulator, instead of the one in the problem"}, \
     {"layouts",     0, CLI_CHOICES, offsetof(settings, asked.layouts), "nn,tn", layouts_help}

@@ -31,7 +31,7 @@ LAW = {
     "race":     {"base", "problem", "kernel", "device", "common"},
     "table":    {"base", "problem", "schedule", "cublas"},
     "pack":     {"base", "problem", "schedule", "kernel"},
-    "plan":     {"base", "problem", "schedule", "learn", "kernel", "device", "cublas", "race", "table", "pack", "common"},
+    "plan":     {"base", "problem", "record", "schedule", "learn", "kernel", "device", "cublas", "race", "table", "pack", "common"},
     "packing":  {"base", "problem", "schedule", "kernel", "device", "table", "pack", "plan"},
     "shim":     {"base", "problem", "record", "device", "cublas", "plan"},
     "train":    {"base", "problem", "schedule", "learn"},
@@ -58,8 +58,9 @@ LAW = {
     "compare":  {"base", "problem", "schedule", "learn", "device", "table", "plan", "verify", "bench", "store", "worker", "evaluate", "tune"},
     "report":   {"base", "problem", "schedule", "device", "table", "plan", "store", "verify", "author", "compare"},
     "jobs":     {"base", "problem", "schedule", "store", "worker", "evaluate"},
+    "recorded": {"base", "problem", "record", "schedule"},
     "service":  {"base", "problem", "schedule", "kernel", "store", "llm", "verify", "worker", "evaluate", "author", "dataset", "jobs"},
-    "cli":      {"base", "problem", "schedule", "learn", "device", "emu", "cublas", "table", "pack", "plan", "packing", "inspect", "train", "store", "sandbox", "verify", "random", "product", "worker", "evaluate", "tune", "author",
+    "cli":      {"base", "problem", "recorded", "schedule", "learn", "device", "emu", "cublas", "table", "pack", "plan", "packing", "inspect", "train", "store", "sandbox", "verify", "random", "product", "worker", "evaluate", "tune", "author",
                  "dataset", "compare", "report", "service"},
 }
 SHIPPED = ("base", "problem", "record", "schedule", "learn", "kernel", "family", "device", "cublas", "race", "table", "pack", "plan")

@@ -3,6 +3,7 @@
 #ifndef GS_PACK_FORMAT_H
 #define GS_PACK_FORMAT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <gemmsmith/problem.h>

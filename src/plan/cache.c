@@ -185,6 +185,7 @@ static gs_status make(gs_context *context, entry *e)
     gs_plan_cache *const cache = context->cache;
     gs_plan *plan = NULL;
     const gs_status status = e->unaligned ? gs_plan_create_unaligned(context, &e->problem, &plan, &e->error) : gs_plan_create_on(context, &e->problem, e->stream, &plan, &e->error);
+    if (plan) plan->via = "gs_gemm";
     pthread_mutex_lock(&cache->lock);
     e->plan = plan;
     e->status = status;

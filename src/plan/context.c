@@ -162,8 +162,12 @@ static gs_status take_config(gs_context *context, const gs_config *config, gs_er
 gs_status gs_open(gs_context **out, const gs_config *config, gs_error *error)
 {
     if (!out) return gs_fail(error, GS_ERROR_ARGUMENT, "out", "must not be NULL");
-    return gs_context_open_on(out, config, NULL, error);
+    const gs_status status = gs_context_open_on(out, config, NULL, error);
+    if (status == GS_OK) (*out)->recorder = gs_recorder_of_environment();
+    return status;
 }
+
+void gs_context_record(gs_context *context, gs_recorder *recorder) { context->recorder = recorder; }
 
 gs_status gs_context_open_on(gs_context **out, const gs_config *config, gs_device *device, gs_error *error)
 {

@@ -18,6 +18,8 @@ gs_plan *gs_plan_new(gs_context *context, const gs_problem *problem, gs_error *e
     }
     plan->context = context;
     plan->device = context->device;
+    plan->recorder = context->recorder;
+    plan->via = "gs_plan_run";
     gs_sized_copy(&plan->problem, problem, sizeof plan->problem);
     plan->workspace_limit = context->config.workspace_limit;
     plan->measure_ms = context->config.measure > 0 ? context->config.measure_ms : 0;

@@ -7,10 +7,14 @@
 
 #include "device/device.h"
 #include "plan/loaded.h"
+#include "record/record.h"
 #include "table/table.h"
 
 /* gs_open on a device that is open, which is the context's afterwards, and closed if this fails. NULL: as gs_open. */
 gs_status gs_context_open_on(gs_context **out, const gs_config *config, gs_device *device, gs_error *error);
+
+/* Who counts the runs of plans that are made from here on: that of gs_open is $GEMMSMITH_RECORD's. NULL: nobody, for adapters that count calls under names of their own. */
+void gs_context_record(gs_context *context, gs_recorder *recorder);
 
 const gs_table *gs_context_table(const gs_context *context);   /* what its tables have for its device */
 const gs_caps  *gs_context_caps(const gs_context *context);

@@ -328,7 +328,7 @@ static inline bool unusual(const gs_plan *plan, const gs_args *args)
     _Static_assert(offsetof(gs_args, bias) + 3 * sizeof(pair) == sizeof *args && offsetof(gs_args, c) == offsetof(gs_args, a) + sizeof(pair), "as they are read here");
     const pair *const reserved = (const pair *)(const void *)&args->bias, *const pointers = (const pair *)&args->a, *const below = (const pair *)plan->below;
     const pair bits = reserved[0] | reserved[1] | reserved[2] | (pointers[0] & below[0]) | (pointers[1] & below[1]);
-    const uint64_t missing = (uint64_t)!args->a | (uint64_t)!args->b | (uint64_t)!args->d | (uint64_t)(!args->c & plan->reads_c) | (uint64_t)plan->reads_more;
+    const uint64_t missing = (uint64_t)!args->a | (uint64_t)!args->b | (uint64_t)!args->d | (uint64_t)(!args->c & plan->reads_c) | (uint64_t)plan->reads_more | (uint64_t)(uintptr_t)plan->recorder;
     const uint64_t odd = missing | (args->size ^ sizeof *args) | args->reserved_flags | (uintptr_t)args->beta | bits[0] | bits[1];
     return odd != 0;
 }
@@ -336,7 +336,10 @@ static inline bool unusual(const gs_plan *plan, const gs_args *args)
 gs_status gs_plan_run(const gs_plan *plan, const gs_args *args, gs_stream stream)
 {
     if (!plan || !args) return GS_ERROR_ARGUMENT;
-    if (__builtin_expect(unusual(plan, args), 0)) GS_TRY(check_args(plan, args));
+    if (__builtin_expect(unusual(plan, args), 0)) {
+        GS_TRY(check_args(plan, args));
+        gs_recorder_count(plan->recorder, &plan->problem, plan->via);
+    }
     if (plan->loaded) return gs_loaded_run_in(plan->loaded, args, args->workspace ? args->workspace : (void *)(uintptr_t)plan->workspace, stream, NULL);
     return plan->library ? gs_library_run(plan->library, args, stream, NULL) : GS_OK;
 }

@@ -11,6 +11,7 @@
 #include "pack/pack.h"
 #include "plan/loaded.h"
 #include "plan/measure.h"
+#include "record/record.h"
 #include "table/table.h"
 #include "problem/layout.h"
 
@@ -20,6 +21,8 @@ struct gs_plan {
     gs_device  *device;                       /* the context's */
     gs_problem  problem;
     gs_origin   origin;
+    gs_recorder *recorder;                    /* counts its runs, as `via`; NULL: nobody does */
+    const char *via;
     bool        empty;                        /* nothing to compute */
     bool        reads_c, reads_more;          /* reads_more: a bias, offsets, scalars in device memory, aux read or written, scales */
     uintptr_t   below[4];                     /* for a b c d: alignment - 1, the bits that must be 0 in the pointer; 0 for c if it is not read */
@@ -51,6 +54,7 @@ struct gs_context {
     gs_weights      weights;                  /* learned; empty where there are none for this device */
     gs_measurer     measured;
     gs_plan_cache  *cache;                    /* of gs_gemm */
+    gs_recorder    *recorder;                 /* of its plans */
     pthread_mutex_t making;                   /* see gs_context_enter */
     gs_error        lost;                     /* what of tables and weights could not be read first; GS_OK: nothing */
     bool            logs;                     /* its log callback was set */

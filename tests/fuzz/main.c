@@ -28,7 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* The first byte chooses the parser, as in parsers.c: 0 problem, 1 schedule, 2 manifest, 3 formula, 4 tuned table, 5 weights,
  * 6 PTX of user kernels, 7 user source, 8 lines of values, 9 server-sent events, : an endpoint's reply, ; a model's answer, < a ledger,
  * = requests to gemmsmith serve, > a candidate's text and what is said of it, ? the profiler's page, @ names of problems, A a completion, B calls of trainers,
- * C edits of a kernel, D logs of trainers, E questions for a prompt. */
+ * C edits of a kernel, D logs of trainers, E questions for a prompt,
+ * F recorded files, G lists of TunableOp, H changes to a pack. */
 static const char *const seeds[] = {
     "Ca\nb\nc\n%%\n<<<<<<< SEARCH\nb\n=======\nx\ny\n>>>>>>> REPLACE\n\n<<<<<<< SEARCH\nc\n=======\n>>>>>>> REPLACE\n",
     "Cint f() // x\n{\n  return 1; /* y\n */\n}\n%%\n<<<<< SEARCH\nint f()\n{\n=====\nint g()\n{\n>>>>> REPLACE\n",
@@ -97,6 +98,12 @@ static const char *const seeds[] = {
     "B{\"prompt\":[{\"role\":\"user\",\"content\":\"x\"}],\"response\":\"```schedule\\nsimple\\n```\",\"label\":\"bf16:64x64x64:tn\"}",
     "E{\"problem\":\"64_64_64\",\"mode\":\"edits\",\"examples\":false,\"device\":\"nvidia-h200\",\"previous\":\"0123456789abcdef0123456789abcdef\"}",
     "E{\"problem\":\"f16:64x64x64:tn\",\"mode\":\"schedules\",\"previous\":{\"verdict\":\"pass\",\"stage\":\"time\",\"us\":1.5,\"metrics\":{\"registers\":64}}}",
+    "Fgemmsmith recorded 1\n1\tgs_gemm\tf16:16x4096x4096:tn\n63\tgs_gemm\tf16:16x4096x4096:tn\n7\tcublasGemmEx\tbf16:100x64x64:nn\n7\tcublasGemmEx\tbf16:101x64x64:nn:b=3:beta=1\n2\tx\tf16:12x",
+    "Fgemmsmith recorded 1\r\n18446744073709551615\ta b\tbf16:72x64x64:nt:ep=bias+gelu+aux\r\n# c\n\n9\ta b\tbf16:80x64x64:nt:ep=bias+gelu+aux:alpha=2\n",
+    "GValidator,PT_VERSION,2.11.0\nGemmTunableOp_Half_TN,tn_4096_16_4096_ld_4096_4096_4096\nGemmTunableOp_BFloat16_NT,nt_25088_4096_64,Gemm_Hipblaslt_1,0.017\r\nGemmTunableOp_float_TN,tn_1_2_3\n",
+    "GGemmStridedBatchedTunableOp_Half_NN,nn_64_128_128_B_96_ld_64_128_64\nGemmAndBiasTunableOp_BFloat16_TN,tn_768_1024_768\nGemmTunableOp_Half_TT,tt_1_*_3\nGemmTunableOp_Half_TN,tn_1",
+    "H0000",
+    "Hc!A10B@#1",
     "5gemmsmith-weights 1\nabout \nnumbers 24 28\nhidden 64\ntokens 1\nmma\ndata 0 0\n0000",
 };
 
@@ -106,7 +113,7 @@ static const char *const pieces[] = {
     "9223372036854775808", "-1", "2147483648", "1e9999", "1e-9999", "nan", "inf", "0x10", "f16", "bf16", "f32", ":lda=",
     ":acc=f16", ":d=", ":ep=bias,relu", "+aux", ":ep=drelu", "+dbias", ":ldaux=", ":saux=", ":alpha=", "cdiv(", "min(", "sms", "ws/", "mma/", "sw128", "entry ", "zeroed ", "map a ",
     "%rd0", "%clock", ".global ", "st.global.u32 [t], 1;", "[", "]", "{", "}", ";", ".f16", "@%p0 ", "\\", "\\\n", "#include \"/", "/*", "*/", "\"", "include", "<", ">",
-    "gemmsmith-tuned 1\n", "library", "cublaslt/", "\"problem\"", "\"source\":", "\\u0000", "```", "# Plan\n", "data: ", "\n\n", "[DONE]", "null", "{\"", "\":", "\\ud83d", "\"error\":", "\"index\":", "\xff", "\xc3\xa9", "%s%n", "\r\n", "//", "#if 0\n", "#endif\n", "R\"(", ")\"", "'", "asm(\"", "<|", "?\?/", "#line ",
+    "gemmsmith-tuned 1\n", "library", "cublaslt/", "\"problem\"", "\"source\":", "\\u0000", "```", "# Plan\n", "data: ", "\n\n", "[DONE]", "null", "{\"", "\":", "\\ud83d", "\"error\":", "\"index\":", "\xff", "\xc3\xa9", "%s%n", "\r\n", "//", "#if 0\n", "#endif\n", "R\"(", ")\"", "'", "asm(\"", "<|", "?\?/", "#line ", "TunableOp_", "_ld_", "_B_", "gemmsmith recorded 1\n", "\tx\t",
 };
 
 typedef struct input {

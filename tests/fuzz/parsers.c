@@ -28,6 +28,7 @@
 #include "dataset/dataset.h"
 #include "redact/redact.h"
 #include "report/training.h"
+#include "programs.h"
 
 #define REQUIRE(condition)                                                                        \
     do {                                                                                          \
@@ -588,7 +589,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const parsers[])(const char *) = {fuzz_problem, fuzz_schedule, fuzz_manifest, fuzz_formula, fuzz_table, fuzz_weights, fuzz_ptx, fuzz_source, fuzz_csv,
                                                   fuzz_events, fuzz_reply, fuzz_answer, fuzz_ledger, fuzz_serve, fuzz_shown,
-                                                  fuzz_metrics, fuzz_names, fuzz_completion, fuzz_adapters, fuzz_edits, fuzz_training, fuzz_question};
+                                                  fuzz_metrics, fuzz_names, fuzz_completion, fuzz_adapters, fuzz_edits, fuzz_training, fuzz_question, fuzz_recorded, fuzz_tunableop, fuzz_pack};
     if (size == 0) return 0;
     char *const text = malloc(size);   /* exactly as long as the text: reading past its end is seen by the sanitizer */
     if (!text) return 0;

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ * The program runs in this process's group. Signals are taken one after the other while they are blocked, so none is lost and none interrupts anything. */
+#include "recorded/run.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+/* The folder of this program. */
+static bool own_folder(char folder[GS_PATH])
+{
+    const ssize_t length = readlink("/proc/self/exe", folder, GS_PATH - 1);
+    if (length <= 0 || length >= GS_PATH - 1) return false;
+    folder[length] = '\0';
+    char *const slash = strrchr(folder, '/');
+    if (slash) *slash = '\0';
+    return slash;
+}
+
+bool gs_recorded_find_shim(char path[GS_PATH])
+{
+    static const char *const beside[] = {"", "../" GS_LIBRARY_FOLDER "/", "../lib/"};   /* a build folder; an installed prefix */
+    char folder[GS_PATH], real[GS_PATH + 128];
+    if (!own_folder(folder)) return false;
+    for (size_t i = 0; i < GS_COUNT(beside); i++) {
+        snprintf(real, sizeof real, "%s/%s" GS_RECORDED_SHIM, folder, beside[i]);
+        if (!gs_file_exists(real)) continue;
+        char *const whole = realpath(real, NULL);
+        const bool fits = whole && strlen(whole) < GS_PATH && !strpbrk(whole, ": ");   /* which separate names in LD_PRELOAD */
+        if (fits) strcpy(path, whole);
+        free(whole);
+        return fits;
+    }
+    return false;
+}
+
+/* What is preloaded already stays, behind the shim. */
+static bool set_environment(const gs_recorded_run *run)
+{
+    const char *const before = getenv("LD_PRELOAD");
+    char list[4 * GS_PATH];
+    bool good = setenv("GEMMSMITH_RECORD", run->folder, 1) == 0;
+    if (!run->shim) return good;
+    const int size = snprintf(list, sizeof list, "%s%s%s", run->shim, before && *before ? ":" : "", before ? before : "");
+    return good && size < (int)sizeof list && setenv("LD_PRELOAD", list, 1) == 0 && setenv("GEMMSMITH_BLAS", "record", 1) == 0;
+}
+
+static void start(const gs_recorded_run *run, char *const *argv, const sigset_t *mask)
+{
+    if (!set_environment(run)) {
+        fprintf(stderr, "gemmsmith record: no memory for the environment of %s\n", argv[0]);
+        _exit(126);
+    }
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    execvp(argv[0], argv);
+    const int number = errno;
+    fprintf(stderr, "gemmsmith record: %s: %s\n", argv[0], number == ENOENT ? "no such program" : strerror(number));
+    _exit(number == ENOENT ? 127 : 126);
+}
+
+/* Until the program has ended. What a terminal sends it has got already. */
+static int watch(pid_t child, const sigset_t *taken)
+{
+    for (int status;;) {
+        siginfo_t got = {0};
+        const int number = sigwaitinfo(taken, &got);
+        if (number > 0 && number != SIGCHLD && got.si_code <= 0) kill(child, number);
+        if (waitpid(child, &status, WNOHANG) != child) continue;
+        return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    }
+}
+
+gs_status gs_recorded_run_program(const gs_recorded_run *run, char *const *argv, int *code, gs_error *error)
+{
+    const struct sigaction usual = {.sa_handler = SIG_DFL};
+    sigset_t taken, before;
+    GS_TRY(gs_directory_make(run->folder, error));
+    char *const folder = realpath(run->folder, NULL);
+    if (!folder || access(folder, W_OK | X_OK) != 0) {
+        const int number = errno;
+        free(folder);
+        return gs_fail_errno(error, number, run->folder, "cannot be written to");
+    }
+    const gs_recorded_run whole = {.folder = folder, .shim = run->shim};
+    sigemptyset(&taken);
+    sigaddset(&taken, SIGCHLD);
+    for (size_t i = 0; i < GS_COUNT(passed); i++) sigaddset(&taken, passed[i]);
+    sigprocmask(SIG_BLOCK, &taken, &before);
+    sigaction(SIGCHLD, &usual, NULL);   /* where it is ignored nobody would hear of an end */
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) start(&whole, argv, &before);
+    const int number = errno;
+    if (child > 0) *code = watch(child, &taken);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    free(folder);
+    return child > 0 ? GS_OK : gs_fail_errno(error, number, argv[0], "cannot be started");
+}
