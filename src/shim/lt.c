@@ -22,7 +22,7 @@
 enum { KNOWN = 256, LAYOUT_BYTES = 64, DESC_BYTES = 256, DESC_LEAST = 88, SUGGESTED = 4096 };   /* DESC_LEAST: of CUDA 11 */
 
 typedef struct key {
-    unsigned char desc[DESC_BYTES], layouts[4][LAYOUT_BYTES];
+    uint64_t desc[DESC_BYTES / 8], layouts[4][LAYOUT_BYTES / 8];
 } key;
 
 typedef struct known {
@@ -64,22 +64,45 @@ static known *table_now(void)
     return NULL;
 }
 
+/* Four sums at once: each alone would wait for its own multiplication. It need not be good: bytes are compared. */
+static uint64_t mix(const uint64_t *words, size_t count, uint64_t seed)
+{
+    uint64_t sum[4] = {seed, seed + 1, seed + 2, seed + 3};
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4)
+        for (size_t j = 0; j < 4; j++) sum[j] = (sum[j] ^ words[i + j]) * 0x9e3779b97f4a7c15ull;
+    for (; i < count; i++) sum[0] = (sum[0] ^ words[i]) * 0x9e3779b97f4a7c15ull;
+    return (sum[0] ^ sum[1] >> 29 ^ sum[2] >> 31 ^ sum[3] >> 33) * 0xc2b2ae3d27d4eb4full;
+}
+
+/* The five descriptors are aligned to 8 bytes, as their types are. */
+static uint64_t hash_descriptors(const void *desc, void *const *layouts)
+{
+    uint64_t hash = mix(desc, desc_bytes / 8, 1);
+    for (int i = 0; i < 4; i++) hash = mix(layouts[i], LAYOUT_BYTES / 8, hash);
+    return hash | 1;
+}
+
+static bool is_same(const key *k, const void *desc, void *const *layouts)
+{
+    bool same = memcmp(k->desc, desc, desc_bytes) == 0;
+    for (int i = 0; i < 4; i++) same = same && memcmp(k->layouts[i], layouts[i], LAYOUT_BYTES) == 0;
+    return same;
+}
+
 const gs_lt_asked *gs_lt_described(const gs_real_cublaslt *real, void *desc, void *a, void *b, void *c, void *d)
 {
     static _Thread_local gs_lt_asked single;
     known *const known_here = desc && a && b && c && d ? table_now() : NULL;
     if (!known_here) return gs_lt_describe(real, desc, a, b, c, d, &single), &single;
     void *const layouts[4] = {a, b, c, d};
-    key k;
-    memcpy(k.desc, desc, desc_bytes);
-    memset(k.desc + desc_bytes, 0, DESC_BYTES - desc_bytes);
-    for (int i = 0; i < 4; i++) memcpy(k.layouts[i], layouts[i], LAYOUT_BYTES);
-    const uint64_t hash = gs_hash64(&k, sizeof k) | 1;
-    known *const at = &known_here[hash >> 1 & (KNOWN - 1)];
-    if (at->hash == hash && memcmp(&at->key, &k, sizeof k) == 0) return &at->asked;
+    const uint64_t hash = hash_descriptors(desc, layouts);
+    known *const at = &known_here[hash >> 32 & (KNOWN - 1)];
+    if (at->hash == hash && is_same(&at->key, desc, layouts)) return &at->asked;
     gs_lt_describe(real, desc, a, b, c, d, &at->asked);
     at->hash = hash;
-    at->key = k;
+    memcpy(at->key.desc, desc, desc_bytes);
+    for (int i = 0; i < 4; i++) memcpy(at->key.layouts[i], layouts[i], LAYOUT_BYTES);
     return &at->asked;
 }
 
