@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Tables over many problems from the rows of gemmsmith eval --rows.
 
-    report_grid.py ROWS.csv... [--list PROBLEMS] [--layers LAYERS.csv] [--csv FILE] [--worst N]
+    report_grid.py ROWS.csv[.gz]... [--list PROBLEMS] [--layers LAYERS.csv] [--csv FILE] [--worst N]
 
 Markdown on standard output. A ratio is the library's time over ours, the median of the rounds of one run: over 1, ours is faster. "Best of both"
 sets our faster layout against the library's faster layout. Offline rows are compared by device time, server rows by call time, each apart where
@@ -11,6 +11,7 @@ measured again counts with its last run.
 """
 import argparse
 import csv
+import gzip
 import math
 import re
 import statistics
@@ -87,7 +88,7 @@ def read(paths):
     problems, comments, broken = {}, [], 0
     for path in paths:
         head = None
-        with open(path, newline="", encoding="utf-8") as file:
+        with (gzip.open if str(path).endswith(".gz") else open)(path, "rt", newline="", encoding="utf-8") as file:
             lines = []
             for line in file:
                 if line.startswith("#"):
