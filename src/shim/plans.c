@@ -128,6 +128,7 @@ static room *make_room(entry *e, gs_stream stream, uint64_t capture)
             *r = (room){.next = atomic_load(&e->rooms), .stream = stream, .capture = capture, .workspace = (void *)(uintptr_t)memory};
             pthread_mutex_init(&r->launching, NULL);
             atomic_store_explicit(&e->rooms, r, memory_order_release);
+            gs_log(GS_LOG_DEBUG, "blas: a workspace of %zu bytes for %s", e->workspace, capture ? "a captured stream" : "a stream");
         }
     }
     pthread_mutex_unlock(&making);

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Captured streams: a plan that is there serves, with a workspace of the graph's own; none is made. Usage: graph.sh LIBRARY PROGRAMS
 . "$(dirname "$0")/shared.sh"
-preloaded "$programs/shim_graph"
+preloaded GEMMSMITH_LOG=4 "$programs/shim_graph"
+[ "$(sed -n 's/.*blas: a workspace of [0-9]* bytes for //p' "$work/log" | tr '\n' ,)" = "a stream,a captured stream," ] || { cat "$work/log"; fail "whose workspaces"; }
 says "captured, known: served
 captured, new: passed on
 not run yet: right

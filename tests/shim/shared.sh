@@ -6,6 +6,11 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/gemmsmith-shim.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 unset GEMMSMITH_TUNED GEMMSMITH_PACK GEMMSMITH_DEVICE GEMMSMITH_RECORD GEMMSMITH_MEASURE GEMMSMITH_LOG GEMMSMITH_BLAS GEMMSMITH_BLAS_REPORT FAKE_CUDART 2>/dev/null || :
 export HOME="$work" XDG_DATA_HOME="$work/data" XDG_CONFIG_HOME="$work/config"
+# tables of the emulated device and of the fake driver's: kernels that are chosen, not searched for
+export GEMMSMITH_TUNED="$work/tests.tuned"
+awk 'BEGIN { print "gemmsmith-tuned 1" }
+    !/^#/ { for (i = 0; i < 2; i++) printf "%s %s 5.0 %s 90 132 %d 2026-11-20T12:00:00Z tune-1.0.0\n", $1, $2, i ? "6.0 1.2 1.1 1.3 1980 nvidia-h200" : "0 0.5 0.5 0.5 1980 emu-h200", 130100 }' \
+    "$(dirname "$0")/rows.txt" > "$GEMMSMITH_TUNED"
 preload="${GS_PRELOAD:+$GS_PRELOAD:}$library"
 bad=0
 fail() { echo "not ok: $*"; bad=1; }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A cuBLAS without a GPU that computes, on the host, in f64, rounded once: column-major, f16, bf16 and f32, strided batches. All its calls end in one that others may
- * answer to as well (cublasGemmStridedBatchedEx_64), as the real library's do. FAKE_BLAS_WRONG=N: element N of C is wrong. FAKE_BLAS_COMPUTES=0: only counts. */
+ * answer to as well (cublasGemmStridedBatchedEx_64), as the real library's do. FAKE_BLAS_WRONG=N: element N of C is wrong. FAKE_BLAS_COMPUTES=0:
+ * cublasGemmEx only counts. */
 #include "cublas.h"
 
 #include <stdatomic.h>
@@ -18,9 +19,13 @@ typedef struct handle {
 } handle;
 
 static atomic_int calls;
-const char *gemmsmith_emulated_device;   /* which a preloaded library reads: its memory is that of an emulated device */
+static bool       counts_only;
 
-__attribute__((constructor)) static void start(void) { gemmsmith_emulated_device = fake_cudart_device(); }
+__attribute__((constructor)) static void start(void)
+{
+    const char *const computes = getenv("FAKE_BLAS_COMPUTES");
+    counts_only = computes && *computes == '0';
+}
 
 int fake_blas_calls(void) { return atomic_load(&calls); }
 
@@ -101,14 +106,13 @@ int cublasGemmStridedBatchedEx_64(void *h, int op_a, int op_b, int64_t m, int64_
                                   int type_b, int64_t ldb, long long stride_b, const void *beta, void *c, int type_c, int64_t ldc, long long stride_c, int64_t batch, int compute, int algo)
 {
     const handle *const own = h;
-    const char *const computes = getenv("FAKE_BLAS_COMPUTES");
     matrix operands[3] = {{0}};
     (void)algo;
     atomic_fetch_add(&calls, 1);
     if (!h) return GS_CUBLAS_NOT_INITIALIZED;
     if (m < 0 || n < 0 || k < 0 || batch < 0 || op_a < 0 || op_a > 2 || op_b < 0 || op_b > 2) return GS_CUBLAS_INVALID_VALUE;
     if (compute != GS_CUBLAS_COMPUTE_16F && compute != GS_CUBLAS_COMPUTE_32F) return GS_CUBLAS_NOT_SUPPORTED;
-    if (m == 0 || n == 0 || batch == 0 || (computes && *computes == '0')) return GS_CUBLAS_SUCCESS;
+    if (m == 0 || n == 0 || batch == 0) return GS_CUBLAS_SUCCESS;
     if (fake_cudart_captures(own->stream)) return GS_CUBLAS_SUCCESS;   /* nothing is put there: a test sees that its C is as it was */
     float scalars[2];
     const void *const given[2] = {alpha, beta};
@@ -141,6 +145,7 @@ int cublasGemmEx_64(void *h, int op_a, int op_b, int64_t m, int64_t n, int64_t k
 int cublasGemmEx(void *h, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int type_a, int lda, const void *b, int type_b, int ldb, const void *beta, void *c,
                  int type_c, int ldc, int compute, int algo)
 {
+    if (counts_only) return atomic_fetch_add(&calls, 1), GS_CUBLAS_SUCCESS;
     return cublasGemmEx_64(h, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, compute, algo);
 }
 int cublasHgemmStridedBatched_64(void *h, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int64_t lda, long long stride_a, const void *b, int64_t ldb,

@@ -33,9 +33,6 @@ static const place of_layout[ATTRIBUTES] = {[0] = {0, 4}, [1] = {4, 4}, [2] = {8
 
 static atomic_int calls, asked_for;
 static int        object;
-const char       *gemmsmith_emulated_device;
-
-__attribute__((constructor)) static void start(void) { gemmsmith_emulated_device = fake_cudart_device(); }
 
 int fake_blaslt_calls(void) { return atomic_load(&calls); }
 int fake_blaslt_asked(void) { return atomic_load(&asked_for); }

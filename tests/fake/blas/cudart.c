@@ -30,17 +30,19 @@ static void *symbol_of(void *library, const char *name)
     return address;
 }
 
+static gs_cu_result (*set_current)(gs_cu_context);
+static gs_cu_context  context;
+
 /* As the runtime does at its first call. */
 static void use_driver(const char *path)
 {
     void *const library = path ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) : NULL;
-    gs_cu_result (*retain)(gs_cu_context *, gs_cu_device), (*set)(gs_cu_context);
-    gs_cu_context context;
+    gs_cu_result (*retain)(gs_cu_context *, gs_cu_device);
     if (!library) return;   /* a machine without a driver */
     void *const found[] = {symbol_of(library, "cuDevicePrimaryCtxRetain"), symbol_of(library, "cuCtxSetCurrent")};
     memcpy(&retain, &found[0], sizeof retain);
-    memcpy(&set, &found[1], sizeof set);
-    if (retain(&context, 0) != GS_CU_SUCCESS || set(context) != GS_CU_SUCCESS) fail("the driver's context");
+    memcpy(&set_current, &found[1], sizeof set_current);
+    if (retain(&context, 0) != GS_CU_SUCCESS || set_current(context) != GS_CU_SUCCESS) fail("the driver's context");
 }
 
 static void start(void)
@@ -63,9 +65,10 @@ static gs_device *open_device(void)
     return device;
 }
 
-static int code(gs_status status) { return status == GS_OK ? 0 : FAILED; }
+const char *gemmsmith_emulated_device;   /* which a preloaded library reads, through cuBLAS, which needs this one: NULL, or "emu:h200" */
+__attribute__((constructor)) static void tell(void) { gemmsmith_emulated_device = open_device() ? "emu:h200" : NULL; }
 
-const char *fake_cudart_device(void) { return open_device() ? "emu:h200" : NULL; }
+static int code(gs_status status) { return status == GS_OK ? 0 : FAILED; }
 
 bool fake_cudart_captures(void *stream)
 {
@@ -119,7 +122,11 @@ int cudaStreamSynchronize(void *stream)
     return d ? code(d->ops->queue_wait(d, stream, NULL)) : 0;
 }
 
-int cudaDeviceSynchronize(void) { return cudaStreamSynchronize(NULL); }
+int cudaDeviceSynchronize(void)
+{
+    if (!open_device() && set_current) set_current(context);   /* a thread's first call */
+    return cudaStreamSynchronize(NULL);
+}
 
 int cudaStreamBeginCapture(void *stream, int mode)
 {

@@ -24,7 +24,4 @@ const char *cudaGetErrorString(int error);
 /* Whether work on the stream is recorded: the fake cuBLAS computes at once and cannot be captured. */
 bool fake_cudart_captures(void *stream);
 
-/* "emu:h200", or NULL with $FAKE_CUDART=host, where host memory stands in for device memory and $GEMMSMITH_LIBCUDA is the driver. */
-const char *fake_cudart_device(void);
-
 #endif
