@@ -59,7 +59,7 @@ done
 for call in $(sed -n 's/^ *\(gs_[a-z_]*\);$/\1/p' "$source/cmake/gemmsmith.map"); do
     [ -s "$prefix/share/man/man3/$call.3" ] || fail "$call has no page"
 done
-[ -s "$lib/libgemmsmith_blas.so" ] || fail "libgemmsmith_blas.so is missing"
+for file in libgemmsmith_blas.so libgemmsmith_blas_audit.so; do [ -s "$lib/$file" ] || fail "$file is missing"; done
 for file in bash-completion/completions/gemmsmith zsh/site-functions/_gemmsmith fish/vendor_completions.d/gemmsmith.fish \
     gemmsmith/tuned/nvidia-h200.tuned gemmsmith/tuned/nvidia-h200.weights gemmsmith/prompts/schedules-ask.md; do
     [ -s "$prefix/share/$file" ] || fail "share/$file is missing"
