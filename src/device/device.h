@@ -28,6 +28,8 @@ typedef uint64_t         gs_pointer;    /* device address; 0 is none */
 typedef void            *gs_queue;      /* stream; NULL is the default stream */
 typedef void            *gs_event;
 typedef void            *gs_graph;      /* an instantiated graph */
+typedef void            *gs_capture;    /* what a graph was made of; its nodes are there as long as it is */
+typedef void            *gs_node;       /* a launch of a capture; NULL is none */
 typedef void            *gs_module;     /* loaded code */
 typedef void            *gs_function;   /* an entry of a module */
 
@@ -184,7 +186,14 @@ typedef struct gs_device_ops {
                                                                     whether a queue that waits for it is captured, as far as the driver tells. May be NULL: never */
     gs_status (*capture_begin)(gs_device *device, gs_queue queue, gs_error *error);    /* thread-local capture */
     gs_status (*capture_end)(gs_device *device, gs_queue queue, gs_graph *out, gs_error *error);
+    gs_status (*capture_keep)(gs_device *device, gs_queue queue, gs_graph *out, gs_capture *capture, gs_error *error);   /* capture_end of a graph whose launches are to be
+                                                                    changed; *capture is NULL after a failure. May be NULL, with the next two: none can be */
+    gs_status (*capture_node)(gs_device *device, gs_queue queue, gs_node *out, gs_error *error);   /* of a captured queue: the launch that was put there last. UNSUPPORTED:
+                                                                    the driver cannot say, or it can change none */
+    void      (*capture_free)(gs_device *device, gs_capture capture);
     gs_status (*graph_launch)(gs_device *device, gs_graph graph, gs_queue queue, gs_error *error);
+    gs_status (*graph_change)(gs_device *device, gs_graph graph, gs_node node, const gs_launch *launch, gs_error *error);   /* other parameters, for launches of the graph from now on:
+                                                                    function, sizes and mode are those of the launch that was captured, whose capture is there. May be NULL */
     void      (*graph_destroy)(gs_device *device, gs_graph graph);
 
     gs_status (*clocks)(gs_device *device, gs_clocks *out, gs_error *error);           /* UNSUPPORTED without NVML */

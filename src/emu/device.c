@@ -250,7 +250,11 @@ static const gs_device_ops ops = {
     .capturing = gs_emu_capturing,
     .capture_begin = gs_emu_capture_begin,
     .capture_end = gs_emu_capture_end,
+    .capture_keep = gs_emu_capture_keep,
+    .capture_node = gs_emu_capture_node,
+    .capture_free = gs_emu_capture_free,
     .graph_launch = gs_emu_graph_launch,
+    .graph_change = gs_emu_graph_change,
     .graph_destroy = gs_emu_graph_destroy,
     .clocks = clocks,
 };

@@ -137,6 +137,7 @@ gs_status gs_emu_function_smem(gs_device *device, gs_function function, uint32_t
 gs_status gs_emu_max_clusters(gs_device *device, const gs_launch *launch, int *out, gs_error *error);
 gs_status gs_emu_tensor_map(gs_device *device, const gs_tensor *tensor, gs_tensor_map *out, gs_error *error);
 gs_status gs_emu_launch_put(gs_device *device, const gs_launch *launch, gs_queue queue, gs_error *error);
+gs_status gs_emu_graph_change(gs_device *device, gs_graph graph, gs_node node, const gs_launch *launch, gs_error *error);
 
 gs_status gs_emu_queue_create(gs_device *device, gs_queue *out, gs_error *error);
 void      gs_emu_queue_destroy(gs_device *device, gs_queue queue);
@@ -149,6 +150,9 @@ void      gs_emu_untrusted(gs_device *device, gs_queue queue, char *why, size_t 
 gs_status gs_emu_capturing(gs_device *device, gs_queue queue, bool *out, gs_error *error);
 gs_status gs_emu_capture_begin(gs_device *device, gs_queue queue, gs_error *error);
 gs_status gs_emu_capture_end(gs_device *device, gs_queue queue, gs_graph *out, gs_error *error);
+gs_status gs_emu_capture_keep(gs_device *device, gs_queue queue, gs_graph *out, gs_capture *capture, gs_error *error);
+gs_status gs_emu_capture_node(gs_device *device, gs_queue queue, gs_node *out, gs_error *error);
+void      gs_emu_capture_free(gs_device *device, gs_capture capture);
 gs_status gs_emu_graph_launch(gs_device *device, gs_graph graph, gs_queue queue, gs_error *error);
 void      gs_emu_graph_destroy(gs_device *device, gs_graph graph);
 

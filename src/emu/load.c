@@ -236,13 +236,35 @@ static gs_status copy_params(const gs_ptx_module *ptx, const gs_ptx_entry *entry
     return GS_OK;
 }
 
+/* out->params are the caller's to free. */
+static gs_status make_work(gs_device *device, const gs_launch *launch, gs_emu_work *out, gs_error *error)
+{
+    const gs_emu_code *const code = ((const gs_emu_function *)launch->function)->code;
+    *out = work_of(launch);
+    GS_TRY(check_shape(gs_emu_of(device), out, error));
+    out->dependent = launch->dependent && device->caps.cc >= 90;
+    return copy_params(code->module, code->entry, launch->params, &out->params, error);
+}
+
 gs_status gs_emu_launch_put(gs_device *device, const gs_launch *launch, gs_queue queue, gs_error *error)
 {
+    gs_emu_work work;
+    GS_TRY(make_work(device, launch, &work, error));
+    return gs_emu_work_submit(gs_emu_of(device), queue, &work, error);
+}
+
+gs_status gs_emu_graph_change(gs_device *device, gs_graph handle, gs_node node, const gs_launch *launch, gs_error *error)
+{
     gs_emu_device *const emu = gs_emu_of(device);
-    const gs_emu_code *const code = ((const gs_emu_function *)launch->function)->code;
-    gs_emu_work work = work_of(launch);
-    GS_TRY(check_shape(emu, &work, error));
-    work.dependent = launch->dependent && device->caps.cc >= 90;
-    GS_TRY(copy_params(code->module, code->entry, launch->params, &work.params, error));
-    return gs_emu_work_submit(emu, queue, &work, error);
+    gs_emu_list *const graph = handle;
+    const size_t number = (size_t)(uintptr_t)node;   /* from 1 */
+    gs_emu_work work;
+    if (number < 1 || number > (size_t)graph->count || graph->work[number - 1].function != launch->function)
+        return gs_fail(error, GS_ERROR_LAUNCH, NULL, "changing a graph: it has no such launch of this kernel");
+    GS_TRY(make_work(device, launch, &work, error));
+    pthread_mutex_lock(&emu->lock);
+    gs_emu_work_free(&graph->work[number - 1]);
+    graph->work[number - 1] = work;
+    pthread_mutex_unlock(&emu->lock);
+    return GS_OK;
 }

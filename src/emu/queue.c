@@ -187,6 +187,27 @@ gs_status gs_emu_capture_end(gs_device *device, gs_queue handle, gs_graph *out, 
     return GS_OK;
 }
 
+/* A node is its place in the list, from 1. */
+gs_status gs_emu_capture_node(gs_device *device, gs_queue handle, gs_node *out, gs_error *error)
+{
+    const gs_emu_queue *const queue = queue_of(gs_emu_of(device), handle);
+    const gs_emu_list *const captured = &queue->captured;
+    *out = NULL;
+    if (!queue->capturing) return gs_fail(error, GS_ERROR_DEVICE, NULL, "the queue is not being captured");
+    if (captured->count == 0 || !captured->work[captured->count - 1].function) return gs_fail(error, GS_ERROR_DEVICE, NULL, "it was no launch that was captured last");
+    *out = (void *)(uintptr_t)captured->count;
+    return GS_OK;
+}
+
+/* The graph itself has its nodes. */
+gs_status gs_emu_capture_keep(gs_device *device, gs_queue queue, gs_graph *out, gs_capture *capture, gs_error *error)
+{
+    *capture = NULL;
+    return gs_emu_capture_end(device, queue, out, error);
+}
+
+void gs_emu_capture_free(gs_device *device, gs_capture capture) { (void)device, (void)capture; }
+
 gs_status gs_emu_graph_launch(gs_device *device, gs_graph handle, gs_queue queue_handle, gs_error *error)
 {
     gs_emu_device *const emu = gs_emu_of(device);

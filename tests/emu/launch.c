@@ -520,6 +520,59 @@ static void test_graphs(void **state)
     end(&w);
 }
 
+/* A launch of a graph is given other parameters. */
+static void test_graph_change(void **state)
+{
+    (void)state;
+    need_compiler();
+    gs_error error = {0};
+    work w = begin("emu:h200");
+    const gs_device_ops *const ops = w.device->ops;
+    gs_graph graph;
+    gs_capture capture;
+    gs_node first, second, none;
+    gs_pointer to = w.memory, from = w.memory;
+    int count = 1024;
+    char more = 1;
+    numbers(&w);
+    const gs_launch launch = {.function = find(&w, "add", NULL), .grid = {8, 1, 1}, .block = {128, 1, 1}, .cluster = {1, 1, 1}, .params = (void *[]){&to, &from, &count, &more}};
+    const gs_launch wild = plain(&w, "wild", 1);
+    gs_launch larger = launch;
+    larger.grid[0] = 0;
+    assert_int_equal(ops->capture_node(w.device, w.queue, &none, &error), GS_ERROR_DEVICE);
+    OK(ops->capture_begin(w.device, w.queue, &error));
+    assert_int_equal(ops->capture_node(w.device, w.queue, &none, &error), GS_ERROR_DEVICE);
+    OK(ops->launch(w.device, &launch, w.queue, &error));
+    OK(ops->capture_node(w.device, w.queue, &first, &error));
+    more = 10;
+    OK(ops->launch(w.device, &launch, w.queue, &error));
+    OK(ops->capture_node(w.device, w.queue, &second, &error));
+    OK(ops->fill(w.device, w.memory + 4092, 77, 4, w.queue, &error));
+    assert_int_equal(ops->capture_node(w.device, w.queue, &none, &error), GS_ERROR_DEVICE);   /* a fill is no launch */
+    assert_null(none);
+    OK(ops->capture_keep(w.device, w.queue, &graph, &capture, &error));
+    OK(ops->graph_launch(w.device, graph, w.queue, &error));
+    assert_int_equal(number(&w, 5), 5 + 11);
+    more = 50;
+    OK(ops->graph_change(w.device, graph, first, &launch, &error));
+    more = 100;
+    OK(ops->graph_launch(w.device, graph, w.queue, &error));
+    assert_int_equal(number(&w, 5), 5 + 11 + 60);
+    OK(ops->graph_change(w.device, graph, second, &launch, &error));
+    OK(ops->graph_launch(w.device, graph, w.queue, &error));
+    assert_int_equal(number(&w, 5), 5 + 11 + 60 + 150);
+    assert_int_equal(ops->graph_change(w.device, graph, first, &wild, &error), GS_ERROR_LAUNCH);
+    assert_int_equal(ops->graph_change(w.device, graph, first, &larger, &error), GS_ERROR_LAUNCH);
+    assert_int_equal(ops->graph_change(w.device, graph, NULL, &launch, &error), GS_ERROR_LAUNCH);
+    assert_int_equal(ops->graph_change(w.device, graph, (gs_node)(uintptr_t)3, &launch, &error), GS_ERROR_LAUNCH);
+    assert_int_equal(ops->graph_change(w.device, graph, (gs_node)(uintptr_t)4, &launch, &error), GS_ERROR_LAUNCH);
+    OK(ops->graph_launch(w.device, graph, w.queue, &error));
+    assert_int_equal(number(&w, 5), 5 + 11 + 60 + 150 + 150);
+    ops->graph_destroy(w.device, graph);
+    ops->capture_free(w.device, capture);
+    end(&w);
+}
+
 /* A program that asks for the device gets its answers through the library's own calls. */
 static void test_plan(void **state)
 {
@@ -570,7 +623,7 @@ int main(void)
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_user_kernel),
         cmocka_unit_test(test_predicted_time),
-        cmocka_unit_test(test_graphs),
+        cmocka_unit_test(test_graphs), cmocka_unit_test(test_graph_change),
         cmocka_unit_test(test_plan),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

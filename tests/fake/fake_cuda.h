@@ -11,6 +11,7 @@
  *     FAKE_CUDA_ERROR     the result it fails with             999
  *     FAKE_CUDA_CAPTURED  1: a stream that waits for the default stream is being captured  0
  *     FAKE_CUDA_MAPS      that many parameters of a launch are tensor maps, at most 3          0
+ *     FAKE_CUDA_ARGS      1: behind them stands a gs_kernel_args                               0
  *     FAKE_CUDA_THREADS   most threads of every function       1024
  *     FAKE_CUDA_STATIC    static shared memory of every function   0
  *     FAKE_CUDA_LAUNCH_US time that events see per launch      10 */
@@ -23,6 +24,8 @@ typedef struct fake_cuda_launch {
     int          dependent, extensible;           /* extensible: through cuLaunchKernelEx */
     int          count;                           /* launches so far */
     const void  *addresses[3];                    /* of tensor maps among the first parameters, where FAKE_CUDA_MAPS says how many */
+    const void  *pointers[5];                     /* a, b, c, d and workspace, where FAKE_CUDA_ARGS says that there are some, */
+    float        alpha, beta;                     /* and the scalars */
     int          edges;                           /* programmatic ones of the graph that was captured last */
 } fake_cuda_launch;
 
@@ -32,6 +35,12 @@ int fake_cuda_live(void);
 
 typedef const fake_cuda_launch *fake_cuda_last_function(void);
 const fake_cuda_launch *fake_cuda_last(void);
+
+/* The nodes of the graph that was launched last, in the order of their capture, as they were then: how many, and the first FAKE_CUDA_NODES of them;
+ * what is no kernel is all zeros. */
+#define FAKE_CUDA_NODES 16
+typedef int fake_cuda_replayed_function(const fake_cuda_launch **launches);
+int fake_cuda_replayed(const fake_cuda_launch **launches);
 
 /* Calls of an entry since the library was loaded. */
 typedef int fake_cuda_calls_function(const char *symbol);

@@ -8,22 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/cuda/driver_api.h"
-#include "fake_cuda.h"
-
-#define GS_CUDA(symbol, need, parameters) gs_cu_result symbol parameters;
-#include "device/cuda/driver_api.def"
-#undef GS_CUDA
+#include "common/args.h"
+#include "internal.h"
 
 #define MAX_DEVICES 8
-
-typedef struct object {
-    struct object  *context;     /* of a module */
-    double          at_us;       /* of an event */
-    int             launches;    /* of a stream that captures, of a graph */
-    int             dependent;   /* of these: with a programmatic edge */
-    bool            capturing;
-} object;
 
 static const char *const symbols[] = {
 #define GS_CUDA(symbol, need, parameters) #symbol,
@@ -32,18 +20,18 @@ static const char *const symbols[] = {
 };
 #define SYMBOL_COUNT (sizeof symbols / sizeof symbols[0])
 
-static pthread_mutex_t       lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t              fake_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int            calls[SYMBOL_COUNT];
 static atomic_int            live;
 static object                contexts[MAX_DEVICES];
 static int                   retained[MAX_DEVICES];
 static size_t                used_bytes;
-static double                now_us;
-static fake_cuda_launch      last;
-static _Thread_local object *current;
+double                       fake_now_us;
+fake_cuda_launch             fake_last;
+_Thread_local object        *fake_current;
 
 int fake_cuda_live(void) { return atomic_load(&live); }
-const fake_cuda_launch *fake_cuda_last(void) { return &last; }
+const fake_cuda_launch *fake_cuda_last(void) { return &fake_last; }
 
 int fake_cuda_calls(const char *symbol)
 {
@@ -52,14 +40,14 @@ int fake_cuda_calls(const char *symbol)
     return -1;
 }
 
-static long long setting(const char *name, long long otherwise)
+long long fake_setting(const char *name, long long otherwise)
 {
     const char *const text = getenv(name);
     return text && *text ? atoll(text) : otherwise;
 }
 
 /* Counts the call; the injected result if this one is to fail. nth counts from the moment FAKE_CUDA_FAIL was set to its value. */
-static gs_cu_result inject(const char *symbol)
+gs_cu_result fake_inject(const char *symbol)
 {
     static char wanted[96];
     static int matched;
@@ -68,7 +56,7 @@ static gs_cu_result inject(const char *symbol)
     const char *const fail = set ? set : "";
     const size_t length = strcspn(fail, ":");
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_lock);
     for (size_t i = 0; i < SYMBOL_COUNT; i++)
         if (strcmp(symbols[i], symbol) == 0) atomic_fetch_add(&calls[i], 1);
     if (strncmp(wanted, fail, sizeof wanted - 1) != 0) {
@@ -78,31 +66,20 @@ static gs_cu_result inject(const char *symbol)
     if (length == strlen(symbol) && strncmp(fail, symbol, length) == 0) {
         matched++;
         if (fail[length] != ':' || atoi(fail + length + 1) == matched)
-            result = (gs_cu_result)setting("FAKE_CUDA_ERROR", GS_CU_ERROR_UNKNOWN);
+            result = (gs_cu_result)fake_setting("FAKE_CUDA_ERROR", GS_CU_ERROR_UNKNOWN);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_lock);
     return result;
 }
 
-#define ENTER()                                          \
-    do {                                                 \
-        const gs_cu_result injected_ = inject(__func__); \
-        if (injected_ != GS_CU_SUCCESS) return injected_; \
-    } while (0)
-#define ENTER_CONTEXT()                                   \
-    do {                                                  \
-        ENTER();                                          \
-        if (!current) return GS_CU_ERROR_INVALID_CONTEXT; \
-    } while (0)
-
-static object *make(void)
+object *fake_make(void)
 {
     object *const made = calloc(1, sizeof *made);
     if (made) atomic_fetch_add(&live, 1);
     return made;
 }
 
-static gs_cu_result drop(void *handle)
+gs_cu_result fake_drop(void *handle)
 {
     if (!handle) return GS_CU_ERROR_INVALID_HANDLE;
     atomic_fetch_sub(&live, 1);
@@ -121,7 +98,7 @@ gs_cu_result cuInit(unsigned int flags)
 gs_cu_result cuDriverGetVersion(int *version)
 {
     ENTER();
-    *version = (int)setting("FAKE_CUDA_VERSION", 13000);
+    *version = (int)fake_setting("FAKE_CUDA_VERSION", 13000);
     return GS_CU_SUCCESS;
 }
 
@@ -139,7 +116,7 @@ gs_cu_result cuGetErrorString(gs_cu_result result, const char **text)
 
 static int device_count(void)
 {
-    const long long count = setting("FAKE_CUDA_DEVICES", 1);
+    const long long count = fake_setting("FAKE_CUDA_DEVICES", 1);
     return count > MAX_DEVICES ? MAX_DEVICES : (int)count;
 }
 
@@ -199,7 +176,7 @@ gs_cu_result cuDeviceTotalMem_v2(size_t *bytes, gs_cu_device device)
 {
     ENTER();
     (void)device;
-    *bytes = (size_t)setting("FAKE_CUDA_MEMORY", 1 << 30);
+    *bytes = (size_t)fake_setting("FAKE_CUDA_MEMORY", 1 << 30);
     return GS_CU_SUCCESS;
 }
 
@@ -207,7 +184,7 @@ gs_cu_result cuDeviceGetAttribute(int *value, gs_cu_device_attribute attribute, 
 {
     ENTER();
     (void)device;
-    const int cc = (int)setting("FAKE_CUDA_CC", 90);
+    const int cc = (int)fake_setting("FAKE_CUDA_CC", 90);
     switch (attribute) {
     case GS_CU_DEVICE_CC_MAJOR: *value = cc / 10; break;
     case GS_CU_DEVICE_CC_MINOR: *value = cc % 10; break;
@@ -256,14 +233,27 @@ gs_cu_result cuDevicePrimaryCtxGetState(gs_cu_device device, unsigned int *flags
 gs_cu_result cuCtxSetCurrent(gs_cu_context context)
 {
     ENTER();
-    current = (object *)context;
+    fake_current = (object *)context;
     return GS_CU_SUCCESS;
 }
 
 gs_cu_result cuCtxGetCurrent(gs_cu_context *context)
 {
     ENTER();
-    *context = (gs_cu_context)current;
+    *context = (gs_cu_context)fake_current;
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuCtxGetDevice(gs_cu_device *device)
+{
+    ENTER_CONTEXT();
+    *device = (gs_cu_device)(fake_current - contexts);
+    return GS_CU_SUCCESS;
+}
+
+gs_cu_result cuCtxSynchronize(void)
+{
+    ENTER_CONTEXT();
     return GS_CU_SUCCESS;
 }
 
@@ -273,9 +263,9 @@ gs_cu_result cuMemAlloc_v2(gs_cu_pointer *pointer, size_t bytes)
 {
     ENTER_CONTEXT();
     if (bytes == 0) return GS_CU_ERROR_INVALID_VALUE;
-    const size_t total = (size_t)setting("FAKE_CUDA_MEMORY", 1 << 30);
+    const size_t total = (size_t)fake_setting("FAKE_CUDA_MEMORY", 1 << 30);
     gs_cu_result result = GS_CU_ERROR_OUT_OF_MEMORY;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_lock);
     if (bytes <= total && used_bytes <= total - bytes) {
         char *const base = aligned_alloc(256, 256 + (bytes + 255) / 256 * 256);
         if (base) {
@@ -287,7 +277,7 @@ gs_cu_result cuMemAlloc_v2(gs_cu_pointer *pointer, size_t bytes)
             result = GS_CU_SUCCESS;
         }
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_lock);
     return result;
 }
 
@@ -297,16 +287,16 @@ gs_cu_result cuMemFree_v2(gs_cu_pointer pointer)
     size_t bytes;
     char *const base = (char *)(uintptr_t)pointer - 256;
     memcpy(&bytes, base, sizeof bytes);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_lock);
     used_bytes -= bytes;
-    pthread_mutex_unlock(&lock);
-    return drop(base);
+    pthread_mutex_unlock(&fake_lock);
+    return fake_drop(base);
 }
 
 gs_cu_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 {
     ENTER_CONTEXT();
-    *total_bytes = (size_t)setting("FAKE_CUDA_MEMORY", 1 << 30);
+    *total_bytes = (size_t)fake_setting("FAKE_CUDA_MEMORY", 1 << 30);
     *free_bytes = *total_bytes - used_bytes;
     return GS_CU_SUCCESS;
 }
@@ -328,7 +318,11 @@ gs_cu_result cuMemcpyDtoH_v2(void *to, gs_cu_pointer from, size_t bytes)
 gs_cu_result cuMemsetD32Async(gs_cu_pointer to, unsigned int pattern, size_t words, gs_cu_stream stream)
 {
     ENTER_CONTEXT();
-    (void)stream;
+    object *const queue = (object *)stream;
+    pthread_mutex_lock(&fake_lock);
+    const bool kept = !queue || !queue->capturing || fake_append(queue, NULL, NULL);   /* a captured one happens too */
+    pthread_mutex_unlock(&fake_lock);
+    if (!kept) return GS_CU_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < words; i++) ((unsigned int *)(uintptr_t)to)[i] = pattern;
     return GS_CU_SUCCESS;
 }
@@ -342,9 +336,9 @@ gs_cu_result cuModuleLoadDataEx(gs_cu_module *module, const void *image, unsigne
     (void)options;
     (void)values;
     if (!image) return GS_CU_ERROR_INVALID_VALUE;
-    object *const made = make();
+    object *const made = fake_make();
     if (!made) return GS_CU_ERROR_OUT_OF_MEMORY;
-    made->context = current;
+    made->context = fake_current;
     *module = (gs_cu_module)made;
     return GS_CU_SUCCESS;
 }
@@ -352,7 +346,7 @@ gs_cu_result cuModuleLoadDataEx(gs_cu_module *module, const void *image, unsigne
 gs_cu_result cuModuleUnload(gs_cu_module module)
 {
     ENTER_CONTEXT();
-    return drop(module);
+    return fake_drop(module);
 }
 
 gs_cu_result cuModuleGetFunction(gs_cu_function *function, gs_cu_module module, const char *name)
@@ -368,8 +362,8 @@ gs_cu_result cuFuncGetAttribute(int *value, gs_cu_function_attribute attribute, 
     ENTER_CONTEXT();
     (void)function;
     *value = attribute == GS_CU_FUNCTION_REGISTERS     ? 32
-             : attribute == GS_CU_FUNCTION_MAX_THREADS ? (int)setting("FAKE_CUDA_THREADS", 1024)
-             : attribute == GS_CU_FUNCTION_STATIC_SMEM ? (int)setting("FAKE_CUDA_STATIC", 0) : 0;
+             : attribute == GS_CU_FUNCTION_MAX_THREADS ? (int)fake_setting("FAKE_CUDA_THREADS", 1024)
+             : attribute == GS_CU_FUNCTION_STATIC_SMEM ? (int)fake_setting("FAKE_CUDA_STATIC", 0) : 0;
     return GS_CU_SUCCESS;
 }
 
@@ -383,30 +377,44 @@ gs_cu_result cuFuncSetAttribute(gs_cu_function function, gs_cu_function_attribut
 
 /* ---- launches ---- */
 
+void fake_read_params(fake_cuda_launch *launch, void **params)
+{
+    const long long maps = fake_setting("FAKE_CUDA_MAPS", 0);
+    for (long long i = 0; i < maps && i < 3; i++) memcpy(&launch->addresses[i], params[i], sizeof launch->addresses[i]);   /* the first word of the map */
+    if (!fake_setting("FAKE_CUDA_ARGS", 0)) return;
+    const gs_kernel_args *const args = params[maps];
+    const void *const pointers[] = {args->a, args->b, args->c, args->d, args->workspace};
+    memcpy(launch->pointers, pointers, sizeof pointers);
+    launch->alpha = args->alpha;
+    launch->beta = args->beta;
+}
+
 static gs_cu_result launch(gs_cu_function function, gs_cu_stream stream, const fake_cuda_launch *what)
 {
     const object *const module = (const object *)function;
     object *const queue = (object *)stream;
-    if (!module || module->context != current) return GS_CU_ERROR_INVALID_HANDLE;
+    if (!module || module->context != fake_current) return GS_CU_ERROR_INVALID_HANDLE;
     for (int i = 0; i < 3; i++)
         if (what->grid[i] == 0 || what->block[i] == 0) return GS_CU_ERROR_INVALID_VALUE;
     if (what->block[0] * what->block[1] * what->block[2] > 1024) return GS_CU_ERROR_INVALID_VALUE;
-    if (what->dependent && (setting("FAKE_CUDA_CC", 90) < 90 || (queue && queue->capturing && setting("FAKE_CUDA_VERSION", 13000) < 12030)))
+    if (what->dependent && (fake_setting("FAKE_CUDA_CC", 90) < 90 || (queue && queue->capturing && fake_setting("FAKE_CUDA_VERSION", 13000) < 12030)))
         return GS_CU_ERROR_INVALID_VALUE;
-    const double each_us = (double)setting("FAKE_CUDA_LAUNCH_US", 10);
-    pthread_mutex_lock(&lock);
-    const int count = last.count + 1, edges = last.edges;
-    last = *what;
-    last.count = count;
-    last.edges = edges;
+    const double each_us = (double)fake_setting("FAKE_CUDA_LAUNCH_US", 10);
+    pthread_mutex_lock(&fake_lock);
+    const int count = fake_last.count + 1, edges = fake_last.edges;
+    fake_last = *what;
+    fake_last.count = count;
+    fake_last.edges = edges;
+    bool kept = true;
     if (queue && queue->capturing) {
-        queue->dependent += what->dependent && queue->launches > 0;   /* the first has no kernel before it */
-        queue->launches++;
+        queue->dependent += what->dependent && queue->nodes > 0 && queue->node[queue->nodes - 1]->function;   /* behind a kernel alone it has an edge */
+        kept = fake_append(queue, function, what);
+        queue->launches += kept;
     } else {
-        now_us += each_us;
+        fake_now_us += each_us;
     }
-    pthread_mutex_unlock(&lock);
-    return GS_CU_SUCCESS;
+    pthread_mutex_unlock(&fake_lock);
+    return kept ? GS_CU_SUCCESS : GS_CU_ERROR_OUT_OF_MEMORY;
 }
 
 gs_cu_result cuLaunchKernel(gs_cu_function function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
@@ -414,9 +422,9 @@ gs_cu_result cuLaunchKernel(gs_cu_function function, unsigned int grid_x, unsign
                             gs_cu_stream stream, void **params, void **extra)
 {
     ENTER_CONTEXT();
-    (void)params;
     (void)extra;
-    const fake_cuda_launch what = {.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}, .smem = smem};
+    fake_cuda_launch what = {.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}, .smem = smem};
+    fake_read_params(&what, params);
     return launch(function, stream, &what);
 }
 
@@ -426,7 +434,7 @@ gs_cu_result cuLaunchKernelEx(const gs_cu_launch_config *config, gs_cu_function 
     ENTER_CONTEXT();
     (void)extra;
     fake_cuda_launch what = {.smem = config->smem, .extensible = 1};
-    for (long long i = 0; i < setting("FAKE_CUDA_MAPS", 0) && i < 3; i++) memcpy(&what.addresses[i], params[i], sizeof what.addresses[i]);   /* the first word of the map */
+    fake_read_params(&what, params);
     memcpy(what.grid, config->grid, sizeof what.grid);
     memcpy(what.block, config->block, sizeof what.block);
     for (unsigned int i = 0; i < config->attribute_count; i++) {
@@ -466,7 +474,7 @@ gs_cu_result cuTensorMapEncodeTiled(gs_cu_tensor_map *map, gs_cu_tensor_type typ
                                     gs_cu_tensor_swizzle swizzle, gs_cu_tensor_promotion promotion, gs_cu_tensor_fill fill)
 {
     ENTER();
-    if (!current) return GS_CU_ERROR_INVALID_CONTEXT;   /* as the driver says to a thread that has none */
+    if (!fake_current) return GS_CU_ERROR_INVALID_CONTEXT;   /* as the driver says to a thread that has none */
     const unsigned int span = swizzle == GS_CU_TENSOR_SWIZZLE_NONE ? 1u << 20 : 16u << swizzle;
     const unsigned int element = type == GS_CU_TENSOR_F32 ? 4 : 2;
     if ((rank != 2 && rank != 3) || interleave != GS_CU_TENSOR_INTERLEAVE_NONE || fill != GS_CU_TENSOR_FILL_ZERO || element_strides[0] != 1 ||
@@ -486,169 +494,3 @@ gs_cu_result cuTensorMapEncodeTiled(gs_cu_tensor_map *map, gs_cu_tensor_type typ
     return GS_CU_SUCCESS;
 }
 #endif
-
-/* ---- streams, events, graphs ---- */
-
-gs_cu_result cuStreamCreate(gs_cu_stream *stream, unsigned int flags)
-{
-    ENTER_CONTEXT();
-    (void)flags;
-    *stream = (gs_cu_stream)make();
-    return *stream ? GS_CU_SUCCESS : GS_CU_ERROR_OUT_OF_MEMORY;
-}
-
-gs_cu_result cuStreamDestroy_v2(gs_cu_stream stream)
-{
-    ENTER_CONTEXT();
-    return drop(stream);
-}
-
-gs_cu_result cuCtxGetDevice(gs_cu_device *device)
-{
-    ENTER_CONTEXT();
-    *device = (gs_cu_device)(current - contexts);
-    return GS_CU_SUCCESS;
-}
-
-gs_cu_result cuCtxSynchronize(void)
-{
-    ENTER_CONTEXT();
-    return GS_CU_SUCCESS;
-}
-
-gs_cu_result cuStreamSynchronize(gs_cu_stream stream)
-{
-    ENTER_CONTEXT();
-    (void)stream;
-    return GS_CU_SUCCESS;
-}
-
-gs_cu_result cuStreamBeginCapture_v2(gs_cu_stream stream, gs_cu_capture_mode mode)
-{
-    ENTER_CONTEXT();
-    object *const queue = (object *)stream;
-    if (!queue || queue->capturing || mode != GS_CU_CAPTURE_THREAD_LOCAL) return GS_CU_ERROR_INVALID_VALUE;
-    queue->capturing = true;
-    queue->launches = queue->dependent = 0;
-    return GS_CU_SUCCESS;
-}
-
-#ifndef FAKE_CUDA_OLD
-gs_cu_result cuStreamGetCaptureInfo(gs_cu_stream stream, gs_cu_capture_status *status, uint64_t *id)
-{
-    ENTER_CONTEXT();
-    const object *const queue = (const object *)stream;
-    *status = queue && queue->capturing ? GS_CU_CAPTURE_ACTIVE : GS_CU_CAPTURE_NONE;
-    *id = (uint64_t)(uintptr_t)queue;
-    return queue || !setting("FAKE_CUDA_CAPTURED", 0) ? GS_CU_SUCCESS : GS_CU_ERROR_STREAM_CAPTURE_IMPLICIT;
-}
-
-gs_cu_result cuThreadExchangeStreamCaptureMode(gs_cu_capture_mode *mode)
-{
-    static _Thread_local gs_cu_capture_mode own;
-    ENTER();
-    const gs_cu_capture_mode before = own;
-    own = *mode;
-    *mode = before;
-    return GS_CU_SUCCESS;
-}
-#endif
-
-gs_cu_result cuStreamIsCapturing(gs_cu_stream stream, gs_cu_capture_status *status)
-{
-    ENTER_CONTEXT();
-    *status = GS_CU_CAPTURE_NONE;
-    if (!stream) return setting("FAKE_CUDA_CAPTURED", 0) ? GS_CU_ERROR_STREAM_CAPTURE_IMPLICIT : GS_CU_SUCCESS;
-    *status = ((const object *)stream)->capturing ? GS_CU_CAPTURE_ACTIVE : GS_CU_CAPTURE_NONE;
-    return GS_CU_SUCCESS;
-}
-
-gs_cu_result cuStreamEndCapture(gs_cu_stream stream, gs_cu_graph *graph)
-{
-    ENTER_CONTEXT();
-    object *const queue = (object *)stream;
-    if (!queue || !queue->capturing) return GS_CU_ERROR_INVALID_VALUE;
-    queue->capturing = false;
-    object *const made = make();
-    if (!made) return GS_CU_ERROR_OUT_OF_MEMORY;
-    made->launches = queue->launches;
-    pthread_mutex_lock(&lock);
-    last.edges = queue->dependent;
-    pthread_mutex_unlock(&lock);
-    *graph = (gs_cu_graph)made;
-    return GS_CU_SUCCESS;
-}
-
-gs_cu_result cuEventCreate(gs_cu_event *event, unsigned int flags)
-{
-    ENTER_CONTEXT();
-    (void)flags;
-    *event = (gs_cu_event)make();
-    return *event ? GS_CU_SUCCESS : GS_CU_ERROR_OUT_OF_MEMORY;
-}
-
-gs_cu_result cuEventDestroy_v2(gs_cu_event event)
-{
-    ENTER_CONTEXT();
-    return drop(event);
-}
-
-gs_cu_result cuEventRecord(gs_cu_event event, gs_cu_stream stream)
-{
-    ENTER_CONTEXT();
-    (void)stream;
-    ((object *)event)->at_us = now_us;
-    return GS_CU_SUCCESS;
-}
-
-gs_cu_result cuStreamWaitEvent(gs_cu_stream stream, gs_cu_event event, unsigned flags)
-{
-    ENTER_CONTEXT();
-    (void)stream;
-    return event && flags == 0 ? GS_CU_SUCCESS : GS_CU_ERROR_INVALID_VALUE;
-}
-
-gs_cu_result cuEventSynchronize(gs_cu_event event)
-{
-    ENTER_CONTEXT();
-    (void)event;
-    return GS_CU_SUCCESS;
-}
-
-gs_cu_result cuEventElapsedTime(float *milliseconds, gs_cu_event start, gs_cu_event end)
-{
-    ENTER_CONTEXT();
-    *milliseconds = (float)((((object *)end)->at_us - ((object *)start)->at_us) / 1000.0);
-    return GS_CU_SUCCESS;
-}
-
-gs_cu_result cuGraphInstantiateWithFlags(gs_cu_graph_exec *exec, gs_cu_graph graph, unsigned long long flags)
-{
-    ENTER_CONTEXT();
-    (void)flags;
-    object *const made = make();
-    if (!made) return GS_CU_ERROR_OUT_OF_MEMORY;
-    made->launches = ((object *)graph)->launches;
-    *exec = (gs_cu_graph_exec)made;
-    return GS_CU_SUCCESS;
-}
-
-gs_cu_result cuGraphLaunch(gs_cu_graph_exec exec, gs_cu_stream stream)
-{
-    ENTER_CONTEXT();
-    (void)stream;
-    now_us += (double)setting("FAKE_CUDA_LAUNCH_US", 10) * ((object *)exec)->launches;
-    return GS_CU_SUCCESS;
-}
-
-gs_cu_result cuGraphExecDestroy(gs_cu_graph_exec exec)
-{
-    ENTER_CONTEXT();
-    return drop(exec);
-}
-
-gs_cu_result cuGraphDestroy(gs_cu_graph graph)
-{
-    ENTER_CONTEXT();
-    return drop(graph);
-}

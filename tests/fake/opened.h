@@ -14,6 +14,7 @@
 static fake_cuda_live_function  *live;
 static fake_cuda_last_function  *last_launch;
 static fake_cuda_calls_function *calls;
+static fake_cuda_replayed_function *replayed;
 
 static void put_function(void *library, const char *name, void *field)
 {
@@ -22,7 +23,7 @@ static void put_function(void *library, const char *name, void *field)
     memcpy(field, &address, sizeof address);
 }
 
-/* Fills live, last_launch and calls. The library stays open. */
+/* Fills live, last_launch, calls and replayed. The library stays open. */
 static void *open_fake(void)
 {
     void *const library = dlopen(FAKE, RTLD_NOW | RTLD_LOCAL);
@@ -30,6 +31,7 @@ static void *open_fake(void)
     put_function(library, "fake_cuda_live", &live);
     put_function(library, "fake_cuda_last", &last_launch);
     put_function(library, "fake_cuda_calls", &calls);
+    put_function(library, "fake_cuda_replayed", &replayed);
     return library;
 }
 

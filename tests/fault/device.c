@@ -241,6 +241,71 @@ static void test_capture_and_events(void **state)
     assert_int_equal(live(), before);
 }
 
+/* A launch of a graph is given other parameters, in that graph alone. */
+static void test_change(void **state)
+{
+    const work *const w = *state;
+    const gs_device_ops *const ops = w->device->ops;
+    static uint64_t map[3][16] = {{11}, {22}, {33}};
+    void *params[] = {map[0]};
+    gs_launch launch = plain_launch(w);
+    const int before = live();
+    const fake_cuda_launch *seen;
+    gs_graph graph;
+    gs_capture capture;
+    gs_node first, second, none;
+    gs_error error = {0};
+    launch.params = params;
+    setenv("FAKE_CUDA_MAPS", "1", 1);
+    assert_int_equal(ops->capture_node(w->device, w->queue, &none, &error), GS_ERROR_DEVICE);
+    assert_mentions(&error, "not being captured");
+    assert_int_equal(ops->capture_begin(w->device, w->queue, &error), GS_OK);
+    assert_int_equal(ops->capture_node(w->device, w->queue, &none, &error), GS_ERROR_DEVICE);
+    assert_mentions(&error, "0 launches");
+    assert_int_equal(ops->launch(w->device, &launch, w->queue, &error), GS_OK);
+    assert_int_equal(ops->capture_node(w->device, w->queue, &first, &error), GS_OK);
+    params[0] = map[1];
+    assert_int_equal(ops->launch(w->device, &launch, w->queue, &error), GS_OK);
+    assert_int_equal(ops->capture_node(w->device, w->queue, &second, &error), GS_OK);
+    assert_ptr_not_equal(first, second);
+    assert_int_equal(ops->capture_keep(w->device, w->queue, &graph, &capture, &error), GS_OK);
+    assert_int_equal(ops->graph_launch(w->device, graph, w->queue, &error), GS_OK);
+    assert_int_equal(replayed(&seen), 2);
+    assert_true(seen[0].addresses[0] == (void *)11 && seen[1].addresses[0] == (void *)22);
+    params[0] = map[2];
+    assert_int_equal(ops->graph_change(w->device, graph, first, &launch, &error), GS_OK);
+    assert_int_equal(ops->graph_launch(w->device, graph, w->queue, &error), GS_OK);
+    assert_int_equal(replayed(&seen), 2);
+    assert_true(seen[0].addresses[0] == (void *)33 && seen[1].addresses[0] == (void *)22);
+    launch.grid[0]++;
+    assert_int_equal(ops->graph_change(w->device, graph, first, &launch, &error), GS_ERROR_LAUNCH);
+    assert_mentions(&error, "cuGraphExecKernelNodeSetParams");
+    ops->graph_destroy(w->device, graph);
+    ops->capture_free(w->device, capture);
+    ops->capture_free(w->device, NULL);
+    unsetenv("FAKE_CUDA_MAPS");
+    assert_int_equal(live(), before);
+}
+
+/* A capture that a call has spoilt is no graph, and no node of it is anything. */
+static void test_spoilt_capture(void **state)
+{
+    const work *const w = *state;
+    const gs_device_ops *const ops = w->device->ops;
+    gs_graph graph = (gs_graph)1;
+    gs_capture capture = (gs_capture)1;
+    gs_node node;
+    gs_error error = {0};
+    const int before = live();
+    assert_int_equal(ops->capture_begin(w->device, w->queue, &error), GS_OK);
+    assert_int_equal(ops->queue_wait(w->device, w->queue, &error), GS_ERROR_DEVICE);
+    assert_int_equal(ops->capture_node(w->device, w->queue, &node, &error), GS_ERROR_DEVICE);
+    assert_mentions(&error, "spoilt");
+    assert_int_equal(ops->capture_keep(w->device, w->queue, &graph, &capture, &error), GS_ERROR_DEVICE);
+    assert_true(!graph && !capture);
+    assert_int_equal(live(), before);
+}
+
 /* ---- launching from threads and under other contexts ---- */
 
 static void *launch_in_thread(void *argument)
@@ -320,6 +385,8 @@ static gs_status perform(const work *w, const char *call, gs_error *error)
     if (strcmp(call, "cuStreamIsCapturing") == 0) return ops->capturing(w->device, w->queue, &captured, error);
     if (strcmp(call, "cuStreamBeginCapture_v2") == 0) return ops->capture_begin(w->device, w->queue, error);
     if (strcmp(call, "cuStreamEndCapture") == 0) return ops->capture_end(w->device, w->queue, &out, error);
+    if (strcmp(call, "cuStreamGetCaptureInfo_v3") == 0) return ops->capture_node(w->device, w->queue, &out, error);
+    if (strcmp(call, "cuGraphExecKernelNodeSetParams_v2") == 0) return ops->graph_change(w->device, NULL, NULL, &launch, error);
     if (strcmp(call, "cuGraphLaunch") == 0) return ops->graph_launch(w->device, NULL, w->queue, error);
     if (strcmp(call, "cuCtxGetCurrent") == 0) return ops->queue_wait(w->device, w->queue, error);
     fail_msg("no operation makes %s", call);
@@ -334,7 +401,7 @@ static void test_every_operation_may_fail(void **state)
         "cuModuleGetFunction", "cuFuncLoad", "cuFuncGetAttribute", "cuFuncSetAttribute:1", "cuFuncSetAttribute:2",
         "cuOccupancyMaxActiveClusters", "cuTensorMapEncodeTiled", "cuLaunchKernelEx", "cuStreamCreate", "cuStreamSynchronize",
         "cuEventCreate", "cuEventRecord", "cuStreamWaitEvent", "cuEventSynchronize", "cuEventElapsedTime", "cuStreamIsCapturing", "cuStreamBeginCapture_v2",
-        "cuStreamEndCapture", "cuGraphLaunch", "cuCtxGetCurrent",
+        "cuStreamEndCapture", "cuStreamGetCaptureInfo_v3", "cuGraphExecKernelNodeSetParams_v2", "cuGraphLaunch", "cuCtxGetCurrent",
     };
     const int before = live();
     for (size_t i = 0; i < GS_COUNT(failing); i++) {
@@ -424,6 +491,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_function_and_shared_memory, work_setup, work_teardown),
         cmocka_unit_test_setup_teardown(test_tensor_map, work_setup, work_teardown),
         cmocka_unit_test_setup_teardown(test_capture_and_events, work_setup, work_teardown),
+        cmocka_unit_test_setup_teardown(test_change, work_setup, work_teardown),
+        cmocka_unit_test_setup_teardown(test_spoilt_capture, work_setup, work_teardown),
         cmocka_unit_test_setup_teardown(test_launch_from_another_thread, work_setup, work_teardown),
         cmocka_unit_test_setup_teardown(test_launch_keeps_the_callers_context, work_setup, work_teardown),
         cmocka_unit_test_setup_teardown(test_every_operation_may_fail, work_setup, work_teardown),

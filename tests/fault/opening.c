@@ -98,6 +98,19 @@ static int child_old(void)
     launch.cluster[0] = 2;
     if (device->ops->launch(device, &launch, NULL, &error) != GS_ERROR_UNSUPPORTED) return 7;
     if (device->ops->tensor_map(device, &tensor, &map, &error) != GS_ERROR_UNSUPPORTED) return 8;
+    gs_queue queue;
+    gs_graph graph;
+    gs_capture capture;
+    gs_node node = &map;
+    launch.cluster[0] = 1;
+    if (device->ops->queue_create(device, &queue, NULL) != GS_OK || device->ops->capture_begin(device, queue, NULL) != GS_OK) return 9;
+    if (device->ops->launch(device, &launch, queue, NULL) != GS_OK) return 10;
+    if (device->ops->capture_node(device, queue, &node, &error) != GS_ERROR_UNSUPPORTED || node || !strstr(error.text, "cuGraphExecKernelNodeSetParams")) return 11;
+    if (device->ops->capture_keep(device, queue, &graph, &capture, &error) != GS_OK) return 12;   /* a graph it is all the same */
+    if (device->ops->graph_launch(device, graph, queue, &error) != GS_OK) return 13;
+    device->ops->graph_destroy(device, graph);
+    device->ops->capture_free(device, capture);
+    device->ops->queue_destroy(device, queue);
     device->ops->unload(device, module);
     gs_device_close(&device);
     return 0;
@@ -116,12 +129,16 @@ static int child_graph(void)
     open_fake();
     if (gs_device_open(&device, "cuda:0", "", NULL) != GS_OK) return 101;
     const gs_device_ops *const ops = device->ops;
+    const bool before_edges = device->caps.driver < 12030;
     if (ops->load(device, &image, &module, NULL) != GS_OK || ops->function(device, module, "k", &function, NULL, NULL) != GS_OK) return 102;
     const gs_launch launch = {.function = function, .grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}, .dependent = true};
     device->dependent = true;
     if (ops->queue_create(device, &queue, NULL) != GS_OK || ops->capture_begin(device, queue, NULL) != GS_OK) return 103;
     for (int i = 0; i < 3; i++)
         if (ops->launch(device, &launch, queue, NULL) != GS_OK) return 104;
+    gs_node node;
+    if (ops->capture_node(device, queue, &node, NULL) != GS_OK) return 107;
+    if (calls(before_edges ? "cuStreamGetCaptureInfo_v2" : "cuStreamGetCaptureInfo_v3") != 1) return 108;   /* the call that the driver's version is known to have */
     if (ops->capture_end(device, queue, &graph, NULL) != GS_OK) return 105;
     const int edges = last_launch()->edges;
     ops->graph_destroy(device, graph);

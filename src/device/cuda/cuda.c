@@ -162,7 +162,11 @@ static const gs_device_ops ops = {
     .capturing = gs_cuda_capturing,
     .capture_begin = gs_cuda_capture_begin,
     .capture_end = gs_cuda_capture_end,
+    .capture_keep = gs_cuda_capture_keep,
+    .capture_node = gs_cuda_capture_node,
+    .capture_free = gs_cuda_capture_free,
     .graph_launch = gs_cuda_graph_launch,
+    .graph_change = gs_cuda_graph_change,
     .graph_destroy = gs_cuda_graph_destroy,
     .clocks = gs_cuda_clocks,
 };

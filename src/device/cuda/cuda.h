@@ -66,7 +66,11 @@ gs_status gs_cuda_event_us(gs_device *device, gs_event start, gs_event end, doub
 gs_status gs_cuda_capturing(gs_device *device, gs_queue queue, bool *out, gs_error *error);
 gs_status gs_cuda_capture_begin(gs_device *device, gs_queue queue, gs_error *error);
 gs_status gs_cuda_capture_end(gs_device *device, gs_queue queue, gs_graph *out, gs_error *error);
+gs_status gs_cuda_capture_keep(gs_device *device, gs_queue queue, gs_graph *out, gs_capture *capture, gs_error *error);
+gs_status gs_cuda_capture_node(gs_device *device, gs_queue queue, gs_node *out, gs_error *error);
+void      gs_cuda_capture_free(gs_device *device, gs_capture capture);
 gs_status gs_cuda_graph_launch(gs_device *device, gs_graph graph, gs_queue queue, gs_error *error);
+gs_status gs_cuda_graph_change(gs_device *device, gs_graph graph, gs_node node, const gs_launch *launch, gs_error *error);
 void      gs_cuda_graph_destroy(gs_device *device, gs_graph graph);
 
 gs_status gs_cuda_clocks(gs_device *device, gs_clocks *out, gs_error *error);

@@ -19,6 +19,7 @@ typedef struct gs_cu_stream_    *gs_cu_stream;
 typedef struct gs_cu_event_     *gs_cu_event;
 typedef struct gs_cu_graph_     *gs_cu_graph;
 typedef struct gs_cu_exec_      *gs_cu_graph_exec;
+typedef struct gs_cu_graph_node_ *gs_cu_graph_node;
 
 typedef struct gs_cu_uuid {
     char bytes[16];
@@ -52,6 +53,8 @@ typedef enum gs_cu_result {
     GS_CU_ERROR_TENSOR_MEMORY_LEAK      = 721,
     GS_CU_ERROR_SYSTEM_DRIVER_MISMATCH  = 803,
     GS_CU_ERROR_COMPAT_NOT_SUPPORTED    = 804,
+    GS_CU_ERROR_CAPTURE_UNSUPPORTED     = 900,
+    GS_CU_ERROR_CAPTURE_INVALIDATED     = 901,
     GS_CU_ERROR_STREAM_CAPTURE_IMPLICIT = 906,
     GS_CU_ERROR_INVALID_CLUSTER_SIZE    = 912,
     GS_CU_ERROR_UNKNOWN                 = 999
@@ -110,6 +113,20 @@ typedef struct gs_cu_launch_config {
     gs_cu_launch_attribute *attributes;
     unsigned int            attribute_count;
 } gs_cu_launch_config;
+
+typedef struct gs_cu_graph_edge {
+    unsigned char from_port, to_port, type, reserved[5];
+} gs_cu_graph_edge;
+
+/* A kernel of a graph: CUDA_KERNEL_NODE_PARAMS_v2. */
+typedef struct gs_cu_kernel_node {
+    gs_cu_function function;
+    unsigned int   grid[3], block[3];
+    unsigned int   smem;
+    void         **params, **extra;
+    void          *kernel;     /* instead of function */
+    gs_cu_context  context;    /* of kernel; NULL: the current one */
+} gs_cu_kernel_node;
 
 typedef struct gs_cu_tensor_map {
     _Alignas(128) uint64_t word[16];

@@ -2,6 +2,8 @@
  * Queues (streams), events, captured graphs. */
 #include "device/cuda/cuda.h"
 
+#include <string.h>
+
 #include "base/error.h"
 
 gs_status gs_cuda_queue_create(gs_device *device, gs_queue *out, gs_error *error)
@@ -98,18 +100,68 @@ gs_status gs_cuda_capture_begin(gs_device *device, gs_queue queue, gs_error *err
     return gs_cuda_check(cuda->api, cuda->api->cuStreamBeginCapture_v2(queue, GS_CU_CAPTURE_THREAD_LOCAL), "cuStreamBeginCapture", error);
 }
 
-gs_status gs_cuda_capture_end(gs_device *device, gs_queue queue, gs_graph *out, gs_error *error)
+gs_status gs_cuda_capture_keep(gs_device *device, gs_queue queue, gs_graph *out, gs_capture *capture, gs_error *error)
 {
     gs_cuda_device *const cuda = gs_cuda_of(device);
     gs_cu_graph graph = NULL;
     gs_cu_graph_exec exec = NULL;
-    *out = NULL;
+    *out = *capture = NULL;
     GS_TRY(gs_cuda_enter(cuda, error));
     GS_TRY(gs_cuda_check(cuda->api, cuda->api->cuStreamEndCapture(queue, &graph), "cuStreamEndCapture", error));
     const gs_cu_result result = cuda->api->cuGraphInstantiateWithFlags(&exec, graph, 0);
-    cuda->api->cuGraphDestroy(graph);
-    GS_TRY(gs_cuda_check_launch(cuda->api, result, "cuGraphInstantiateWithFlags", error));
+    if (result != GS_CU_SUCCESS) {
+        cuda->api->cuGraphDestroy(graph);
+        return gs_cuda_check_launch(cuda->api, result, "cuGraphInstantiateWithFlags", error);
+    }
     *out = exec;
+    *capture = graph;
+    return GS_OK;
+}
+
+gs_status gs_cuda_capture_end(gs_device *device, gs_queue queue, gs_graph *out, gs_error *error)
+{
+    gs_capture capture;
+    GS_TRY(gs_cuda_capture_keep(device, queue, out, &capture, error));
+    gs_cuda_of(device)->api->cuGraphDestroy(capture);
+    return GS_OK;
+}
+
+void gs_cuda_capture_free(gs_device *device, gs_capture capture)
+{
+    gs_cuda_device *const cuda = gs_cuda_of(device);
+    if (capture && gs_cuda_enter(cuda, NULL) == GS_OK) cuda->api->cuGraphDestroy(capture);
+}
+
+static bool tells_edges(const gs_cuda_api *api) { return api->cuStreamGetCaptureInfo_v3 && api->version >= 12030; }
+
+/* The nodes that what comes next on the stream will wait for. The older call fails where it would have to say that one of them is not waited for to its end. */
+static gs_status last_nodes(const gs_cuda_device *cuda, gs_cu_stream stream, const gs_cu_graph_node **nodes, size_t *count, gs_error *error)
+{
+    const gs_cuda_api *const api = cuda->api;
+    gs_cu_capture_status status = GS_CU_CAPTURE_NONE;
+    const gs_cu_graph_edge *edges;
+    *count = 0;
+    if (tells_edges(api)) {
+        GS_TRY(gs_cuda_check(api, api->cuStreamGetCaptureInfo_v3(stream, &status, NULL, NULL, nodes, &edges, count), "cuStreamGetCaptureInfo", error));
+    } else {
+        GS_TRY(gs_cuda_check(api, api->cuStreamGetCaptureInfo_v2(stream, &status, NULL, NULL, nodes, count), "cuStreamGetCaptureInfo", error));
+    }
+    if (status == GS_CU_CAPTURE_ACTIVE) return GS_OK;
+    return gs_fail(error, GS_ERROR_DEVICE, NULL, status == GS_CU_CAPTURE_NONE ? "the queue is not being captured" : "the capture has been spoilt by a call that cannot be captured");
+}
+
+gs_status gs_cuda_capture_node(gs_device *device, gs_queue queue, gs_node *out, gs_error *error)
+{
+    gs_cuda_device *const cuda = gs_cuda_of(device);
+    const gs_cu_graph_node *nodes = NULL;
+    size_t count = 0;
+    *out = NULL;
+    if (!cuda->api->cuGraphExecKernelNodeSetParams_v2 || (!cuda->api->cuStreamGetCaptureInfo_v2 && !tells_edges(cuda->api)))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "the driver cannot change what was captured (no cuGraphExecKernelNodeSetParams or no cuStreamGetCaptureInfo)");
+    GS_TRY(gs_cuda_enter(cuda, error));
+    GS_TRY(last_nodes(cuda, queue, &nodes, &count, error));
+    if (count != 1) return gs_fail(error, GS_ERROR_DEVICE, NULL, "%zu launches were captured last, not one", count);
+    *out = nodes[0];
     return GS_OK;
 }
 
@@ -118,6 +170,17 @@ gs_status gs_cuda_graph_launch(gs_device *device, gs_graph graph, gs_queue queue
     gs_cuda_device *const cuda = gs_cuda_of(device);
     GS_TRY(gs_cuda_enter(cuda, error));
     return gs_cuda_check_launch(cuda->api, cuda->api->cuGraphLaunch(graph, queue), "cuGraphLaunch", error);
+}
+
+/* Its cluster and whether it is dependent are attributes of the node, which stay. */
+gs_status gs_cuda_graph_change(gs_device *device, gs_graph graph, gs_node node, const gs_launch *launch, gs_error *error)
+{
+    gs_cuda_device *const cuda = gs_cuda_of(device);
+    gs_cu_kernel_node node_params = {.function = launch->function, .smem = launch->smem, .params = launch->params};
+    memcpy(node_params.grid, launch->grid, sizeof node_params.grid);
+    memcpy(node_params.block, launch->block, sizeof node_params.block);
+    GS_TRY(gs_cuda_enter(cuda, error));
+    return gs_cuda_check_launch(cuda->api, cuda->api->cuGraphExecKernelNodeSetParams_v2(graph, node, &node_params), "cuGraphExecKernelNodeSetParams", error);
 }
 
 void gs_cuda_graph_destroy(gs_device *device, gs_graph graph)
