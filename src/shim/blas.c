@@ -6,14 +6,10 @@
 #include "shim/real.h"
 
 /* A function that the library lacks: nobody is linked to it. */
-#define REAL(field, ...)                                                    \
-    do {                                                                    \
-        const gs_real_cublas *const real = gs_real_cublas_find();           \
-        return real && real->field ? real->field(__VA_ARGS__) : GS_CUBLAS_NOT_INITIALIZED; \
-    } while (0)
+#define REAL(field, ...) return i->library->field ? i->library->field(__VA_ARGS__) : GS_CUBLAS_NOT_INITIALIZED
 
 /* The program has no cuBLAS: it found our name alone. */
-static int multiply(const gs_shim_call *call) { return gs_real_cublas_find() ? gs_shim_multiply(call) : GS_CUBLAS_NOT_INITIALIZED; }
+static int multiply(const gs_shim_call *call) { return call->library ? gs_shim_multiply(call) : GS_CUBLAS_NOT_INITIALIZED; }
 
 /* ---- one product ---- */
 
@@ -26,7 +22,7 @@ GS_API gs_real_gemm_ex cublasGemmEx;
 int cublasGemmEx(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int type_a, int lda, const void *b,
                  int type_b, int ldb, const void *beta, void *c, int type_c, int ldc, int compute, int algo)
 {
-    const gs_shim_call call = {GS_SHIM_GEMM_EX, handle, op_a, op_b, type_a, type_b, type_c, compute, algo, m, n, k, lda, ldb, ldc, 1, 0, 0, 0, alpha,
+    const gs_shim_call call = {GS_SHIM_GEMM_EX, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, type_a, type_b, type_c, compute, algo, m, n, k, lda, ldb, ldc, 1, 0, 0, 0, alpha,
                                beta, a, b, c, pass_gemm_ex};
     return multiply(&call);
 }
@@ -40,7 +36,7 @@ GS_API gs_real_gemm_ex_64 cublasGemmEx_64;
 int cublasGemmEx_64(void *handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int type_a, int64_t lda,
                     const void *b, int type_b, int64_t ldb, const void *beta, void *c, int type_c, int64_t ldc, int compute, int algo)
 {
-    const gs_shim_call call = {GS_SHIM_GEMM_EX_64, handle, op_a, op_b, type_a, type_b, type_c, compute, algo, m, n, k, lda, ldb, ldc, 1, 0, 0, 0,
+    const gs_shim_call call = {GS_SHIM_GEMM_EX_64, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, type_a, type_b, type_c, compute, algo, m, n, k, lda, ldb, ldc, 1, 0, 0, 0,
                                alpha, beta, a, b, c, pass_gemm_ex_64};
     return multiply(&call);
 }
@@ -58,7 +54,7 @@ int cublasGemmStridedBatchedEx(void *handle, int op_a, int op_b, int m, int n, i
                                long long stride_a, const void *b, int type_b, int ldb, long long stride_b, const void *beta, void *c, int type_c,
                                int ldc, long long stride_c, int batch, int compute, int algo)
 {
-    const gs_shim_call call = {GS_SHIM_GEMM_STRIDED_EX, handle, op_a, op_b, type_a, type_b, type_c, compute, algo, m, n, k, lda, ldb, ldc, batch,
+    const gs_shim_call call = {GS_SHIM_GEMM_STRIDED_EX, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, type_a, type_b, type_c, compute, algo, m, n, k, lda, ldb, ldc, batch,
                                stride_a, stride_b, stride_c, alpha, beta, a, b, c, pass_gemm_strided_ex};
     return multiply(&call);
 }
@@ -73,7 +69,7 @@ int cublasGemmStridedBatchedEx_64(void *handle, int op_a, int op_b, int64_t m, i
                                   int64_t lda, long long stride_a, const void *b, int type_b, int64_t ldb, long long stride_b, const void *beta,
                                   void *c, int type_c, int64_t ldc, long long stride_c, int64_t batch, int compute, int algo)
 {
-    const gs_shim_call call = {GS_SHIM_GEMM_STRIDED_EX_64, handle, op_a, op_b, type_a, type_b, type_c, compute, algo, m, n, k, lda, ldb, ldc, batch,
+    const gs_shim_call call = {GS_SHIM_GEMM_STRIDED_EX_64, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, type_a, type_b, type_c, compute, algo, m, n, k, lda, ldb, ldc, batch,
                                stride_a, stride_b, stride_c, alpha, beta, a, b, c, pass_gemm_strided_ex_64};
     return multiply(&call);
 }
@@ -89,7 +85,7 @@ GS_API gs_real_hgemm cublasHgemm;
 int cublasHgemm(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int lda, const void *b, int ldb,
                 const void *beta, void *c, int ldc)
 {
-    const gs_shim_call call = {GS_SHIM_HGEMM, handle, op_a, op_b, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUBLAS_COMPUTE_16F,
+    const gs_shim_call call = {GS_SHIM_HGEMM, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUBLAS_COMPUTE_16F,
                                GS_CUBLAS_GEMM_DEFAULT, m, n, k, lda, ldb, ldc, 1, 0, 0, 0, alpha, beta, a, b, c, pass_hgemm};
     return multiply(&call);
 }
@@ -102,7 +98,7 @@ GS_API gs_real_hgemm_64 cublasHgemm_64;
 int cublasHgemm_64(void *handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int64_t lda, const void *b,
                    int64_t ldb, const void *beta, void *c, int64_t ldc)
 {
-    const gs_shim_call call = {GS_SHIM_HGEMM_64, handle, op_a, op_b, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUBLAS_COMPUTE_16F,
+    const gs_shim_call call = {GS_SHIM_HGEMM_64, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUBLAS_COMPUTE_16F,
                                GS_CUBLAS_GEMM_DEFAULT, m, n, k, lda, ldb, ldc, 1, 0, 0, 0, alpha, beta, a, b, c, pass_hgemm_64};
     return multiply(&call);
 }
@@ -118,7 +114,7 @@ GS_API gs_real_hgemm_strided cublasHgemmStridedBatched;
 int cublasHgemmStridedBatched(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int lda, long long stride_a,
                               const void *b, int ldb, long long stride_b, const void *beta, void *c, int ldc, long long stride_c, int batch)
 {
-    const gs_shim_call call = {GS_SHIM_HGEMM_STRIDED, handle, op_a, op_b, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUBLAS_COMPUTE_16F,
+    const gs_shim_call call = {GS_SHIM_HGEMM_STRIDED, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUBLAS_COMPUTE_16F,
                                GS_CUBLAS_GEMM_DEFAULT, m, n, k, lda, ldb, ldc, batch, stride_a, stride_b, stride_c, alpha, beta, a, b, c,
                                pass_hgemm_strided};
     return multiply(&call);
@@ -134,7 +130,7 @@ int cublasHgemmStridedBatched_64(void *handle, int op_a, int op_b, int64_t m, in
                                  long long stride_a, const void *b, int64_t ldb, long long stride_b, const void *beta, void *c, int64_t ldc,
                                  long long stride_c, int64_t batch)
 {
-    const gs_shim_call call = {GS_SHIM_HGEMM_STRIDED_64, handle, op_a, op_b, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUBLAS_COMPUTE_16F,
+    const gs_shim_call call = {GS_SHIM_HGEMM_STRIDED_64, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUBLAS_COMPUTE_16F,
                                GS_CUBLAS_GEMM_DEFAULT, m, n, k, lda, ldb, ldc, batch, stride_a, stride_b, stride_c, alpha, beta, a, b, c,
                                pass_hgemm_strided_64};
     return multiply(&call);
@@ -149,7 +145,7 @@ int cublasGemmBatchedEx(void *handle, int op_a, int op_b, int m, int n, int k, c
 {
     gs_shim_passed(GS_SHIM_GEMM_BATCHED_EX, GS_SHIM_POINTERS);
     gs_shim_enter();
-    const gs_real_cublas *const real = gs_real_cublas_find();
+    const gs_real_cublas *const real = gs_real_cublas_of(GS_CALLER);
     const int result = real && real->gemm_batched_ex ? real->gemm_batched_ex(handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, batch, compute, algo)
                                                      : GS_CUBLAS_NOT_INITIALIZED;
     gs_shim_leave();
@@ -161,7 +157,7 @@ int cublasGemmBatchedEx_64(void *handle, int op_a, int op_b, int64_t m, int64_t 
 {
     gs_shim_passed(GS_SHIM_GEMM_BATCHED_EX_64, GS_SHIM_POINTERS);
     gs_shim_enter();
-    const gs_real_cublas *const real = gs_real_cublas_find();
+    const gs_real_cublas *const real = gs_real_cublas_of(GS_CALLER);
     const int result = real && real->gemm_batched_ex_64 ? real->gemm_batched_ex_64(handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, batch, compute, algo)
                                                         : GS_CUBLAS_NOT_INITIALIZED;
     gs_shim_leave();

@@ -31,8 +31,8 @@ typedef struct known {
     gs_lt_asked asked;
 } known;
 
-static pthread_once_t    once = PTHREAD_ONCE_INIT;
 static pthread_key_t     of_thread;
+static const gs_real_cublaslt *measured;   /* the first that was seen; descriptors of another are read each time */
 static size_t            desc_bytes;   /* of a descriptor, as this library makes them; 0: they cannot be told apart by their bytes */
 static _Thread_local known *table __attribute__((tls_model("initial-exec")));
 
@@ -46,7 +46,7 @@ static void drop_table(void *own)
 static void measure(void)
 {
     void *desc = NULL;
-    const gs_real_cublaslt *const real = gs_real_cublaslt_find();
+    const gs_real_cublaslt *const real = measured;
     if (pthread_key_create(&of_thread, drop_table) != 0) return;
     if (!real || !real->desc_create || !real->desc_destroy || real->desc_create(&desc, GS_CUBLAS_COMPUTE_32F, GS_CUDA_R_32F) != GS_CUBLAS_SUCCESS) return;
     const size_t usable = malloc_usable_size(desc) / 8 * 8;
@@ -54,10 +54,14 @@ static void measure(void)
     real->desc_destroy(desc);
 }
 
-static known *table_now(void)
+static known *table_now(const gs_real_cublaslt *real)
 {
-    pthread_once(&once, measure);
-    if (table || desc_bytes == 0) return table;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    if (__builtin_expect(table && real == measured, 1)) return table;
+    pthread_mutex_lock(&lock);
+    if (!measured) measured = real, measure();
+    pthread_mutex_unlock(&lock);
+    if (real != measured || desc_bytes == 0) return NULL;
     known *const made = calloc(KNOWN, sizeof *made);
     if (made && pthread_setspecific(of_thread, made) == 0) return table = made;
     free(made);
@@ -93,7 +97,7 @@ static bool is_same(const key *k, const void *desc, void *const *layouts)
 const gs_lt_asked *gs_lt_described(const gs_real_cublaslt *real, void *desc, void *a, void *b, void *c, void *d)
 {
     static _Thread_local gs_lt_asked single;
-    known *const known_here = desc && a && b && c && d ? table_now() : NULL;
+    known *const known_here = desc && a && b && c && d ? table_now(real) : NULL;
     if (!known_here) return gs_lt_describe(real, desc, a, b, c, d, &single), &single;
     void *const layouts[4] = {a, b, c, d};
     const uint64_t hash = hash_descriptors(desc, layouts);
@@ -125,7 +129,7 @@ bool gs_lt_is_suggested(const void *algo)
 GS_API gs_real_lt_heuristic cublasLtMatmulAlgoGetHeuristic;
 int cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, void *b, void *c, void *d, void *preference, int asked, void *results, int *returned)
 {
-    const gs_real_cublaslt *const real = gs_real_cublaslt_find();
+    const gs_real_cublaslt *const real = gs_real_cublaslt_of(GS_CALLER);
     const bool outer = !gs_shim_is_inside();
     if (!real || !real->heuristic) return GS_CUBLAS_NOT_INITIALIZED;
     gs_shim_enter();
@@ -139,6 +143,7 @@ int cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, void *b, v
 /* ---- the call ---- */
 
 typedef struct lt_call {
+    const gs_real_cublaslt *library;
     void       *handle, *desc, *a_layout, *b_layout, *c_layout, *d_layout, *d, *workspace, *stream;
     const void *alpha, *a, *b, *beta, *c, *algo;
     size_t      workspace_size;
@@ -146,8 +151,7 @@ typedef struct lt_call {
 
 static int pass(const lt_call *i, const void *c, void *d)
 {
-    const gs_real_cublaslt *const real = gs_real_cublaslt_find();
-    return real->matmul(i->handle, i->desc, i->alpha, i->a, i->a_layout, i->b, i->b_layout, i->beta, c, i->c_layout, d, i->d_layout, i->algo, i->workspace, i->workspace_size, i->stream);
+    return i->library->matmul(i->handle, i->desc, i->alpha, i->a, i->a_layout, i->b, i->b_layout, i->beta, c, i->c_layout, d, i->d_layout, i->algo, i->workspace, i->workspace_size, i->stream);
 }
 
 static int again(const void *call, const void *c, void *d) { return pass(call, c, d); }
@@ -158,7 +162,7 @@ static gs_shim_reason serve(const lt_call *call, gs_shim_mode mode)
 {
     gs_shim_reason reason;
     if (gs_shim_is_forked()) return GS_SHIM_FORKED;
-    const gs_real_cublaslt *const real = gs_real_cublaslt_find();
+    const gs_real_cublaslt *const real = call->library;
     const gs_lt_asked *const asked = gs_lt_described(real, call->desc, call->a_layout, call->b_layout, call->c_layout, call->d_layout);
     if (asked->reason != GS_SHIM_SERVED) return asked->reason;
     if (!call->handle || !call->alpha || !call->beta) return GS_SHIM_HANDLE;
@@ -188,8 +192,8 @@ GS_API gs_real_lt_matmul cublasLtMatmul;
 int cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *a, void *a_layout, const void *b, void *b_layout, const void *beta, const void *c, void *c_layout, void *d,
                    void *d_layout, const void *algo, void *workspace, size_t workspace_size, void *stream)
 {
-    const lt_call call = {handle, desc, a_layout, b_layout, c_layout, d_layout, d, workspace, stream, alpha, a, b, beta, c, algo, workspace_size};
-    const gs_real_cublaslt *const real = gs_real_cublaslt_find();
+    const gs_real_cublaslt *const real = gs_real_cublaslt_of(GS_CALLER);
+    const lt_call call = {real, handle, desc, a_layout, b_layout, c_layout, d_layout, d, workspace, stream, alpha, a, b, beta, c, algo, workspace_size};
     if (!real || !real->matmul) return GS_CUBLAS_NOT_INITIALIZED;
     if (gs_shim_is_inside()) return pass(&call, c, d);
     const gs_shim_mode mode = gs_shim_mode_now();

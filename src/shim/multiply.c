@@ -69,7 +69,7 @@ static gs_shim_reason serve(const gs_shim_call *call, gs_shim_mode mode)
     gs_shim_reason reason = gs_shim_describe(call, false, &a.problem);
     if (reason != GS_SHIM_SERVED) return reason;
     if (gs_shim_is_forked()) return GS_SHIM_FORKED;
-    const gs_real_cublas *const real = gs_real_cublas_find();
+    const gs_real_cublas *const real = call->library;
     const gs_shim_reason said = ask(call, real, &a);
     gs_recorder *const recorder = gs_recorder_of_environment();
     if (said == GS_SHIM_SERVED && a.beta != 0) a.problem.beta = 1;

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -18,10 +19,11 @@ typedef struct entry {
 } entry;
 
 typedef struct vendor {
-    const char *const *names, *beginning;
-    const entry       *entries;
-    size_t             count;
-    size_t             emulated;   /* offset of that field */
+    const char  *beginning, *wheel;   /* of the file's name, and as wheels rename it: libcublas-1a2b3c4d.so.12 */
+    const char  *symbol;              /* one that it has */
+    const entry *entries;
+    size_t       count;
+    size_t       emulated;            /* offset of that field */
 } vendor;
 
 #define CUBLAS(field, symbol) {symbol, offsetof(gs_real_cublas, field)}
@@ -53,68 +55,112 @@ static const entry cublaslt_entries[] = {
     CUBLASLT(layout_get, "cublasLtMatrixLayoutGetAttribute"),
 };
 
-static const char *const cublas_names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so", NULL};
-static const char *const cublaslt_names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so", NULL};
-static const vendor cublas_vendor = {cublas_names, "libcublas-", cublas_entries, GS_COUNT(cublas_entries), offsetof(gs_real_cublas, emulated)};
-static const vendor cublaslt_vendor = {cublaslt_names, "libcublasLt-", cublaslt_entries, GS_COUNT(cublaslt_entries), offsetof(gs_real_cublaslt, emulated)};
+static const vendor cublas_vendor = {"libcublas.so", "libcublas-", "cublasGemmEx", cublas_entries, GS_COUNT(cublas_entries), offsetof(gs_real_cublas, emulated)};
+static const vendor cublaslt_vendor = {"libcublasLt.so", "libcublasLt-", "cublasLtMatmul", cublaslt_entries, GS_COUNT(cublaslt_entries), offsetof(gs_real_cublaslt, emulated)};
 
 /* ---- what is loaded ---- */
 
 typedef struct search {
-    const char *beginning;
-    char        path[4096];
+    const vendor *vendor;
+    char          path[4096];
 } search;
 
 static int look_at(struct dl_phdr_info *info, size_t size, void *data)
 {
     search *const s = data;
     (void)size;
-    const char *const name = info->dlpi_name ? info->dlpi_name : "", *const slash = strrchr(name, '/');
-    if (strncmp(slash ? slash + 1 : name, s->beginning, strlen(s->beginning)) != 0 || strlen(name) >= sizeof s->path) return 0;
-    snprintf(s->path, sizeof s->path, "%s", name);
+    const char *const path = info->dlpi_name ? info->dlpi_name : "", *const slash = strrchr(path, '/'), *const name = slash ? slash + 1 : path;
+    if (strncmp(name, s->vendor->beginning, strlen(s->vendor->beginning)) != 0 && strncmp(name, s->vendor->wheel, strlen(s->vendor->wheel)) != 0) return 0;
+    if (strlen(path) >= sizeof s->path) return 0;
+    snprintf(s->path, sizeof s->path, "%s", path);
     return 1;
 }
 
-void *gs_real_loaded(const char *const *names, const char *beginning)
+/* A reference to the first that was loaded. */
+static void *first_loaded(const vendor *v)
 {
-    for (; *names; names++) {
-        void *const handle = dlopen(*names, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-        if (handle) return handle;
-    }
-    search s = {.beginning = beginning};   /* under another name, as wheels have it: libcublas-1a2b3c4d.so.12 */
+    search s = {.vendor = v};
     return dl_iterate_phdr(look_at, &s) ? dlopen(s.path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) : NULL;
+}
+
+/* A reference to the one among the dependencies of the object that has this code. Of the program itself they are those of the whole process, with us before them. */
+static void *library_of(const vendor *v, const void *caller)
+{
+    Dl_info object = {0}, found = {0};
+    if (!dladdr(caller, &object) || !object.dli_fname) return NULL;
+    void *const handle = dlopen(object.dli_fname, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    void *const symbol = handle ? dlsym(handle, v->symbol) : NULL;
+    if (handle) dlclose(handle);
+    if (!symbol || !dladdr(symbol, &found) || !found.dli_fname) return NULL;
+    search s = {.vendor = v};
+    struct dl_phdr_info info = {.dlpi_name = found.dli_fname};
+    return look_at(&info, sizeof info, &s) ? dlopen(found.dli_fname, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) : NULL;
 }
 
 /* ---- its functions ---- */
 
-static pthread_mutex_t  finding = PTHREAD_MUTEX_INITIALIZER;
-static gs_real_cublas   cublas;
-static gs_real_cublaslt cublaslt;
-static _Atomic(void *)  cublas_found, cublaslt_found;   /* the tables, once they are filled */
+enum { VERSIONS = 8, CALLERS = 256 };   /* libraries of a kind in one process; callers that are remembered */
 
-static bool fill(const vendor *v, void *table)
+typedef struct known {
+    const void *caller;
+    const void *table;
+} known;
+
+typedef struct kind {
+    const vendor   *vendor;
+    unsigned char  *tables;              /* VERSIONS of them */
+    size_t          table_size;
+    void           *library[VERSIONS];   /* whose the tables are */
+    _Atomic(known *) seen[CALLERS];
+} kind;
+
+static pthread_mutex_t  finding = PTHREAD_MUTEX_INITIALIZER;
+static gs_real_cublas   cublas_tables[VERSIONS];
+static gs_real_cublaslt cublaslt_tables[VERSIONS];
+static kind cublas = {.vendor = &cublas_vendor, .tables = (unsigned char *)cublas_tables, .table_size = sizeof *cublas_tables};
+static kind cublaslt = {.vendor = &cublaslt_vendor, .tables = (unsigned char *)cublaslt_tables, .table_size = sizeof *cublaslt_tables};
+
+static void fill(const vendor *v, void *library, unsigned char *table)
 {
-    void *const library = gs_real_loaded(v->names, v->beginning);
-    if (!library) return false;
     for (size_t i = 0; i < v->count; i++) {
         void *const address = dlsym(library, v->entries[i].symbol);
-        memcpy((char *)table + v->entries[i].offset, &address, sizeof address);
+        memcpy(table + v->entries[i].offset, &address, sizeof address);
     }
     const char *const *const emulated = dlsym(library, "gemmsmith_emulated_device");
-    if (emulated) memcpy((char *)table + v->emulated, emulated, sizeof *emulated);
-    return true;
+    if (emulated) memcpy(table + v->emulated, emulated, sizeof *emulated);
 }
 
-static const void *find(const vendor *v, void *table, _Atomic(void *) *found)
+/* Under the lock. */
+static const void *table_for(kind *k, const void *caller)
 {
-    void *real = atomic_load_explicit(found, memory_order_acquire);
-    if (__builtin_expect(real != NULL, 1)) return real;
-    if (pthread_mutex_lock(&finding) != 0) return NULL;
-    real = atomic_load_explicit(found, memory_order_relaxed);
-    if (!real && fill(v, table)) atomic_store_explicit(found, real = table, memory_order_release);
-    pthread_mutex_unlock(&finding);
-    return real;
+    void *library = library_of(k->vendor, caller);
+    if (!library) library = first_loaded(k->vendor);
+    for (int i = 0; library && i < VERSIONS; i++) {
+        unsigned char *const table = k->tables + (size_t)i * k->table_size;
+        if (k->library[i] == library) return dlclose(library), table;
+        if (k->library[i]) continue;
+        fill(k->vendor, library, table);
+        k->library[i] = library;
+        return table;
+    }
+    return NULL;
 }
 
-const gs_real_cublas   *gs_real_cublas_find(void) { return find(&cublas_vendor, &cublas, &cublas_found); }
-const gs_real_cublaslt *gs_real_cublaslt_find(void) { return find(&cublaslt_vendor, &cublaslt, &cublaslt_found); }
+static const void *find(kind *k, const void *caller)
+{
+    const size_t at = ((uintptr_t)caller >> 2 ^ (uintptr_t)caller >> 12) % CALLERS;
+    const known *const seen = atomic_load_explicit(&k->seen[at], memory_order_acquire);
+    if (__builtin_expect(seen && seen->caller == caller, 1)) return seen->table;
+    if (pthread_mutex_lock(&finding) != 0) return NULL;
+    const void *const table = table_for(k, caller);
+    known *const made = table && !seen ? malloc(sizeof *made) : NULL;   /* one that another caller has is not taken from it: somebody may be reading */
+    if (made) {
+        *made = (known){caller, table};
+        atomic_store_explicit(&k->seen[at], made, memory_order_release);
+    }
+    pthread_mutex_unlock(&finding);
+    return table;
+}
+
+const gs_real_cublas   *gs_real_cublas_of(const void *caller) { return find(&cublas, caller); }
+const gs_real_cublaslt *gs_real_cublaslt_of(const void *caller) { return find(&cublaslt, caller); }

@@ -36,7 +36,8 @@ GS_REAL_HGEMM_STRIDED(gs_real_hgemm_strided, int);
 GS_REAL_HGEMM_STRIDED(gs_real_hgemm_strided_64, int64_t);
 
 /* A function that the library lacks is NULL; nobody who is linked to that library calls it. */
-typedef struct gs_real_cublas {
+typedef struct gs_real_cublas gs_real_cublas;
+struct gs_real_cublas {
     gs_real_gemm_ex            *gemm_ex;
     gs_real_gemm_ex_64         *gemm_ex_64;
     gs_real_gemm_strided_ex    *gemm_strided_ex;
@@ -52,7 +53,7 @@ typedef struct gs_real_cublas {
     int (*get_pointer_mode)(void *handle, int *mode);
     int (*get_math_mode)(void *handle, int *mode);
     const char *emulated;      /* the emulated device whose memory this library works on, "emu:h200": only a library without a GPU says so; else NULL */
-} gs_real_cublas;
+};
 
 typedef int gs_real_lt_matmul(void *handle, void *desc, const void *alpha, const void *a, void *a_layout, const void *b, void *b_layout, const void *beta, const void *c, void *c_layout,
                               void *d, void *d_layout, const void *algo, void *workspace, size_t workspace_size, void *stream);
@@ -69,11 +70,12 @@ typedef struct gs_real_cublaslt {
     const char *emulated;
 } gs_real_cublaslt;
 
-/* That which the process has loaded; NULL: it has none. Any thread; takes no lock once it was found. The library stays loaded. */
-const gs_real_cublas   *gs_real_cublas_find(void);
-const gs_real_cublaslt *gs_real_cublaslt_find(void);
+/* That of the code at `caller`: a process may have several versions, and a handle belongs to one. It is the one among the dependencies of the caller's object, else the first that
+ * is loaded; NULL: there is none. Any thread; takes no lock where this caller was seen before. The library stays loaded. */
+const gs_real_cublas   *gs_real_cublas_of(const void *caller);
+const gs_real_cublaslt *gs_real_cublaslt_of(const void *caller);
 
-/* A shared object that is loaded, by the beginning of its file's name, "libcublas.so"; a reference of it. NULL: none. */
-void *gs_real_loaded(const char *const *names, const char *beginning);
+/* Where a function that programs call returns to. */
+#define GS_CALLER __builtin_return_address(0)
 
 #endif

@@ -43,6 +43,7 @@ void         gs_shim_count_check(bool good);               /* a result that was 
 typedef struct gs_shim_call gs_shim_call;
 struct gs_shim_call {
     gs_shim_function function;
+    const struct gs_real_cublas *library;          /* the caller's */
     void       *handle;
     int         op_a, op_b, type_a, type_b, type_c, compute, algo;   /* as the caller gave them; column-major */
     int64_t     m, n, k, lda, ldb, ldc, batch;

@@ -33,6 +33,9 @@ audited "$programs/shim_lt" usual epilogue=36 algo=1
 says "usual: served
 epilogue=36: served
 algo=1: passed on" "cuBLASLt"
+# of two versions the first one is served
+audited "$programs/shim_versions"
+if grep -q refused "$work/out" || ! grep -q ': served' "$work/out"; then cat "$work/out"; fail "two versions"; fi
 # both variables: one copy of the library, each call once
 preloaded LD_AUDIT="$audit" "$programs/shim_calls" usual
 says "usual: served" "both variables"

@@ -170,6 +170,14 @@ unsigned int la_objopen(struct link_map *map, Lmid_t space, uintptr_t *cookie)
     return *cookie == CUBLAS ? LA_FLG_BINDTO | LA_FLG_BINDFROM : LA_FLG_BINDFROM;
 }
 
+/* Of two versions in one process the first one's calls are served: here nobody can tell whose a call is when it is made. */
+static bool is_first(const uintptr_t *cookie, bool lt)
+{
+    static const uintptr_t *first[2];
+    if (!first[lt]) first[lt] = cookie;
+    return first[lt] == cookie;
+}
+
 /* The real library calls its own names too; those calls are its own business, as are ours. */
 __attribute__((visibility("default"))) uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned int index, uintptr_t *from, uintptr_t *to, unsigned int *flags, const char *name);
 uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned int index, uintptr_t *from, uintptr_t *to, unsigned int *flags, const char *name)
@@ -179,6 +187,7 @@ uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned int index, uintptr_t *from, u
     if (*to != CUBLAS || *from != OTHERS || strncmp(name, "cublas", 6) != 0) return symbol->st_value;
     for (redirect *r = redirects; r->name; r++) {
         if (strcmp(r->name, name) != 0) continue;
+        if (!is_first(to, strncmp(name, "cublasLt", 8) == 0)) break;
         r->real = (void *)symbol->st_value;
         return (uintptr_t)r->function;
     }

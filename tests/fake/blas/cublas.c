@@ -13,7 +13,12 @@
 #include "cublas/cublas.h"
 #include "cudart.h"
 
+#ifndef FAKE_BLAS_VERSION
+#define FAKE_BLAS_VERSION 13
+#endif
+
 typedef struct handle {
+    int   version;   /* of the library that made it: another one does not know it */
     void *stream;
     int   pointer_mode, math_mode;
 } handle;
@@ -29,7 +34,14 @@ __attribute__((constructor)) static void start(void)
 
 int fake_blas_calls(void) { return atomic_load(&calls); }
 
-int cublasCreate_v2(void **out) { return (*out = calloc(1, sizeof(handle))) ? GS_CUBLAS_SUCCESS : GS_CUBLAS_ALLOC_FAILED; }
+int cublasCreate_v2(void **out)
+{
+    handle *const made = calloc(1, sizeof *made);
+    *out = made;
+    if (!made) return GS_CUBLAS_ALLOC_FAILED;
+    made->version = FAKE_BLAS_VERSION;
+    return GS_CUBLAS_SUCCESS;
+}
 int cublasDestroy_v2(void *h) { return free(h), GS_CUBLAS_SUCCESS; }
 
 #define FIELD(kind, type, field)                                                                                                       \
@@ -109,7 +121,7 @@ int cublasGemmStridedBatchedEx_64(void *h, int op_a, int op_b, int64_t m, int64_
     matrix operands[3] = {{0}};
     (void)algo;
     atomic_fetch_add(&calls, 1);
-    if (!h) return GS_CUBLAS_NOT_INITIALIZED;
+    if (!h || own->version != FAKE_BLAS_VERSION) return GS_CUBLAS_NOT_INITIALIZED;
     if (m < 0 || n < 0 || k < 0 || batch < 0 || op_a < 0 || op_a > 2 || op_b < 0 || op_b > 2) return GS_CUBLAS_INVALID_VALUE;
     if (compute != GS_CUBLAS_COMPUTE_16F && compute != GS_CUBLAS_COMPUTE_32F) return GS_CUBLAS_NOT_SUPPORTED;
     if (m == 0 || n == 0 || batch == 0) return GS_CUBLAS_SUCCESS;
