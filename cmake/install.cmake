@@ -7,6 +7,7 @@ set(GS_ZSH_DIR ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING "where c
 install(TARGETS gemmsmith EXPORT gemmsmith LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
 install(TARGETS gemmsmith_emu LIBRARY COMPONENT runtime NAMELINK_SKIP)   # opened beside the library when an emulated device is asked for
 install(TARGETS gemmsmith_blas gemmsmith_blas_audit LIBRARY COMPONENT runtime)   # named in LD_PRELOAD and LD_AUDIT, never linked to
+install(TARGETS gemmsmith_torch LIBRARY COMPONENT runtime)   # opened by python/gemmsmith/torch.py
 install(DIRECTORY include/gemmsmith TYPE INCLUDE COMPONENT development)
 if(TARGET gemmsmith_static)
   install(FILES ${CMAKE_BINARY_DIR}/static/libgemmsmith.a TYPE LIB COMPONENT development)

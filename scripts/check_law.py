@@ -32,6 +32,7 @@ LAW = {
     "table":    {"base", "problem", "schedule", "cublas"},
     "pack":     {"base", "problem", "schedule", "kernel"},
     "plan":     {"base", "problem", "record", "schedule", "learn", "kernel", "device", "cublas", "race", "table", "pack", "common"},
+    "torch":    {"base", "problem", "record", "device", "plan"},
     "packing":  {"base", "problem", "schedule", "kernel", "device", "table", "pack", "plan"},
     "shim":     {"base", "problem", "record", "device", "cublas", "plan"},
     "train":    {"base", "problem", "schedule", "learn"},

@@ -29,6 +29,9 @@ consume() {   # consume NAME PROGRAM: it runs, with good tables and with a bad o
     echo "ok: $1"
 }
 
+[ -e "$lib/libgemmsmith_torch.so" ] || fail "the adapter for PyTorch is missing"
+[ -s "$prefix/share/gemmsmith/python/gemmsmith/torch.py" ] || fail "its module is missing"
+
 # CMake
 cmake -S "$source/tests/scripts/consumer" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DWANTED="${version%.*}" > "$work/log" 2>&1 || { cat "$work/log"; fail "find_package"; }
 cmake --build "$work/cmake" > "$work/log" 2>&1 || { cat "$work/log"; fail "a program by CMake"; }
