@@ -147,6 +147,9 @@ static int make(const cli_command *command, const settings *s, const cli_problem
     if (code >= 0) return code;
     if (gs_packing_write(packing, s->out, &size, &error) != GS_OK) return cli_fail(command, NULL, &error);
     cli_note("%s: %d problems, %zu bytes; %d by cuBLASLt, %d by user kernels, %d without a row of their own", s->out, added, size, packing->library, packing->user, packing->uncovered);
+    if (packing->uncovered && gs_table_size(gs_context_table(packing->context)) == 0)
+        cli_note("no tuned table has rows of %s: these kernels were chosen, not measured; GEMMSMITH_TUNED names a table (in a source tree: GEMMSMITH_TUNED=tuned)",
+                 gs_context_caps(packing->context)->slug);
     return CLI_OK;
 }
 

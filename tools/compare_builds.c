@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/half.h"
 #include "base/random.h"
 #include "bench/stats.h"
 #include "device/device.h"
@@ -56,16 +57,11 @@ static uint16_t draw(gs_random *random, gs_type type)
 {
     double sum = -6;
     for (int i = 0; i < 12; i++) sum += gs_random_unit(random);
-    if (type == GS_BF16) {
-        const float value = (float)sum;
-        uint32_t bits;
-        memcpy(&bits, &value, sizeof bits);
-        return (uint16_t)(bits >> 16);
-    }
-    const _Float16 value = (_Float16)sum;
-    uint16_t bits;
+    if (type == GS_F16) return gs_f32_to_f16((float)sum);
+    const float value = (float)sum;   /* bf16: its upper half */
+    uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
-    return bits;
+    return (uint16_t)(bits >> 16);
 }
 
 /* Random numbers in `bytes` bytes; the same block of them again and again, from another place each time. */
