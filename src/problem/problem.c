@@ -355,7 +355,8 @@ static gs_status read_long_form(reader *r)
     r->problem->in = (gs_type)index;
     GS_TRY(expect(r, ":", "m"));
     GS_TRY(read_extents(r, "x"));
-    GS_TRY(expect(r, ":", "layout"));
+    if (!gs_scan_take(&r->scan, ":"))
+        return gs_fail_at(r->error, GS_ERROR_PARSE, gs_scan_column(&r->scan), "layout", "expected ':' and a layout: nn, tn, nt or tt");
     GS_TRY(read_layout(r));
     while (gs_scan_take(&r->scan, ":")) GS_TRY(read_field(r));
     return GS_OK;
@@ -365,7 +366,10 @@ gs_status gs_problem_read(gs_problem *problem, size_t size, const char *text, gs
 {
     gs_problem read = gs_problem_make(GS_F16, GS_NN, 0, 0, 0);
     reader r = {gs_scan_from(text), &read, {0}, 0, error};
-    if (*text >= '0' && *text <= '9')
+    const size_t digits = strspn(text, "0123456789");
+    if (digits && text[digits] == 'x')
+        return gs_fail_at(error, GS_ERROR_PARSE, 1, "in", "expected a type before M x N x K, as in f16:64x4096x64:nn, or 64_4096_64");
+    if (digits)
         GS_TRY(read_extents(&r, "_"));
     else
         GS_TRY(read_long_form(&r));

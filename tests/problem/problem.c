@@ -104,6 +104,8 @@ static void errors_name_field_and_column(void **state)
         {"f32:1x1x1:nn",                     GS_ERROR_PARSE, "in",     1},
         {"f160:1x1x1:nn",                    GS_ERROR_PARSE, "in",     1},
         {"f16",                              GS_ERROR_PARSE, "m",      4},
+        {"64x4096x64",                       GS_ERROR_PARSE, "in",     1},
+        {"64x4096x64:nn",                    GS_ERROR_PARSE, "in",     1},
         {"f16:x1x1:nn",                      GS_ERROR_PARSE, "m",      5},
         {"f16:-1x1x1:nn",                    GS_ERROR_RANGE, "m",      5},
         {"f16:1x1:nn",                       GS_ERROR_PARSE, "k",      8},
@@ -188,7 +190,6 @@ static void errors_name_field_and_column(void **state)
         {"f16:1x9x1:nn:b=2:saux=9:ep=relu",  GS_ERROR_RANGE, "saux",   23},
         {"f16:1x9x8:nn:ldb=17:ep=silu+gate", GS_ERROR_RANGE, "ldb",    18},
         {"64_4096",                          GS_ERROR_PARSE, "k",      8},
-        {"64x4096x64",                       GS_ERROR_PARSE, "n",      3},
         {"64_4096_64:nn",                    GS_ERROR_PARSE, "",       11},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
@@ -261,6 +262,18 @@ static void locale_does_not_matter(void **state)
     setlocale(LC_NUMERIC, "C");
     assert_string_equal(plain, "1,5");
     assert_string_equal(text, "f16:1x1x1:nn:alpha=0.5:beta=1.5");
+}
+
+/* What is forgotten most often is said with what belongs there. */
+static void errors_say_what_to_write(void **state)
+{
+    (void)state;
+    gs_problem problem;
+    gs_error error = {0};
+    gs_problem_read(&problem, sizeof problem, "f16:64x4096x64", &error);
+    assert_string_equal(error.text, "expected ':' and a layout: nn, tn, nt or tt");
+    gs_problem_read(&problem, sizeof problem, "64x4096x64", &error);
+    assert_string_equal(error.text, "expected a type before M x N x K, as in f16:64x4096x64:nn, or 64_4096_64");
 }
 
 /* B and the bias have two columns for each of D. */
@@ -667,6 +680,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_become_canonical),
         cmocka_unit_test(errors_name_field_and_column),
+        cmocka_unit_test(errors_say_what_to_write),
         cmocka_unit_test(floats_read_back_exactly),
         cmocka_unit_test(locale_does_not_matter),
         cmocka_unit_test(a_gate_doubles_b), cmocka_unit_test(scales_are_vectors), cmocka_unit_test(invariant_is_a_wish), cmocka_unit_test(make_is_packed_and_valid),
