@@ -302,7 +302,7 @@ static void check_files(checkup *c)
         snprintf(found, sizeof found, "%s: %.300s", path, error.text);
         check(c, false, "tuned", found, "rows that cannot be read are skipped: write the table again with gemmsmith db export");
     } else {
-        snprintf(found, sizeof found, "%s: %d rows", path, gs_table_size(table));
+        snprintf(found, sizeof found, "%s: %d row%s", path, gs_table_size(table), gs_table_size(table) == 1 ? "" : "s");
         check(c, true, "tuned", found, NULL);
     }
     gs_table_destroy(&table);

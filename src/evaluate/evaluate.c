@@ -72,8 +72,7 @@ double gs_evaluator_left_s(const gs_evaluator *e)
 
 gs_status gs_evaluator_check(const gs_evaluator *e, gs_error *error)
 {
-    if (gs_stop_requested)
-        return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped; what was measured is in the store, run the same command to go on");
+    if (gs_stop_requested) return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped before a winner was confirmed");
     if (gs_evaluator_left_s(e) != 0) return GS_OK;
     if (e->options.whole_s > 1.01 * e->options.budget_s)
         return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "its share of the budget of %g s, %.3g s, ran out before a winner was confirmed", e->options.whole_s, e->options.budget_s);

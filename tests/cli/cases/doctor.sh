@@ -7,6 +7,9 @@ gemmsmith doctor | grep device
 mkdir -p data/gemmsmith
 printf 'this is no database, whatever its name says, and long enough to be looked at\n' >data/gemmsmith/store.db
 mkdir -p data/gemmsmith/tuned
+printf 'gemmsmith-tuned 1\nf16:64x64x64:tn simple 2.5 0 1 1 1 0 emu-a100 80 108 0 2026-11-24T00:00:00Z predict-1.0.0\n' >data/gemmsmith/tuned/emu-a100.tuned
+gemmsmith doctor --device emu:a100 | grep tuned
+rm data/gemmsmith/tuned/emu-a100.tuned
 printf 'gemmsmith-tuned 1\nnonsense\n' >data/gemmsmith/tuned/nvidia-h200.tuned
 gemmsmith doctor --device cuda:0
 echo "exit $?"
