@@ -15,6 +15,7 @@ enum { PLACES = 32 };   /* contexts that a process has shown; what comes behind 
 
 struct gs_shim_place {
     gs_cu_context  key;        /* of the driver; of an emulated device NULL */
+    unsigned long long id;     /* of the context: after cudaDeviceReset another one may have its address; 0: the driver has no such numbers */
     gs_device     *device;     /* the context's */
     gs_context    *context;    /* NULL: there is none, for this reason */
     gs_shim_reason why;
@@ -77,23 +78,23 @@ static void open_current(gs_shim_place *place, const gs_cuda_api *api)
     api->cuCtxSetCurrent(place->key);
 }
 
-static gs_shim_place *find(const gs_cu_context key)
+static gs_shim_place *find(const gs_cu_context key, unsigned long long id)
 {
     const int known = atomic_load_explicit(&count, memory_order_acquire);
     for (int i = 0; i < known; i++)
-        if (places[i].key == key) return &places[i];
+        if (places[i].key == key && places[i].id == id) return &places[i];
     return NULL;
 }
 
-static gs_shim_place *open_place(gs_cu_context key, const gs_cuda_api *api, const char *emulated)
+static gs_shim_place *open_place(gs_cu_context key, unsigned long long id, const gs_cuda_api *api, const char *emulated)
 {
     gs_error error = {0};
     if (pthread_mutex_lock(&opening) != 0) return NULL;
-    gs_shim_place *place = find(key);
+    gs_shim_place *place = find(key, id);
     const int at = atomic_load_explicit(&count, memory_order_relaxed);
     if (!place && at < PLACES) {
         place = &places[at];
-        *place = (gs_shim_place){.key = key, .why = GS_SHIM_DEVICE};
+        *place = (gs_shim_place){.key = key, .id = id, .why = GS_SHIM_DEVICE};
         if (emulated && open_named(place, emulated, &error) != GS_OK) gs_log(GS_LOG_WARNING, "blas: %s: %s; all calls are passed on", emulated, error.text);
         if (!emulated) open_current(place, api);
         atomic_store(&used, true);
@@ -113,14 +114,16 @@ static const gs_cuda_api *driver_now(void)
 gs_shim_place *gs_shim_place_now(const char *emulated, gs_shim_reason *why)
 {
     gs_cu_context key = NULL;
+    unsigned long long id = 0;
     const gs_cuda_api *const api = emulated ? NULL : driver_now();
     *why = GS_SHIM_DEVICE;
     if (!emulated) {
         if (!api) return NULL;
         if (api->cuCtxGetCurrent(&key) != GS_CU_SUCCESS || !key) return *why = GS_SHIM_CONTEXT, NULL;
+        if (api->cuCtxGetId && api->cuCtxGetId(key, &id) != GS_CU_SUCCESS) return *why = GS_SHIM_CONTEXT, NULL;
     }
-    gs_shim_place *place = find(key);
-    if (!place) place = open_place(key, api, emulated);
+    gs_shim_place *place = find(key, id);
+    if (!place) place = open_place(key, id, api, emulated);
     if (place && place->context) return place;
     *why = place ? place->why : GS_SHIM_FULL;
     return NULL;

@@ -9,6 +9,7 @@
  *     FAKE_CUDA_MEMORY    device memory, bytes                 1 GiB
  *     FAKE_CUDA_FAIL      symbol[:nth]: that call fails, or only its nth
  *     FAKE_CUDA_ERROR     the result it fails with             999
+ *     FAKE_CUDA_RESETS    how often primary contexts were made anew                            0
  *     FAKE_CUDA_CAPTURED  1: a stream that waits for the default stream is being captured  0
  *     FAKE_CUDA_MAPS      that many parameters of a launch are tensor maps, at most 3          0
  *     FAKE_CUDA_ARGS      1: behind them stands a gs_kernel_args                               0

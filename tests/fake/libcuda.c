@@ -251,6 +251,15 @@ gs_cu_result cuCtxGetDevice(gs_cu_device *device)
     return GS_CU_SUCCESS;
 }
 
+#ifndef FAKE_CUDA_OLD
+gs_cu_result cuCtxGetId(gs_cu_context context, unsigned long long *id)
+{
+    ENTER();
+    *id = (unsigned long long)((object *)context - contexts) + 100ull * (unsigned long long)fake_setting("FAKE_CUDA_RESETS", 0);
+    return context ? GS_CU_SUCCESS : GS_CU_ERROR_INVALID_CONTEXT;
+}
+#endif
+
 gs_cu_result cuCtxSynchronize(void)
 {
     ENTER_CONTEXT();

@@ -32,6 +32,22 @@ without a context: passed on
 with it again: served" "contexts"
 counted cublasGemmEx context 1
 
+# another device, a context that was made anew: plans of their own
+host FAKE_CUDA_DEVICES=2 "$process" call second second
+says "call: served
+second device: served
+second device: served" "two devices"
+[ "$(grep -c 'f16:32x64x64:nn: served' "$work/log")" = 2 ] || { cat "$work/log"; fail "two devices, two plans"; }
+host "$process" call reset call call
+says "call: served
+call: served
+call: served" "a context that was made anew"
+[ "$(grep -c 'f16:32x64x64:nn: served' "$work/log")" = 2 ] || { cat "$work/log"; fail "a new context, a new plan"; }
+# a stream that waits for the default one is captured: no plan is made
+host FAKE_CUDA_CAPTURED=1 "$process" call
+says "call: passed on" "captured"
+counted cublasGemmEx captured 1
+
 # no driver, no device, one that is too old: the program's own way, one line
 for no in GEMMSMITH_LIBCUDA=/nonexistent FAKE_CUDA_FAIL=cuDriverGetVersion FAKE_CUDA_CC=75; do
     preloaded FAKE_CUDART=host GEMMSMITH_LIBCUDA="$fake" $no "$process" call call

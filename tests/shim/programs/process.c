@@ -38,6 +38,19 @@ static void in_child(const char *name)
     if (status) printf("%s: ended with %d\n", name, status);
 }
 
+/* The second device. */
+static void second_device(void)
+{
+    void *const driver = dlopen(getenv("GEMMSMITH_LIBCUDA"), RTLD_NOW | RTLD_NOLOAD);
+    int (*retain)(void **, int), (*set_current)(void *);
+    void *const found[] = {dlsym(driver, "cuDevicePrimaryCtxRetain"), dlsym(driver, "cuCtxSetCurrent")}, *context;
+    memcpy(&retain, &found[0], sizeof retain);
+    memcpy(&set_current, &found[1], sizeof set_current);
+    NEED(retain(&context, 1));
+    NEED(set_current(context));
+    call("second device", 64);
+}
+
 /* Without a context, as a thread that never touched the device. */
 static void without_context(void)
 {
@@ -122,6 +135,8 @@ int main(int count, char **words)
         if (strcmp(words[i], "call") == 0) call("call", 64);
         else if (strcmp(words[i], "small") == 0) call("small", 32);
         else if (strcmp(words[i], "library") == 0) call("library", 48);
+        else if (strcmp(words[i], "second") == 0) second_device();
+        else if (strcmp(words[i], "reset") == 0) setenv("FAKE_CUDA_RESETS", "1", 1);
         else if (strcmp(words[i], "fork") == 0) in_child("child");
         else if (strcmp(words[i], "context") == 0) without_context();
         else if (strcmp(words[i], "threads") == 0) threads();
