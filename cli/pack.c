@@ -123,7 +123,9 @@ static int add_all(const cli_command *command, gs_packing *packing, const cli_pr
         gs_error error = {0};
         bool one = false;
         cli_progress("%d of %d: %s", i + 1, problems->count, gs_problem_format(&problems->list[i], text));
-        if (gs_packing_add(packing, &problems->list[i], &one, &error) != GS_OK) return cli_fail(command, text, &error);
+        const gs_status status = gs_packing_add(packing, &problems->list[i], &one, &error);
+        if (status == GS_ERROR_UNSUPPORTED && problems->recorded) cli_note("left out: %s: %s", text, error.text);   /* the program's other problems are worth a pack */
+        else if (status != GS_OK) return cli_fail(command, text, &error);
         *added += one;
     }
     cli_progress_clear();

@@ -112,7 +112,7 @@ const cli_command cli_record = {
     .examples = "  gemmsmith record --out run -- python3 train.py --steps 20\n"
                 "  gemmsmith record --merge run --buckets --out problems.txt\n"
                 "  gemmsmith record --import tunableop_untuned*.csv --out problems.txt\n"
-                "  gemmsmith tune problems.txt --budget 2h\n"
+                "  gemmsmith tune problems.txt --time 2h\n"
                 "  gemmsmith pack run --device h200 --out model.pack",
     .run      = run,
 };

@@ -35,6 +35,7 @@ typedef struct settings {
 static const cli_option options[] = {
     CLI_ASKED_OPTIONS(settings, "layouts of B to tune; default: the one in the problem"),
     {"budget",     0, CLI_SECONDS, offsetof(settings, budget),     "TIME", "time limit for all problems together: 90s, 10m, 2h; default: none", 1, 1e9},
+    {"time",       0, CLI_SECONDS, offsetof(settings, budget),     "TIME", "the same; of what gemmsmith record wrote, it goes where it saves most", 1, 1e9},
     {"candidates", 0, CLI_INT,     offsetof(settings, candidates), "N",    "measure at most so many schedules per problem;\n"
      "default 48, with --quick 16 (emulated device: 8)", 1, 1e6},
     {"quick",      0, CLI_FLAG,    offsetof(settings, quick),      NULL,   "for many problems: compile in the background, search without timing\n"
@@ -161,9 +162,22 @@ static void on_begin(void *self, int index)
     cli_announce(&t->session->caps, t->session->worker.device, what, gs_tune_seconds(problem, t->how));
 }
 
-/* One problem's result, or why there is none. */
-static void take_result(tuning *t, const gs_problem *problem, gs_status status, const gs_tune_result *result, const gs_error *error)
+/* How often a recorded program asked for the problem; 0: nobody knows. */
+static double calls_of(const tuning *t, int index) { return t->problems->recorded ? (double)t->problems->calls.rows[index].count : 0; }
+
+static void add_saving(tuning *t, int index, const gs_row *row)
 {
+    double plain, now;
+    if (!(calls_of(t, index) > 0) || !gs_tune_saving(&t->problems->list[index], &t->session->caps, row, &plain, &now)) return;
+    t->sum->plain_s += calls_of(t, index) * plain * 1e-6;
+    t->sum->now_s += calls_of(t, index) * now * 1e-6;
+    t->sum->compared++;
+}
+
+/* One problem's result, or why there is none. */
+static void take_result(tuning *t, int index, gs_status status, const gs_tune_result *result, const gs_error *error)
+{
+    const gs_problem *const problem = &t->problems->list[index];
     char text[GS_PROBLEM_TEXT];
     gs_group_totals *const sum = t->sum;
     cli_progress_clear();
@@ -175,6 +189,7 @@ static void take_result(tuning *t, const gs_problem *problem, gs_status status, 
         sum->won += result->confirmed && !result->row.library;
         const bool alone = result->confirmed && gs_row_alone(&result->row);
         sum->alone += alone;
+        if (result->confirmed) add_saving(t, index, &result->row);
         sum->log_sum += !result->confirmed || result->row.library || t->session->caps.emulated || alone ? 0 : log(result->row.ratio);
         return;
     }
@@ -199,7 +214,7 @@ static bool on_finished(void *self, int index, gs_status status, const gs_tune_r
 {
     tuning *const t = self;
     t->w.at++;
-    take_result(t, &t->problems->list[index], status, result, error);
+    take_result(t, index, status, result, error);
     return t->code < 0;
 }
 
@@ -264,10 +279,14 @@ static int tune_all(tuning *t, const char *table)
     if (!s->quick && asks_model(s) && gs_llm_open(&shared, &llm, &error) != GS_OK) return cli_fail(t->command, NULL, &error);
     const gs_problem *const list = t->problems->list;
     const int count = t->problems->count;
+    double *const calls = t->problems->recorded && !s->quick && !asks_model(s) ? calloc((size_t)count, sizeof *calls) : NULL;
+    for (int i = 0; i < count && calls; i++) calls[i] = calls_of(t, i);
     const gs_status status =
-        s->quick ? gs_tune_list(session->store, &session->session, &session->worker, &session->caps, list, count, &how, on_finished, t, &error)
+        calls    ? gs_tune_by_worth(session->store, &session->session, &session->worker, &session->caps, list, calls, count, &how, on_begin, on_finished, t, &error)
+        : s->quick ? gs_tune_list(session->store, &session->session, &session->worker, &session->caps, list, count, &how, on_finished, t, &error)
                  : gs_tune_singly(session->store, &session->session, &session->worker, &session->caps, list, count, member ? member->count : 1, &how, on_begin,
                                   on_finished, t, &error);
+    free(calls);
     cli_progress_clear();
     const gs_llm_tally tally = shared.tally;
     gs_llm_close(&shared);
@@ -287,6 +306,13 @@ typedef struct place {
     const char *one;        /* of the devices, as --device takes it */
 } place;
 
+static void print_saving(const place *where, const gs_group_totals *sum)
+{
+    if (sum->compared == 0) return;
+    printf("a run as recorded spends %.4g s in %d problem%s, %.4g s with %s: %.4g s saved%s\n", sum->now_s, sum->compared, sum->compared == 1 ? "" : "s", sum->plain_s,
+           where->emulated ? "the time model's first choices" : "cuBLASLt", sum->plain_s - sum->now_s, where->emulated ? ", predicted" : "");
+}
+
 static void print_totals(const settings *s, const place *where, const gs_group_totals *sum)
 {
     if (s->unconfirmed) {
@@ -301,6 +327,7 @@ static void print_totals(const settings *s, const place *where, const gs_group_t
         if (sum->won > sum->alone) printf("; geometric mean over %s %.3f of cuBLASLt's speed", sum->alone > 0 ? "the others" : "all", exp(sum->log_sum / compared));
         printf("\ntable: %s\n", where->table);
     }
+    if (!s->json) print_saving(where, sum);
     if (cli_stopped()) {
         note_kept(sum, "stopped", where->store);
     } else if (s->unconfirmed) {
@@ -407,6 +434,9 @@ static void print_group(const settings *s, const gs_device_group *group, int pro
         sum.late += m->sum.late;
         sum.measured += m->sum.measured;
         sum.log_sum += m->sum.log_sum;
+        sum.plain_s += m->sum.plain_s;
+        sum.now_s += m->sum.now_s;
+        sum.compared += m->sum.compared;
         emulated &= m->emulated || !m->slug[0];
     }
     list_words(group, offsetof(gs_group_member, device), &devices);
@@ -518,10 +548,12 @@ const cli_command cli_tune = {
     .summary  = "find the fastest kernel of every problem on this GPU",
     .about    = "Compiles, verifies and times schedules against auto-tuned cuBLASLt, and writes the winners to the tuned table that\n"
                 "programs read. Every winner is measured again in a fresh process with fresh data, and only that time counts.\n"
-                "Everything tried is kept in the store: stop with Ctrl-C, and run the same command again to continue.",
+                "Everything tried is kept in the store: stop with Ctrl-C, and run the same command again to continue.\n"
+                "Of problems that gemmsmith record wrote the time goes first to those that save the recorded program most, and back to them as they improve.",
     .options  = options,
     .examples = "  gemmsmith tune f16:4096x4096x4096:tn\n"
                 "  gemmsmith tune --file shapes.txt --layouts tn --budget 2h\n"
+                "  gemmsmith tune problems.txt --time 2h\n"
                 "  gemmsmith tune --file thousand.txt --layouts nn,tn --quick --shard 0/4 --device cuda:0 --store 0.db\n"
                 "  gemmsmith tune --file thousand.txt --layouts nn,tn --quick --devices all\n"
                 "  gemmsmith tune --file thousand.txt --run night --devices all --store postgresql://db.example/gemm\n"

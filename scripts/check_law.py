@@ -53,7 +53,7 @@ LAW = {
     "worker":   {"base", "problem", "schedule", "kernel", "device", "ptx", "emu", "cublas", "plan", "baseline", "routing", "operands", "verify", "bench", "inspect", "sandbox"},
     "evaluate": {"base", "problem", "schedule", "kernel", "device", "inspect", "table", "plan", "verify", "bench", "store", "worker"},
     "policy":   {"base", "problem", "schedule", "learn", "train", "llm", "verify"},
-    "tune":     {"base", "problem", "schedule", "kernel", "device", "table", "plan", "verify", "bench", "store", "worker", "evaluate", "policy"},
+    "tune":     {"base", "problem", "schedule", "learn", "kernel", "device", "table", "plan", "verify", "bench", "store", "worker", "evaluate", "policy"},
     "author":   {"base", "problem", "schedule", "kernel", "inspect", "store", "notes", "llm", "redact", "verify", "worker", "evaluate", "policy"},
     "dataset":  {"base", "problem", "schedule", "learn", "table", "plan", "train", "store", "notes", "llm", "redact", "verify", "evaluate", "policy", "author"},
     "compare":  {"base", "problem", "schedule", "learn", "device", "table", "plan", "verify", "bench", "store", "worker", "evaluate", "tune"},

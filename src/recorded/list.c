@@ -62,7 +62,10 @@ static gs_status add_recorded(gs_problem_list *list, const char *path, char *tex
     gs_recorded r = {0};
     gs_status status = text ? gs_recorded_read_text(&r, text, path, error) : gs_recorded_read(&r, path, error);
     gs_recorded_sort(&r);
-    for (int i = 0; i < r.count && status == GS_OK; i++) status = add_asked(list, r.rows[i].problem, r.rows[i].count, error);
+    for (int i = 0; i < r.count && status == GS_OK; i++) {
+        const gs_problem *const p = &r.rows[i].problem;
+        if (p->m > 0 && p->n > 0 && p->k > 0) status = add_asked(list, *p, r.rows[i].count, error);   /* empty ones cost nothing */
+    }
     list->cut += r.cut;
     list->recorded = true;
     gs_recorded_free(&r);

@@ -27,7 +27,7 @@ gs_status gs_problem_list_add(gs_problem_list *list, const gs_problem *problem, 
 /* Adds a problem's text, in all layouts asked for. where: the place. */
 gs_status gs_problem_list_add_text(gs_problem_list *list, const char *text, const char *where, gs_error *error);
 
-/* Adds a recorded file, a folder of them (the most work first), or a file with a problem on each line, # comments; "-": standard input. Codes: also of gs_file_read, gs_recorded_read. */
+/* Adds a recorded file, a folder of them (the most work first, without empty problems), or a file with a problem on each line, # comments; "-": standard input. Codes: also of gs_file_read, gs_recorded_read. */
 gs_status gs_problem_list_add_file(gs_problem_list *list, const char *path, gs_error *error);
 
 #endif

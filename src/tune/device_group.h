@@ -16,6 +16,8 @@ typedef struct gs_group_totals {
     int    measured;   /* timings of those, which the store keeps */
     int    alone;      /* of those won: without cuBLASLt beside them */
     double log_sum;
+    double plain_s, now_s;   /* of a recorded program's calls of what was tuned, where both are known: without the rows, and with them */
+    int    compared;         /* problems in these */
 } gs_group_totals;
 
 /* A child and what it has done so far, in shared memory: the child writes, the parent reads. */

@@ -101,7 +101,7 @@ static gs_status search(gs_run *run, gs_policy *policy, const gs_trials *known, 
 {
     const int most = gs_run_candidates(run->options, run->evaluator.caps->emulated, CANDIDATES);
     GS_TRY(gs_run_shortlist(run, policy, known, policy->learn ? (most + 1) / 2 : most, most + 1, NULL, 0, error));
-    if (run->options->again) GS_TRY(add_best_known(run, known, error));
+    if (run->options->again || run->options->further) GS_TRY(add_best_known(run, known, error));
     /* cuBLASLt alone: shows early whether anything works here */
     const int64_t began = gs_clock_ns();
     if (!run->evaluator.caps->emulated) GS_TRY(gs_evaluator_bench(&run->evaluator, NULL, 0, 5, GS_STAGE_RACE, error));
@@ -126,7 +126,7 @@ static gs_status tune(gs_run *run, gs_error *error)
     gs_trials known;
     bool resumed = false;
     gs_status status = gs_run_known(run, &known, error);
-    if (status == GS_OK && !run->options->again) status = resume(run, &known, &resumed, error);
+    if (status == GS_OK && !run->options->again && !run->options->further) status = resume(run, &known, &resumed, error);
     run->evaluator.doubts = !run->evaluator.caps->emulated;   /* a family's predicted time is the same every time */
     run->evaluator.known_us = gs_run_known_us(run, &known);
     if (status == GS_OK && !resumed) {

@@ -40,6 +40,7 @@ typedef struct gs_tune_options {
     const char *cache_path;            /* cubin cache; NULL: default */
     bool        dependent;             /* launches that allow it are dependent; session->device then ends in GS_DEPENDENT_SUFFIX */
     bool        again;                 /* also problems with a winner in the store; the best known schedule races too */
+    bool        further;               /* gs_tune: also a problem with a winner in the store, but what was measured of it counts: for more candidates than it had */
     const gs_found *found;             /* for policies that build on it; NULL: what the store has of searches on this device, */
     int         found_count;           /* also with earlier kernels */
     const gs_lessee *lessee;           /* gs_tune_list, gs_work_queue: several tuners share the list; a tuner needs a problem's lease to work on it */
@@ -96,6 +97,17 @@ gs_status gs_tune_list(gs_store *store, gs_session *session, gs_worker *worker, 
 typedef void (*gs_tune_begins)(void *self, int index);
 gs_status gs_tune_singly(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problems, int count, int tuners,
                          const gs_tune_options *options, gs_tune_begins begins, gs_tune_finished finished, void *self, gs_error *error);
+
+/* Tunes problems that a program asks for so often each: the time goes where it saves most. A problem's search is cut into slices, each with twice the candidates; the next slice is that of the
+ * problem which is expected to save the program most for a second of search. Before the first: calls times what our best is expected to be faster than cuBLASLt, by the weights or the
+ * time model; then by what the slices before gained. begins: before a problem's first slice; finished: once for each, when all its candidates were tried or the time is up.
+ * With options->lessee tuners share the list and go on with each other's problems. INTERRUPTED: Ctrl-C, or some problems had no turn; the same call continues. */
+gs_status gs_tune_by_worth(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problems, const double *calls, int count,
+                           const gs_tune_options *options, gs_tune_begins begins, gs_tune_finished finished, void *self, gs_error *error);
+
+/* Microseconds of a call without the row and with it: cuBLASLt's time, as it was measured beside it; on an emulated device that of the time model's first choice, predicted. False:
+ * the first is not known. */
+bool gs_tune_saving(const gs_problem *problem, const gs_caps *caps, const gs_row *row, double *plain_us, double *now_us);
 
 /* The fields of a result's JSON. */
 void gs_tune_result_put(gs_json *json, const gs_problem *problem, const gs_session *session, const gs_caps *caps, const gs_tune_result *result);

@@ -1,0 +1,13 @@
+# What gemmsmith record wrote is tuned where it saves most, goes on where it was stopped, and the end says what a run of the program saves.
+GEMMSMITH_CACHE=${GS_TEST_CACHE:-}; export GEMMSMITH_CACHE   # kernels that other tests of the run compiled
+[ -n "${GEMMSMITH_FAKE_WORKER:-}" ] || { echo "no GEMMSMITH_FAKE_WORKER"; exit 77; }
+gemmsmith info | grep -q '^NVRTC *none' && { echo "no NVRTC"; exit 77; }
+. "$CASES/../replies.sh"
+mkdir run
+printf 'gemmsmith recorded 1\n10\tgs_gemm\tf16:64x64x64:tn\n1\tgs_gemm\tf16:0x64x64:tn\n' > run/recorded-a.txt
+printf 'gemmsmith recorded 1\n1000000\tcublasGemmEx\tf16:96x64x64:tn\n7\tcublasGemmEx\tf16:64x64x64:tn\n7\tcublasGemmEx\tf16:64x64x6' > run/recorded-b.txt
+ask="tune run --candidates 2 --families mma --time 10m --tuned some.tuned"
+FAKE_WORKER=library_us=100; export FAKE_WORKER
+gemmsmith $ask > said; echo "exit $?"
+sed 's/ [0-9.]* us, [0-9.]* \[[0-9., ]*\]/ TIMES/; s/best own.*(/(/; s/, [0-9]* s)/)/; s/spends [0-9.e-]* s/spends T s/; s/problems, [0-9.e-]* s/problems, T s/; s/: [0-9.e-]* s saved/: T s saved/; s/mean over all [0-9.]*/mean over all R/; s/^\(f16[^ ]*  *\)[^ ]*/\1SCHEDULE/' said
+gemmsmith $ask --quiet | sed -n 's/.*(from the store)/again: from the store/p; s/spends .* saved/spends/p'
