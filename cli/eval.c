@@ -23,7 +23,7 @@ typedef struct settings {
     const char *base_dir, *csv, *rows, *store, *device, *contenders, *schedule, *own, *tuned;
     int64_t     gpu, rounds, seed;
     int         mode, cache, call_time, routing;
-    bool        json, resume, again, torch, dependent, quick, record;
+    bool        json, resume, again, torch, dependent, quick, record, behind;
 } settings;
 
 static const cli_option options[] = {
@@ -32,13 +32,14 @@ static const cli_option options[] = {
     {"target-qps",        0, CLI_NUMBER,  offsetof(settings, qps),        "Q",     "server: calls per second; default 100", 1e-3, 1e6},
     {"cache",             0, CLI_CHOICE,  offsetof(settings, cache),      "cold|warm", "operands outside the L2 cache, or the same ones again; default cold"},
     {"routing",           0, CLI_CHOICE,  offsetof(settings, routing),    "random|skewed", "groups: every row to any, or half of the rows to the first\neighth; default random"},
+    {"behind",            0, CLI_FLAG,    offsetof(settings, behind),     NULL,    "offline: an element-wise kernel over A before each call, as in a\nmodel; its time is part of every figure"},
     {"rounds",            0, CLI_INT,     offsetof(settings, rounds),     "N",     "interleaved rounds (server: calls per contender);\n"
      "default 30 (server 200)", 5, 1e5},
     {"warmup-seconds",    0, CLI_SECONDS, offsetof(settings, warmup),     "TIME",  "warm-up before the first round; default 0.05", 0, 3600},
     {"benchmark-seconds", 0, CLI_SECONDS, offsetof(settings, benchmark),  "TIME",  "measure that long instead of a number of rounds", 1e-3, 86400},
     {"contenders",        0, CLI_TEXT,    offsetof(settings, contenders), "LIST",  "default " GS_CONTENDERS_DEFAULT ";\n"
      "also schedule strings, measured: a plan that races when it is made,\n"
-     "and own: the schedule that a search found"},
+     "own: the schedule that a search found. Behind a schedule @plain or\n@dependent: its launches are so, whatever --dependent says"},
     {"own",               0, CLI_TEXT,    offsetof(settings, own),        "FILE",  "schedules of the contender own: lines 'PROBLEM SCHEDULE', a tuned\n"
      "table or output of tune --json; default: from the store"},
     {"record",            0, CLI_FLAG,    offsetof(settings, record),     NULL,    "write the faster of own and cublaslt-autotuning to store and table"},
@@ -97,9 +98,10 @@ static int check_record(const cli_command *command, const settings *s, const gs_
 {
     if (s->own && !gs_contender_names_have(names, GS_RESULT_OWN)) return cli_usage(command, "--own needs the contender own in --contenders");
     if (s->tuned && !s->record) return cli_usage(command, "--tuned needs --record");
+    if (s->behind && s->mode) return cli_usage(command, "--behind is of offline mode");
     if (!s->record) return -1;
     if (!gs_contender_names_have(names, GS_RESULT_OWN)) return cli_usage(command, "--record needs the contender own in --contenders");
-    if (s->mode || s->cache) return cli_usage(command, "--record needs offline mode and a cold cache");
+    if (s->mode || s->cache || s->behind) return cli_usage(command, "--record needs offline mode, a cold cache and no --behind");
     return -1;
 }
 
@@ -224,7 +226,7 @@ static void print_row(const gs_result *row)
     printf("\n%s  floor %.2f us (work %s us), %d %s, %s cache", row->title, row->floor_us, gs_result_bands[row->band],
            (int)json_integer_value(json_object_get(row->json, "rounds")), row->server ? "requests" : "rounds",
            cache ? cache : "?");
-    printf("%s%s", row->dependent ? ", dependent launches" : "", !row->problem.groups ? "" : row->skewed ? ", skewed routing" : ", random routing");
+    printf("%s%s%s", row->behind ? ", behind an element-wise kernel" : "", row->dependent ? ", dependent launches" : "", !row->problem.groups ? "" : row->skewed ? ", skewed routing" : ", random routing");
     if (json_integer_value(before) > 0)
         printf(", SM clock %d -> %d MHz", (int)json_integer_value(before), (int)json_integer_value(after));
     printf("%s\n", row->resumed ? "  (from the store)" : "");
@@ -371,7 +373,7 @@ static int open_and_evaluate(evaluation *v, gs_contest_options *how, const cli_p
 static gs_contest_options options_of(const settings *s, evaluation *v)
 {
     return (gs_contest_options){
-        .layouts = s->asked.layouts, .schedule = s->schedule, .server = s->mode != 0, .warm = s->cache != 0, .dependent = s->dependent, .skewed = s->routing != 0,
+        .layouts = s->asked.layouts, .schedule = s->schedule, .server = s->mode != 0, .warm = s->cache != 0, .dependent = s->dependent, .skewed = s->routing != 0, .behind = s->behind,
         .torch = s->torch, .again = s->again, .quick = s->quick, .call_time = s->call_time < 0 ? -1 : s->call_time == 0, .rounds = s->rounds,
         .seed = s->seed, .warmup_s = s->warmup, .benchmark_s = s->benchmark, .target_qps = s->qps, .budget_s = s->budget,
         .base_dir = s->base_dir, .csv = s->csv, .rows = s->rows, .record = s->record,

@@ -372,9 +372,6 @@ __device__ __forceinline__ void stream(float (&acc)[TILES][4], source from, cons
         if (i < steps) load(ring[i], from, lane);
         from.advance();
     }
-#if __CUDA_ARCH__ >= 900
-    gs_dependent_launch();
-#endif
     int step = 0;
 #pragma unroll 1
     for (; step + 2 * GS_DEPTH <= steps; step += GS_DEPTH) {
@@ -386,6 +383,9 @@ __device__ __forceinline__ void stream(float (&acc)[TILES][4], source from, cons
             from.advance();
         }
     }
+#if __CUDA_ARCH__ >= 900
+    gs_dependent_launch();   /* the loads end here: earlier, the next launch's prefetches would compete with them */
+#endif
 #pragma unroll
     for (int i = 0; i < 2 * GS_DEPTH - 1; i++) {   /* what is left is less than twice the ring */
         if (step + i < steps) {
@@ -467,9 +467,6 @@ __device__ __forceinline__ void stream(float (&acc)[TILES][4], source from, cons
         gs_cp_async_commit();
         from.advance();
     }
-#if __CUDA_ARCH__ >= 900
-    gs_dependent_launch();
-#endif
     place = base;
 #pragma unroll 1
     for (int step = 0; step < steps; step++) {
@@ -478,6 +475,9 @@ __device__ __forceinline__ void stream(float (&acc)[TILES][4], source from, cons
         if (LINES) __syncwarp();
         read(x, place + at, lane);
         if (LINES) __syncwarp();
+#if __CUDA_ARCH__ >= 900
+        if (step == max(steps - GS_DEPTH, 0)) gs_dependent_launch();   /* the copies end here */
+#endif
         if (step + GS_DEPTH < steps) copy(place + to, from, STEP, lane);
         gs_cp_async_commit();   /* groups are counted, so there is one in every step */
         from.advance();

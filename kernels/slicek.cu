@@ -661,8 +661,8 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, GS_BLOCKS) gs_slic
     }
     gs_cluster_arrive();
 #endif
-    gs_dependent_launch();   /* the next launch's blocks do no more before its wait than these did */
     gs_dependent_wait();
+    gs_dependent_launch();   /* not before the wait: launches that pile up, each waiting for the one before, take the room of those that compute */
 
     /* Steps end at branches, and the barrier keeps loads before it: all are issued, step by step, before anything waits for the first. */
     operands ring[GS_DEPTH];

@@ -288,7 +288,6 @@ static __device__ __forceinline__ void begin(const source &from, unsigned stages
             for (int s = 0; s < ahead; s++) load_shared(stages + s * STAGE_BYTES, (first + s) * GS_BK, full + s * 8, s, from);
         }
     }
-    if (leader && !FEED) gs_dependent_launch();
     __syncwarp();
 }
 
@@ -371,6 +370,7 @@ static __device__ __forceinline__ void refill(const source &from, unsigned stage
             if (++stage == GS_STAGES) stage = 0, phase ^= 1;
         }
     }
+    if (gs_elect()) gs_dependent_launch();   /* behind the last copy: blocks of the next launch then take nothing from these */
     __syncwarp();
     if (CLUSTER > 1 && SHARERS == 1) gs_cluster_wait();
 }

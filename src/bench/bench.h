@@ -21,6 +21,7 @@ typedef struct gs_bench_options {
     double   budget_s;          /* stop after this time, at the end of a round, but not before 5 rounds; 0: none */
     double   replay_us;         /* shortest graph replay; 0: 500 */
     double   target_qps;        /* server: mean rate of the exponential gaps; 0: 100 */
+    bool     behind;            /* offline: before each call an ordinary element-wise kernel reads and writes A, as the norm or activation before a layer does; its time counts */
     bool     call_time;         /* offline: measure call time too */
     bool     check;             /* look at every timed output, and compare one of the last round as a whole, of those that are
                                    still in it (default true through gs_bench_defaults) */

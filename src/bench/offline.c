@@ -21,11 +21,19 @@ int gs_bench_run_calls(const gs_bench_run *run, int contender)
     return run->us[contender] > 0 && most < run->calls ? (int)fmax(most, 1) : run->calls;
 }
 
+/* What lies before a layer in a model. It allows no dependent launch of its own, and lets the next one start when it ends. */
+static gs_status pass_a(gs_bench_run *run, int contender, int set, gs_error *error)
+{
+    const gs_args args = gs_sets_args(&run->sets, contender, set);
+    return gs_pass_over(run->verifier, (gs_pointer)(uintptr_t)args.a, gs_problem_bytes(&run->problems[contender], 'a'), run->queue, error);
+}
+
 static gs_status issue(gs_bench_run *run, int contender, int calls, gs_error *error)
 {
     gs_contender *const self = &run->contenders[contender];
     for (int call = 0; call < calls; call++) {
         const gs_args args = gs_sets_launch_args(&run->sets, contender, call % run->sets.count);
+        if (run->options.behind) GS_TRY(pass_a(run, contender, call % run->sets.count, error));
         GS_TRY(self->run(self, &args, run->queue, error));
     }
     return GS_OK;

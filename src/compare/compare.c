@@ -69,6 +69,7 @@ static gs_worker_bench_request request_of(const gs_contest_options *o, const ask
         .subject = {.problem = text, .seed = o->seed, .dependent = o->dependent}, .contenders = of->list, .count = of->count, .reference = of->reference,
         .server = o->server, .rounds = rounds_of(o, floor_us), .warm = o->warm, .warmup_s = o->warmup_s, .budget_s = o->benchmark_s,
         .target_qps = o->target_qps, .call_time = o->call_time < 0 ? !o->quick : o->call_time, .samples = true, .skewed = o->skewed && a->problem->groups,
+        .behind = o->behind,
     };
 }
 
@@ -273,7 +274,7 @@ static gs_status compare(gs_contest *c, const gs_problem *problem, int at, gs_er
 /* Whether the file of rows has it already, measured like this. */
 static bool have_row(const gs_contest *c, const gs_problem *problem)
 {
-    const gs_result like = {.server = c->o.server, .dependent = c->o.dependent, .predicted = c->session->caps.emulated, .skewed = c->o.skewed && problem->groups};
+    const gs_result like = {.server = c->o.server, .dependent = c->o.dependent, .predicted = c->session->caps.emulated, .skewed = c->o.skewed && problem->groups, .behind = c->o.behind};
     char mode[GS_RESULT_MODE];
     return gs_rows_file_have(&c->rows, problem, gs_result_mode(&like, mode));
 }

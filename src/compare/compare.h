@@ -29,6 +29,7 @@ typedef struct gs_contest_options {
     uint32_t     layouts;         /* bits: 1 nn, 2 tn */
     const char  *schedule;        /* in place of the plan's choice; NULL: that */
     bool         server, warm, dependent, torch, again;
+    bool         behind;          /* each call behind an element-wise kernel over A */
     bool         skewed;          /* routing of problems with groups */
     bool         quick;           /* fewer rounds and shorter waits, for many problems */
     int          call_time;       /* 0: not measured, 1: measured, -1: unless quick */

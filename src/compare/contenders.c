@@ -8,6 +8,13 @@
 #include "problem/layout.h"
 #include "schedule/schedule.h"
 
+/* Behind the name of what a search found, how it is launched. */
+static const char *own_launch(const char *name)
+{
+    const size_t length = strlen(GS_RESULT_OWN);
+    return strncmp(name, GS_RESULT_OWN, length) == 0 && (name[length] == '@' || !name[length]) ? name + length : NULL;
+}
+
 gs_status gs_contender_names_read(gs_contender_names *out, const char *list, const char *schedule, char failed[GS_CONTENDER_NAME], gs_error *error)
 {
     static const char *const known[] = {GS_RESULT_PLAN, GS_RESULT_MEASURED, GS_RESULT_OWN, "cublas", "cublaslt-heuristic", GS_RESULT_REFERENCE};
@@ -22,11 +29,15 @@ gs_status gs_contender_names_read(gs_contender_names *out, const char *list, con
         size_t which = 0;
         while (which < GS_COUNT(known) && strcmp(name, known[which]) != 0) which++;
         gs_schedule parsed;
-        if (which == GS_COUNT(known) && !strchr(name, '/') && strcmp(name, "simple") != 0)
+        gs_launch_mode mode;
+        const char *const launch = own_launch(name);
+        if (which == GS_COUNT(known) && !launch && !strchr(name, '/') && strncmp(name, "simple", 6) != 0)
             return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "'%s' is none of " GS_RESULT_MEASURED "," GS_RESULT_OWN "," GS_CONTENDERS_DEFAULT ", and no schedule", name);
         if (which == GS_COUNT(known)) {
             memcpy(failed, name, sizeof name);
-            GS_TRY(gs_schedule_parse(&parsed, name, error));
+            char text[GS_CONTENDER_NAME + 8];
+            snprintf(text, sizeof text, "%s%s", launch ? "simple" : "", launch ? launch : name);
+            GS_TRY(gs_contender_parse(text, &parsed, &mode, error));
             failed[0] = '\0';
         }
         if (out->count == GS_CONTENDERS_MOST) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "more than %d", GS_CONTENDERS_MOST);
@@ -37,8 +48,9 @@ gs_status gs_contender_names_read(gs_contender_names *out, const char *list, con
 
 bool gs_contender_names_have(const gs_contender_names *names, const char *name)
 {
+    const bool own = strcmp(name, GS_RESULT_OWN) == 0;
     for (int i = 0; i < names->count; i++)
-        if (strcmp(names->name[i], name) == 0) return true;
+        if (strcmp(names->name[i], name) == 0 || (own && own_launch(names->name[i]))) return true;
     return false;
 }
 
@@ -61,8 +73,13 @@ void gs_contender_list_make(gs_contender_list *out, const gs_contender_names *na
     for (gs_layout b = GS_NN; b <= GS_TN; b++) {
         if (!(layouts & 1u << b)) continue;
         for (int i = 0; i < names->count; i++) {
-            const char *name = strcmp(names->name[i], GS_RESULT_OWN) == 0 ? own_in[b] : names->name[i];
-            if (!*name) continue;
+            const char *const launch = own_launch(names->name[i]), *name = names->name[i];
+            char own[GS_CONTENDER_NAME];
+            if (launch) {
+                if (!*own_in[b]) continue;
+                snprintf(own, sizeof own, "%.*s%s", GS_CONTENDER_NAME - 16, own_in[b], launch);
+                name = own;
+            }
             const bool reference = strcmp(name, GS_RESULT_REFERENCE) == 0;
             if (problem->groups) name = of_groups(name);
             if (reference) out->reference = out->count;

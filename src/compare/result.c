@@ -17,7 +17,9 @@ bool gs_result_is_reference_of_groups(const char *name)
 
 bool gs_result_is_own(const json_t *entry, const char *own)
 {
-    return json_is_true(json_object_get(entry, "own")) || strcmp(gs_compare_string(entry, "name"), own) == 0;
+    const char *const name = gs_compare_string(entry, "name");
+    const size_t length = strlen(own);
+    return json_is_true(json_object_get(entry, "own")) || (strncmp(name, own, length) == 0 && (!name[length] || (length && name[length] == '@')));
 }
 
 static bool read_ratio(const json_t *from, gs_ratio *ratio)
@@ -60,6 +62,7 @@ gs_status gs_result_read(gs_result *row, json_t *json, gs_error *error)
     row->server = strcmp(gs_compare_string(json, "mode"), "server") == 0;
     row->predicted = json_is_true(json_object_get(json, "predicted"));
     row->dependent = !row->predicted && json_is_true(json_object_get(json, "dependent"));
+    row->behind = json_is_true(json_object_get(json, "behind"));
     row->skewed = strcmp(gs_compare_string(json, "routing"), "skewed") == 0;
     row->band = (int)json_integer_value(band);
     row->count = (int)GS_MIN(json_array_size(entries), GS_RESULT_ENTRIES);
@@ -85,7 +88,7 @@ void gs_result_free(gs_result *row)
 
 const char *gs_result_mode(const gs_result *row, char text[GS_RESULT_MODE])
 {
-    snprintf(text, GS_RESULT_MODE, "%s%s%s", row->predicted ? "predicted" : row->server ? "server" : "offline", row->dependent && !row->predicted ? "+dependent" : "",
-             row->skewed ? GS_RESULT_SKEWED : "");
+    snprintf(text, GS_RESULT_MODE, "%s%s%s%s", row->predicted ? "predicted" : row->server ? "server" : "offline", row->dependent && !row->predicted ? "+dependent" : "",
+             row->skewed ? GS_RESULT_SKEWED : "", row->behind ? GS_RESULT_BEHIND : "");
     return text;
 }

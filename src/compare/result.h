@@ -34,6 +34,7 @@ typedef struct gs_result {
     bool        server;            /* ratios are of call time; else of device time */
     bool        resumed;
     bool        dependent;         /* measured with dependent launches of ours */
+    bool        behind;            /* each call stood behind an element-wise kernel over A, whose time is in it */
     bool        skewed;            /* the first groups had most rows */
     bool        predicted;         /* by an emulated device: nothing was measured */
     double      floor_us;
@@ -53,6 +54,7 @@ void      gs_result_free(gs_result *row);
 /* "offline", "server", "offline+dependent", "offline+skewed", ..., or "predicted": what a file of rows calls it */
 #define GS_RESULT_MODE   40
 #define GS_RESULT_SKEWED "+skewed"
+#define GS_RESULT_BEHIND "+behind"
 const char *gs_result_mode(const gs_result *row, char text[GS_RESULT_MODE]);
 
 /* Whether a contender of a problem with groups may be the reference. */

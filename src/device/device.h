@@ -134,11 +134,19 @@ typedef struct gs_memory_range {
     size_t     bytes;         /* 0: nothing */
 } gs_memory_range;
 
+/* Whether launches whose kernels allow it are dependent. */
+typedef enum gs_launch_mode {
+    GS_LAUNCH_AS_DEVICE,      /* as the device's switch says */
+    GS_LAUNCH_PLAIN,          /* never */
+    GS_LAUNCH_DEPENDENT       /* always */
+} gs_launch_mode;
+
 typedef struct gs_launch {
     gs_function function;
     uint32_t    grid[3], block[3], cluster[3];   /* cluster 1 1 1: none */
     uint32_t    smem;         /* dynamic shared memory, bytes */
-    bool        dependent;    /* the kernel allows a programmatic dependent launch; it becomes one where the device's switch is on */
+    bool        dependent;    /* the kernel allows a programmatic dependent launch */
+    gs_launch_mode mode;      /* whether one that allows it becomes one */
     void      **params;       /* addresses of the kernel's parameters, in order */
     gs_memory_range read_only[3];   /* what the kernel may not store to, although it lies beside what it may: an emulated device says so */
     gs_launch_ready *ready;   /* NULL, or what prepare made of the fields above, which have not changed since */

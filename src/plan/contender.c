@@ -14,6 +14,7 @@ typedef struct own {
     const gs_kernel *kernel;      /* NULL: built from the schedule */
     bool             user;     /* the kernel is inspected */
     gs_schedule      schedule;
+    gs_launch_mode   mode;
     gs_loaded       *loaded;
     gs_pointer       workspace;
 } own;
@@ -49,6 +50,7 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
     }
     if (self->user) GS_TRY(gs_loaded_create_user(&self->loaded, self->device, self->kernel, problem, error));
     else GS_TRY(gs_loaded_create(&self->loaded, self->device, self->kernel ? self->kernel : &built, problem, error));
+    GS_TRY(gs_loaded_set_mode(self->loaded, self->mode, error));
     GS_TRY(gs_loaded_alloc(self->loaded, &self->workspace, error));
     declare(contender, self);
     snprintf(contender->detail, sizeof contender->detail, "%d registers", contender->registers);
@@ -87,13 +89,32 @@ const gs_loaded *gs_contender_loaded(const gs_contender *contender)
     return self ? self->loaded : NULL;
 }
 
+static const char *const mode_names[] = {[GS_LAUNCH_AS_DEVICE] = "", [GS_LAUNCH_PLAIN] = "@plain", [GS_LAUNCH_DEPENDENT] = "@dependent"};
+
+gs_status gs_contender_parse(const char *text, gs_schedule *schedule, gs_launch_mode *mode, gs_error *error)
+{
+    const char *const at = strchr(text, '@');
+    char name[GS_CONTENDER_NAME];
+    if (!at) {
+        *mode = GS_LAUNCH_AS_DEVICE;
+        return gs_schedule_parse(schedule, text, error);
+    }
+    *mode = strcmp(at, mode_names[GS_LAUNCH_PLAIN]) == 0 ? GS_LAUNCH_PLAIN : GS_LAUNCH_DEPENDENT;
+    if (strcmp(at, mode_names[*mode]) != 0) return gs_fail(error, GS_ERROR_PARSE, "launch", "%.40s: behind '@' stands plain or dependent", text);
+    snprintf(name, sizeof name, "%.*s", (int)(at - text), text);
+    return gs_schedule_parse(schedule, name, error);
+}
+
 gs_status gs_contender_schedule(gs_contender *out, gs_device *device, const char *schedule, gs_error *error)
 {
     gs_schedule parsed;
-    GS_TRY(gs_schedule_parse(&parsed, schedule, error));
-    char text[GS_SCHEDULE_TEXT];
-    GS_TRY(create(out, device, gs_schedule_format(&parsed, text), error));
+    gs_launch_mode mode;
+    GS_TRY(gs_contender_parse(schedule, &parsed, &mode, error));
+    char text[GS_SCHEDULE_TEXT], name[GS_CONTENDER_NAME];
+    snprintf(name, sizeof name, "%s%s", gs_schedule_format(&parsed, text), mode_names[mode]);
+    GS_TRY(create(out, device, name, error));
     ((own *)out->self)->schedule = parsed;
+    ((own *)out->self)->mode = mode;
     return GS_OK;
 }
 

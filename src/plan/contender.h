@@ -7,6 +7,7 @@
 
 #include "device/device.h"
 #include "kernel/kernel.h"
+#include "schedule/schedule.h"
 
 #define GS_CONTENDER_NAME 128
 
@@ -39,8 +40,11 @@ struct gs_contender {
 struct gs_loaded;
 const struct gs_loaded *gs_contender_loaded(const gs_contender *contender);
 
-/* One of our schedules, by its text form. */
+/* One of our schedules, by its text form; behind it "@plain" or "@dependent" says how it is launched, whatever the device's switch says. */
 gs_status gs_contender_schedule(gs_contender *out, gs_device *device, const char *schedule, gs_error *error);
+
+/* The parts of such a text. PARSE. */
+gs_status gs_contender_parse(const char *text, gs_schedule *schedule, gs_launch_mode *mode, gs_error *error);
 
 /* A kernel with its manifest (borrowed; must outlive the contender), for user kernels: prepare inspects it first
  * (device->inspector). FORBIDDEN: it contains what it may not, or there is no inspector. */

@@ -471,6 +471,15 @@ gs_status gs_loaded_need(const gs_manifest *manifest, const gs_problem *problem,
     return GS_OK;
 }
 
+gs_status gs_loaded_set_mode(gs_loaded *loaded, gs_launch_mode mode, gs_error *error)
+{
+    if (mode == GS_LAUNCH_AS_DEVICE) return GS_OK;
+    for (int i = 0; i < loaded->entry_count; i++) loaded->entry[i].launch.mode = mode;
+    gs_states_free(&loaded->states);   /* the state that is there was filled before */
+    loaded->states = (gs_states){.create = create_state, .destroy = destroy_state, .self = loaded};
+    return gs_states_init(&loaded->states, error);
+}
+
 size_t gs_loaded_workspace(const gs_loaded *loaded) { return loaded->workspace; }
 size_t gs_loaded_zeroed(const gs_loaded *loaded) { return loaded->zeroed; }
 

@@ -34,6 +34,9 @@ gs_status gs_loaded_create_image(gs_loaded **out, gs_device *device, const gs_ma
 
 void      gs_loaded_destroy(gs_loaded **loaded);
 
+/* Whether its launches are dependent where its kernels allow it; as the device says until this is called. Before the first run. MEMORY. */
+gs_status gs_loaded_set_mode(gs_loaded *loaded, gs_launch_mode mode, gs_error *error);
+
 /* A workspace for this kernel, its zeroed part filled with zeros; 0 if it needs none. The caller frees it. Waits. */
 gs_status gs_loaded_alloc(const gs_loaded *loaded, gs_pointer *workspace, gs_error *error);
 

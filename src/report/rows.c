@@ -239,8 +239,12 @@ static void name_problem(char *name, size_t size, const gs_problem *problem, uns
 static bool known_mode(const char *mode)
 {
     static const char *const modes[] = {"offline", "offline" GS_DEPENDENT_SUFFIX, "server", "server" GS_DEPENDENT_SUFFIX, "predicted"};
-    const char *const suffix = strstr(mode, GS_RESULT_SKEWED);
-    const size_t length = suffix && strcmp(suffix, GS_RESULT_SKEWED) == 0 ? (size_t)(suffix - mode) : strlen(mode);
+    size_t length = strlen(mode);
+    static const char *const suffixes[] = {GS_RESULT_BEHIND, GS_RESULT_SKEWED};
+    for (size_t i = 0; i < GS_COUNT(suffixes); i++) {
+        const size_t size = strlen(suffixes[i]);
+        if (length > size && strncmp(mode + length - size, suffixes[i], size) == 0) length -= size;
+    }
     size_t i = 0;
     while (i < GS_COUNT(modes) && (strlen(modes[i]) != length || strncmp(mode, modes[i], length) != 0)) i++;
     return i < GS_COUNT(modes);

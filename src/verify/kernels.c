@@ -34,6 +34,7 @@ static const char *const names[GS_CHECK_KERNELS] = {
     [GS_CHECK_WORDS]      = "gs_verify_words",
     [GS_CHECK_TIMED]      = "gs_verify_timed",
     [GS_CHECK_TIMED_SAMPLES] = "gs_verify_timed_samples",
+    [GS_CHECK_PASS]       = "gs_verify_pass",
 };
 
 _Static_assert((int)GS_VALUES_NORMAL == (int)GS_DATA_NORMAL && (int)GS_VALUES_INTEGER == (int)GS_DATA_INTEGER &&
@@ -223,6 +224,12 @@ gs_status gs_words_hash(gs_verifier *verifier, gs_pointer at, size_t bytes, gs_p
 {
     gs_range range = {.at = address(at), .units = bytes / 8 * 4, .count = address(sum)};
     return launch(verifier, GS_CHECK_WORDS, &range, range.units / 4, queue, error);
+}
+
+gs_status gs_pass_over(gs_verifier *verifier, gs_pointer at, size_t bytes, gs_queue queue, gs_error *error)
+{
+    gs_range range = {.at = address(at), .units = bytes / 2};
+    return launch(verifier, GS_CHECK_PASS, &range, (range.units + 3) / 4, queue, error);
 }
 
 gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, gs_pointer sets, int count, uint32_t poison, uint64_t seed, gs_pointer found,

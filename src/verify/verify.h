@@ -117,6 +117,9 @@ gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *problem, gs_po
 /* Adds to the 64-bit number at `sum` what depends on every 64-bit word of a range and its place. Returns before it is done. */
 gs_status gs_words_hash(gs_verifier *verifier, gs_pointer at, size_t bytes, gs_pointer sum, gs_queue queue, gs_error *error);
 
+/* An element-wise kernel over a range, which it leaves as it is: every 16-bit unit is read and written. Returns before it is done. */
+gs_status gs_pass_over(gs_verifier *verifier, gs_pointer at, size_t bytes, gs_queue queue, gs_error *error);
+
 /* gs_reference on the CPU, from host copies, for small sizes and for tests: what that writes. */
 void gs_reference_cpu(const gs_problem *problem, const void *a, const void *b, const void *c, double *out);
 

@@ -168,6 +168,7 @@ void gs_worker_bench_text(const gs_worker_bench_request *r, gs_text *out)
     put_kernel(&json, &r->subject.kernel);
     if (r->subject.cache) gs_json_string(&json, "cache", r->subject.cache);
     if (r->narrow) gs_json_bool(&json, "narrow", true);
+    if (r->behind) gs_json_bool(&json, "behind", true);
     if (r->unchecked) gs_json_bool(&json, "check", false);
     if (r->slow > 0) gs_json_double(&json, "slow", r->slow);
     if (r->replay_us > 0) gs_json_double(&json, "replay_us", r->replay_us);

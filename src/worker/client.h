@@ -65,6 +65,7 @@ typedef struct gs_worker_bench_request {
     double             budget_s, target_qps;
     double             replay_us;   /* 0: the worker's own */
     bool               narrow, unchecked;
+    bool               behind;      /* an element-wise kernel over A before each call; see gs_bench_options */
     double             slow;               /* 0: all stay to the end; see gs_bench_options */
     bool               skewed;      /* groups: the first have most rows; else every row goes to any */
 } gs_worker_bench_request;

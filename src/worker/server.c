@@ -307,6 +307,7 @@ static gs_status bench_options_from(const json_t *request, int asked, gs_bench_o
     options->check = gs_reply_bool(request, "check", true);
     options->narrow = gs_reply_bool(request, "narrow", false);
     options->slow = gs_reply_number(request, "slow", 0);
+    options->behind = gs_reply_bool(request, "behind", false);
     options->seed = (uint64_t)gs_reply_int(request, "seed", (int64_t)(options->seed & INT64_MAX));
     if (!gs_routing_parse(gs_reply_string(request, "routing", "random"), &options->routing))
         return gs_fail(error, GS_ERROR_PARSE, "routing", "%.20s: random or skewed", gs_reply_string(request, "routing", ""));
@@ -389,6 +390,7 @@ static void put_measurement(gs_json *json, const bench_list *list, const gs_benc
     gs_json_string(json, "mode", options->mode == GS_MODE_SERVER ? "server" : "offline");
     if (measured && measured->predicted) gs_json_bool(json, "predicted", true);
     if (dependent) gs_json_bool(json, "dependent", true);
+    if (options->behind) gs_json_bool(json, "behind", true);
     if (list->asked_entry[0]->problem.groups) gs_json_string(json, "routing", gs_routing_name(options->routing));
     gs_json_int(json, "rounds", rounds);
     gs_json_int(json, "calls", measured ? measured->calls : 0);

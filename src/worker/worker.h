@@ -28,8 +28,8 @@
  *
  * {"op":"bench","problem":P,"contenders":[C,...],["kernel":KERNEL,"reference":0,"mode":"offline","rounds":0,"warm":false,"warmup_s":-1,
  *   "budget_s":0,"replay_us":0,"target_qps":0,"call_time":false,"check":true,"narrow":false,"slow":0,"seed":0,"samples":false,
- *   "routing":"random","dependent":false]}
- *   -> {"ok":true,"reference":0,"mode":"offline",["predicted":true,]["dependent":true,]["routing":"random",]"rounds":30,"calls":12,"sets":5,"seconds":0.8,
+ *   "routing":"random","dependent":false,"behind":false]}
+ *   -> {"ok":true,"reference":0,"mode":"offline",["predicted":true,]["dependent":true,]["behind":true,]["routing":"random",]"rounds":30,"calls":12,"sets":5,"seconds":0.8,
  *       "clocks":{"before":CLOCKS,"after":CLOCKS},"contenders":[ENTRY,...]}
  *      CLOCKS {"sm_mhz":1980,"memory_mhz":2619,"power_w":400,"temperature_c":40}
  *      ENTRY  {"name":"ws/...","layout":"tn","problem":P,"status":"GS_OK","message":"","detail":"...","suggestion":0,"wrong":false,

@@ -47,6 +47,22 @@ static void rounds_are_rotated(void **state)
     gs_measurement_destroy(&measurement);
 }
 
+/* Before every call that is timed, over all of A. */
+static void calls_stand_behind_another_kernel(void **state)
+{
+    (void)state;
+    gs_bench_options options = quick();
+    options.rounds = 5;
+    gs_measurement *measurement = measure(2, &options);
+    assert_int_equal(sim.passes, 0);
+    gs_measurement_destroy(&measurement);
+    options.behind = true;
+    measurement = measure(2, &options);
+    assert_true(sim.passes >= 2 * measurement->calls);   /* graphs are captured once and replayed */
+    assert_int_equal(sim.passed, gs_problem_bytes(&problems[0], 'a'));
+    gs_measurement_destroy(&measurement);
+}
+
 static void call_time_is_the_host_clock(void **state)
 {
     (void)state;
@@ -396,6 +412,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(ratios_survive_a_falling_clock, fresh),
         cmocka_unit_test_setup(rounds_are_rotated, fresh),
+        cmocka_unit_test_setup(calls_stand_behind_another_kernel, fresh),
         cmocka_unit_test_setup(call_time_is_the_host_clock, fresh),
         cmocka_unit_test_setup(idle_contender_is_caught, fresh),
         cmocka_unit_test_setup(remembering_contender_is_caught, fresh),

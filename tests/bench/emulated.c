@@ -102,6 +102,47 @@ static void one_exact_round(void **state)
     device->ops->unload(device, self.module);
 }
 
+/* What lies before a layer costs its own time, and changes nothing: sums and inputs are those of a run without it. */
+static void behind_an_elementwise_kernel(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    double us[2];
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 63, 48, 33);   /* 2079 elements of A: no whole number of words */
+    gs_contender contender;
+    OK(gs_contender_schedule(&contender, device, "simple", &error));
+    OK(contender.prepare(&contender, &problem, &error));
+    for (int behind = 0; behind < 2; behind++) {
+        gs_bench_options options = gs_bench_defaults();
+        options.seed = 3;
+        options.behind = behind;
+        gs_measurement *m;
+        OK(gs_bench(device, verifier, &problem, &contender, 1, &options, &m, &error));
+        assert_true(m->samples[0].status == GS_OK && !m->samples[0].wrong);
+        us[behind] = m->samples[0].device_median;
+        gs_measurement_destroy(&m);
+    }
+    assert_true(us[1] >= us[0] + device->caps.launch_us);
+    contender.destroy(&contender);
+}
+
+static void passing_over_changes_nothing(void **state)
+{
+    (void)state;
+    enum { UNITS = 1001 };
+    gs_error error = {0};
+    gs_pointer memory;
+    uint16_t before[UNITS + 2], after[UNITS + 2];
+    for (int i = 0; i < UNITS + 2; i++) before[i] = (uint16_t)(i * 40503);
+    OK(device->ops->alloc(device, sizeof before, &memory, &error));
+    OK(device->ops->copy_in(device, memory, before, sizeof before, &error));
+    for (int from = 0; from < 2; from++) OK(gs_pass_over(verifier, memory + (gs_pointer)from * 2, UNITS * 2, NULL, &error));
+    OK(device->ops->queue_wait(device, NULL, &error));
+    OK(device->ops->copy_out(device, after, memory, sizeof after, &error));
+    assert_memory_equal(before, after, sizeof before);
+    device->ops->free(device, memory);
+}
+
 /* Contenders are given pointers; what one of them computes is twice as large. */
 static gs_status run_twice_as_large(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
 {
@@ -421,7 +462,8 @@ int main(void)
         printf("%s\n", error.text);
         return 1;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_exact_round), cmocka_unit_test(pointers_to_matrices), cmocka_unit_test(a_finding_is_a_verdict), cmocka_unit_test(the_reference_is_out_of_reach),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_exact_round), cmocka_unit_test(behind_an_elementwise_kernel), cmocka_unit_test(passing_over_changes_nothing),
+                                       cmocka_unit_test(pointers_to_matrices), cmocka_unit_test(a_finding_is_a_verdict), cmocka_unit_test(the_reference_is_out_of_reach),
                                        cmocka_unit_test(a_kernel_cannot_tell_proof_from_timing), cmocka_unit_test(groups_are_told)};
     const int failed = cmocka_run_group_tests_name("bench/emulated", tests, NULL, NULL);
     gs_verifier_destroy(&verifier);

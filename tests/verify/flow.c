@@ -77,7 +77,7 @@ static float f16_values[65536];            /* the kernels run in seconds with a 
 static const char *const names[] = {
     "gs_verify_generate", "gs_verify_poison", "gs_verify_guard_fill", "gs_verify_guard_check", "gs_verify_veil", "gs_verify_hash",
     "gs_verify_padding", "gs_verify_measure", "gs_verify_compare", "gs_verify_sums", "gs_verify_words", "gs_verify_timed",
-    "gs_verify_timed_samples", "gs_reference", "gs_reference_line", "gs_wrong", "gs_wrong_end",
+    "gs_verify_timed_samples", "gs_verify_pass", "gs_reference", "gs_reference_line", "gs_wrong", "gs_wrong_end",
 };
 
 typedef struct code code;
@@ -262,6 +262,7 @@ static gs_status fake_launch(gs_device *device, const gs_launch *launch, gs_queu
     else if (strcmp(e->name, "gs_verify_measure") == 0)     gs_verify_measure(*(const gs_check *)p);
     else if (strcmp(e->name, "gs_verify_sums") == 0)        gs_verify_sums(*(const gs_check_sums *)p);
     else if (strcmp(e->name, "gs_verify_words") == 0)       gs_verify_words(*(const gs_range *)p);
+    else if (strcmp(e->name, "gs_verify_pass") == 0)        gs_verify_pass(*(const gs_range *)p);
     else if (strcmp(e->name, "gs_verify_timed") == 0)       gs_verify_timed(*(const gs_timed *)p);
     else if (strcmp(e->name, "gs_verify_timed_samples") == 0) gs_verify_timed_samples(*(const gs_timed *)p);
     else                                                    gs_verify_compare(*(const gs_check *)p);

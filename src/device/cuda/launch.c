@@ -83,6 +83,12 @@ static bool has_cluster(const gs_launch *launch)
     return launch->cluster[0] > 1 || launch->cluster[1] > 1 || launch->cluster[2] > 1;
 }
 
+static bool is_dependent(const gs_cuda_device *cuda, const gs_launch *launch)
+{
+    const bool wanted = launch->mode == GS_LAUNCH_DEPENDENT || (launch->mode == GS_LAUNCH_AS_DEVICE && cuda->base.dependent);
+    return launch->dependent && wanted && cuda->programmatic;
+}
+
 /* Fills config for the extensible launch; attributes holds at least two. */
 static void make_config(const gs_cuda_device *cuda, gs_cu_launch_config *config, gs_cu_launch_attribute *attributes, const gs_launch *launch, gs_queue queue)
 {
@@ -98,7 +104,7 @@ static void make_config(const gs_cuda_device *cuda, gs_cu_launch_config *config,
         cluster->id = GS_CU_LAUNCH_CLUSTER_DIMENSION;
         memcpy(cluster->value.cluster, launch->cluster, sizeof cluster->value.cluster);
     }
-    if (launch->dependent && cuda->base.dependent && cuda->programmatic) {
+    if (is_dependent(cuda, launch)) {
         gs_cu_launch_attribute *const dependent = &attributes[config->attribute_count++];
         dependent->id = GS_CU_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION;
         dependent->value.programmatic = 1;
