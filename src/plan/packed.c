@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/log.h"
 
 /* With a terminator behind it, which a parser of PTX wants. NULL for nothing, or without memory. */
 static void *copy_of(const void *bytes, size_t size)
@@ -60,11 +61,19 @@ gs_status gs_plan_use_pack(gs_plan *plan, gs_error *error)
 {
     const gs_context *const context = plan->context;
     gs_pack_entry entry;
+    gs_error lost = {0};   /* what was wrong where the problem was found first */
     for (int i = 0; i < context->pack_count; i++) {
-        if (!gs_pack_find(context->pack[i], &plan->problem, &entry)) continue;
-        GS_TRY(entry.kernel < 0 ? use_library(plan, &entry, error) : use_kernel(plan, context->pack[i], &entry, error));
-        say_why(plan, context->pack[i], &entry);
-        return GS_OK;
+        const gs_pack *const pack = context->pack[i];
+        gs_error why = {0};
+        if (!gs_pack_find(pack, &plan->problem, &entry)) continue;
+        if ((entry.kernel < 0 ? use_library(plan, &entry, &why) : use_kernel(plan, pack, &entry, &why)) == GS_OK) {
+            if (lost.status != GS_OK) gs_log(GS_LOG_WARNING, "%s; another pack has the problem", lost.text);
+            say_why(plan, pack, &entry);
+            return GS_OK;
+        }
+        if (lost.status == GS_OK) lost = why;
     }
-    return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "no pack has the problem");
+    if (lost.status == GS_OK) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "no pack has the problem");
+    if (error) *error = lost;
+    return lost.status;
 }

@@ -6,9 +6,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <gemmsmith/gemmsmith.h>
 
@@ -243,6 +245,145 @@ static void test_plans(void **state)
     unlink(other);
 }
 
+/* ---- several packs, other pointers, a full disk ---- */
+
+/* A pack with one schedule for the problem. */
+static void make_pack_of(const char *schedule, const char *to)
+{
+    gs_packing packing = {0};
+    const gs_problem problem = parsed(PROBLEM);
+    gs_config config = gs_config_default();
+    char table[80];
+    size_t size;
+    bool added;
+    snprintf(table, sizeof table, "%s/made.tuned", folder);
+    FILE *const file = fopen(table, "w");
+    assert_non_null(file);
+    fprintf(file, "gemmsmith-tuned 1\n" PROBLEM " %s 1.50 2.00 1.2500 1.2000 1.3000 1755 emu-h200 90 132 130100 2026-11-20T12:00:00Z predict-0\n", schedule);
+    fclose(file);
+    config.tuned_path = table;
+    OK(gs_packing_device(&packing.device, "emu:h200", &error));
+    OK(gs_context_open_on(&packing.context, &config, packing.device, &error));
+    OK(gs_pack_writer_create(&packing.writer, &error));
+    OK(gs_packing_add(&packing, &problem, &added, &error));
+    OK(gs_packing_write(&packing, to, &size, &error));
+    gs_pack_writer_destroy(&packing.writer);
+    gs_close(&packing.context);
+    unlink(table);
+}
+
+static void assert_served(const char *packs, const char *by)
+{
+    const gs_problem problem = parsed(PROBLEM);
+    gs_plan *plan;
+    gs_context *context = with_packs(packs);
+    OK(gs_plan_create(context, &problem, &plan, &error));
+    if (!strstr(gs_plan_why(plan), by)) fail_msg("%s, not %s", gs_plan_why(plan), by);
+    gs_plan_destroy(&plan);
+    gs_close(&context);
+}
+
+/* Of packs that have the same problem the first counts; where its kernel is damaged, the next one. */
+static void test_two_packs(void **state)
+{
+    (void)state;
+    char both[160], swapped[160];
+    if (gs_compiler_version(NULL) == 0) skip();
+    make_pack_of("simple", path);
+    make_pack_of("gemv/16x8/w1/d1/r128/p0/k1/any", other);
+    snprintf(both, sizeof both, "%s:%s", path, other);
+    snprintf(swapped, sizeof swapped, "%s:%s", other, path);
+    setenv("GEMMSMITH_COMPILE", "off", 1);
+    assert_served(both, "pack one.pack: simple");
+    assert_served(swapped, "pack bad.pack: gemv/");
+    FILE *const file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, -8, SEEK_END), 0);
+    fputs("damaged", file);
+    fclose(file);
+    assert_served(both, "pack bad.pack: gemv/");
+    const gs_problem problem = parsed(PROBLEM);
+    gs_plan *plan;
+    gs_context *context = with_packs(path);   /* alone: the next rung, and with nothing to compile it is none */
+    assert_int_not_equal(gs_plan_create(context, &problem, &plan, &error), GS_OK);
+    gs_close(&context);
+    unsetenv("GEMMSMITH_COMPILE");
+    unlink(path);
+    unlink(other);
+}
+
+/* Pointers that the packed kernel cannot take: another kernel serves, or where nothing may be compiled one line says so. */
+static void test_pointers(void **state)
+{
+    (void)state;
+    const gs_problem problem = parsed(PROBLEM);
+    gs_context *context;
+    void *memory;
+    if (gs_compiler_version(NULL) == 0) skip();
+    make_pack();
+    for (int compile = 1; compile >= 0; compile--) {
+        char zeros[8192] = {0};
+        setenv("GEMMSMITH_COMPILE", compile ? "on" : "off", 1);
+        context = with_packs(path);
+        OK(gs_memory_create(context, sizeof zeros, &memory, &error));
+        OK(gs_memory_write(context, memory, zeros, sizeof zeros, &error));
+        char *const at = memory;
+        gs_args args = gs_args_make(at, at + 2048, NULL, at + 4096);
+        OK(gs_gemm(context, &problem, &args, NULL, &error));
+        args = gs_args_make(at + 2, at + 2048 + 2, NULL, at + 4096 + 2);
+        const gs_status status = gs_gemm(context, &problem, &args, NULL, &error);
+        if (status != (compile ? GS_OK : GS_ERROR_NO_COMPILER)) fail_msg("%s: %s", gs_status_name(status), error.text);
+        OK(gs_memory_read(context, zeros, memory, sizeof zeros, &error));
+        gs_memory_destroy(context, memory);
+        gs_close(&context);
+    }
+    unsetenv("GEMMSMITH_COMPILE");
+    unlink(path);
+}
+
+static gs_status write_again(gs_error *why)
+{
+    gs_packing packing = {0};
+    gs_device *device;
+    size_t size;
+    OK(gs_packing_device(&device, "emu:h200", &error));
+    packing.device = device;
+    OK(gs_pack_writer_create(&packing.writer, &error));
+    const gs_status status = gs_packing_write(&packing, path, &size, why);
+    gs_pack_writer_destroy(&packing.writer);
+    gs_device_close(&device);
+    return status;
+}
+
+/* A disk that is full in the middle leaves the pack that was there, or none; nothing else stays in the folder, which its removal at the end proves. */
+static void test_full_disk(void **state)
+{
+    (void)state;
+    struct rlimit before, small;
+    gs_pack *pack;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = (struct rlimit){.rlim_cur = 100, .rlim_max = before.rlim_max};
+    for (int there = 0; there < 2; there++) {
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        const gs_status status = write_again(&error);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        assert_int_not_equal(status, GS_OK);
+        assert_non_null(strstr(error.text, "one.pack"));
+        assert_int_equal(gs_pack_open(&pack, path, NULL), there ? GS_OK : GS_ERROR_NOT_FOUND);
+        gs_pack_close(&pack);
+        if (!there) OK(write_again(&error));
+    }
+    unlink(path);
+    char kept[sizeof path];
+    strcpy(kept, path);
+    strcpy(path, "/dev/full");
+    assert_int_equal(write_again(&error), GS_ERROR_DISK_FULL);
+    snprintf(path, sizeof path, "%s/none/one.pack", folder);
+    assert_int_equal(write_again(&error), GS_ERROR_NOT_FOUND);
+    strcpy(path, kept);
+}
+
 /* ---- user kernels ---- */
 
 #define HASH "00112233445566778899aabbccddeeff"
@@ -307,7 +448,8 @@ int main(void)
     if (!mkdtemp(folder)) return 1;
     snprintf(path, sizeof path, "%s/one.pack", folder);
     snprintf(other, sizeof other, "%s/bad.pack", folder);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_found), cmocka_unit_test(test_damage), cmocka_unit_test(test_hostile), cmocka_unit_test(test_plans), cmocka_unit_test(test_user_kernel)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_found), cmocka_unit_test(test_damage), cmocka_unit_test(test_hostile), cmocka_unit_test(test_plans), cmocka_unit_test(test_two_packs),
+                                       cmocka_unit_test(test_pointers), cmocka_unit_test(test_full_disk), cmocka_unit_test(test_user_kernel)};
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     rmdir(folder);
     return failed;
