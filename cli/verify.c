@@ -33,7 +33,7 @@ static const cli_option options[] = {
     {"schedule", 0, CLI_LIST,    offsetof(settings, schedules), "S", "schedule or library contender; may be repeated;\n"
      "default: the time model's first choice of every family"},
     {"families", 0, CLI_CHOICES, offsetof(settings, families),  cli_family_words, "kernel families to choose schedules from; default: all"},
-    {"parts",    0, CLI_CHOICES, offsetof(settings, parts),     "exact,cancellation,index,normal,edges,memory,repeat", "parts to run; default: all"},
+    {"parts",    0, CLI_CHOICES, offsetof(settings, parts),     "exact,cancellation,index,normal,edges,memory,repeat,invariant", "parts to run; default: all"},
     {"random",   0, CLI_INT,     offsetof(settings, random),    "COUNT", "number of random problems, each with a random schedule per family", 0, 1e6},
     {"seed",     0, CLI_INT,     offsetof(settings, seed),      "N", "random seed of the data and of --random; default 1", 1, 9e15},
     CLI_DEPENDENT_OPTION(settings),
@@ -192,7 +192,8 @@ const cli_command cli_verify = {
     .summary  = "prove that schedules compute what they should",
     .about    = "Every candidate goes through seven parts: exact integers, cancellation, index-coded inputs, normal data against an\n"
                 "f64 reference, edges (odd sizes, K = 1, leading dimensions, alpha and beta), memory (guard bands, inputs unchanged,\n"
-                "poisoned outputs) and repeatability. One line each on standard output; exit code 4 if any failed, 77 if none ran.",
+                "poisoned outputs) and repeatability; of problems with inv=1 through an eighth: bits of rows over M and other rows.\n"
+                "One line each on standard output; exit code 4 if any failed, 77 if none ran.",
     .options  = options,
     .examples = "  gemmsmith verify f16:4096x4096x4096:tn\n"
                 "  gemmsmith verify bf16:257x1000x31:nn --schedule mma/64x64x64/w2x2/s3/g8\n"

@@ -64,6 +64,8 @@ typedef struct gs_datagen {
     int          transposed;   /* stored rows are logical columns */
     int          kind;
     int          operand;  /* 0 a, 1 b, 2 c */
+    int          scattered;    /* 1: rows, 2: columns are those of a pool: the i-th is (i * step + from) % pool of it; 0: they are what they are */
+    long long    pool, step, from;
     gs_data_plan plan;
 } gs_datagen;
 
@@ -320,6 +322,8 @@ GS_SHARED float gs_value_range_c(const gs_datagen *g, long long batch, long long
 /* Value at a logical position: A (m, k), B (k, n), C (m, n). */
 GS_SHARED float gs_value(const gs_datagen *g, long long batch, long long row, long long col)
 {
+    if (g->scattered == 1) row = (row * g->step + g->from) % g->pool;
+    if (g->scattered == 2) col = (col * g->step + g->from) % g->pool;
     const long long line = g->operand == 1 ? col : row, k = g->operand == 1 ? row : col;
     switch (g->kind) {
     case GS_VALUES_NORMAL:  return gs_normal(gs_draw(g, 0, batch, line, k));

@@ -209,7 +209,7 @@ gs_datagen gs_datagen_make(const gs_problem *p, char operand, int kind, uint64_t
         if (kind == GS_VALUES_RANGE) g.kind = GS_VALUES_STEEP;
     }
     if (operand == 'h' || operand == 'i') {
-        const bool many = kind == GS_VALUES_NORMAL, any = kind == GS_VALUES_SPECIAL || kind == GS_VALUES_RANGE;
+        const bool many = kind == GS_VALUES_NORMAL || kind == GS_VALUES_WIDE, any = kind == GS_VALUES_SPECIAL || kind == GS_VALUES_RANGE;
         g.operand = 2, g.seed = gs_mix(seed + 0x428a2f98u + (uint64_t)operand), g.kind = many ? GS_VALUES_WIDE : any ? GS_VALUES_SIGNS : GS_VALUES_POWERS;
     }
     g.rows = s.rows, g.cols = s.row, g.ld = s.ld, g.type = s.type;

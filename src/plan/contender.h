@@ -18,6 +18,7 @@ struct gs_contender {
     int   suggestion;                /* after prepare, cuBLASLt only: which of its suggestions is used, from 1 */
     int   registers, smem;           /* after prepare, our and user kernels only: most of any entry, smem in bytes of a block */
     bool  bitwise;                   /* claims bit-equal results over repeats */
+    bool  any_order;                 /* NVIDIA's library: of an invariant problem it computes the product, in an order that is its own */
     gs_pointer zeroed, scratch;      /* after prepare: the part of its workspace that is zero before and after every run, and the rest; 0: none, or not known */
     size_t     zeroed_bytes, scratch_bytes;
     void *self;

@@ -110,6 +110,7 @@ gs_status gs_check_run_alloc(gs_check_run *trial, bool as_timed, gs_error *error
     gs_device *const device = trial->verifier->device;
     GS_TRY(place(trial, as_timed, error));
     for (int i = 0; i < gs_operand_count(&trial->problem); i++) GS_TRY(surround(trial, i, GS_POISON_FIRST, error));
+    if (trial->bare) return GS_OK;
     const size_t elements = (size_t)(trial->problem.m * trial->problem.batch) * (size_t)gs_columns_of_b(&trial->problem);
     return trial->watch.ops->alloc(device, elements ? elements * sizeof(double) : sizeof(double), &trial->reference, error);
 }
@@ -154,7 +155,14 @@ static gs_status put_pointers(gs_check_run *trial, int kind, gs_error *error)
     return gs_check_words(verifier, trial->pointers, gs_pool_pointers_size(&trial->problem), SLOT_POINTERS, verifier->queue, error);
 }
 
-gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error *error)
+/* How an operand's lines are the rows of D: 1, they are; 2, its columns are; 0: it has none. */
+static int scattered(const gs_problem *p, char operand)
+{
+    return operand == 'a' || operand == 'c' || operand == 'g' ? 1 : operand == 'h' || (operand == 'e' && p->bias == GS_BIAS_M) ? 2 : 0;
+}
+
+/* Generates the inputs; from: rows of a pool, NULL: every row its own. The inputs' hashes are counted. */
+static gs_status fill(gs_check_run *trial, int kind, int c_kind, const gs_pool_rows *from, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;
     const gs_queue queue = verifier->queue;
@@ -166,17 +174,36 @@ gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error 
     GS_TRY(put_pointers(trial, kind, error));
     for (int i = 0; i < gs_operand_count(&trial->problem); i++) {
         if (!is_input(trial, i)) continue;
-        const gs_datagen g = gs_datagen_make(&trial->problem, GS_OPERAND_LETTERS[i], i == 2 ? c_kind : kind, gs_mix(trial->seed + (uint64_t)kind));
+        gs_datagen g = gs_datagen_make(&trial->problem, GS_OPERAND_LETTERS[i], i == 2 ? c_kind : kind, gs_mix(trial->seed + (uint64_t)kind));
+        if (from) g.scattered = scattered(&trial->problem, GS_OPERAND_LETTERS[i]), g.pool = from->pool, g.step = from->step, g.from = from->from;
         if (i != 5) GS_TRY(gs_check_generate(verifier, &g, trial->operand[i].at, queue, error));
         GS_TRY(gs_check_hash(verifier, &trial->problem, GS_OPERAND_LETTERS[i], trial->operand[i].at, SLOT_HASH + i, queue, error));
     }
-    const gs_args args = gs_check_run_args(trial);
-    GS_TRY(gs_reference_of(verifier, &trial->problem, &args, trial->reference, queue, error));
+    return GS_OK;
+}
+
+/* What was counted. Waits. */
+static gs_status keep_hashes(gs_check_run *trial, gs_error *error)
+{
     uint64_t counters[GS_COUNTERS];
-    GS_TRY(gs_check_counters_read(verifier, counters, queue, error));
+    GS_TRY(gs_check_counters_read(trial->verifier, counters, trial->verifier->queue, error));
     memcpy(trial->hash, &counters[SLOT_HASH], sizeof trial->hash);
     trial->pointers_hash = counters[SLOT_POINTERS];
     return GS_OK;
+}
+
+gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error *error)
+{
+    GS_TRY(fill(trial, kind, c_kind, NULL, error));
+    const gs_args args = gs_check_run_args(trial);
+    GS_TRY(gs_reference_of(trial->verifier, &trial->problem, &args, trial->reference, trial->verifier->queue, error));
+    return keep_hashes(trial, error);
+}
+
+gs_status gs_check_run_rows(gs_check_run *trial, const gs_pool_rows *rows, gs_error *error)
+{
+    GS_TRY(fill(trial, GS_VALUES_WIDE, -1, rows, error));
+    return keep_hashes(trial, error);
 }
 
 /* Rows of D that are written, and the index-th of them. */
@@ -285,6 +312,7 @@ gs_args gs_check_run_launch_args(const gs_check_run *trial)
 /* The right result must not lie about while the contender runs, not even for one that reads where it may not. */
 static gs_status veil(gs_check_run *trial, uint64_t key, gs_error *error)
 {
+    if (trial->bare) return GS_OK;
     const size_t elements = (size_t)(trial->problem.m * trial->problem.batch) * (size_t)gs_columns_of_b(&trial->problem);
     return gs_check_veil(trial->verifier, trial->reference, elements, key, trial->verifier->queue, error);
 }

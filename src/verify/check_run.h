@@ -43,6 +43,7 @@ typedef struct gs_check_run {
     int           launches;    /* over poison */
     int           veils;       /* of the reference */
     bool          in_place;    /* launches over poison have C where D is */
+    bool          bare;        /* there is no reference: results are compared with each other */
     bool          edge;        /* the problem is one of part 5's: reasons name it */
     bool          explains;    /* a result was wrong and its cause is looked for: groups stay as they are */
     bool          right;       /* a launch since prepare gave a right result */
@@ -61,6 +62,15 @@ void      gs_check_run_free(gs_check_run *trial);
 
 /* Generates A, B and C (NaN when beta is 0, or c_kind when it is not -1) and the reference; remembers the inputs' hashes. */
 gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error *error);
+
+/* Rows of a pool in place of the problem's own: row i, of each matrix, is the (i * step + from)-th of so many. */
+typedef struct gs_pool_rows {
+    int64_t pool, step, from;
+} gs_pool_rows;
+static inline int64_t gs_pool_row(const gs_pool_rows *rows, int64_t row) { return (row * rows->step + rows->from) % rows->pool; }
+
+/* The same inputs as of gs_check_run_data, of such rows, for a trial without a reference. */
+gs_status gs_check_run_rows(gs_check_run *trial, const gs_pool_rows *rows, gs_error *error);
 
 /* Poisons what is written, D and what is beside it, and the workspaces (zero: fills them with zeros instead), launches, waits, looks after the memory. */
 gs_status gs_check_run_launch(gs_check_run *trial, bool zero, gs_error *error);
@@ -98,6 +108,9 @@ void      gs_check_run_blame_range(gs_check_run *trial, int part, const gs_check
 
 /* Finds the most specific reason for a wrong result of the launch before, and writes the verdict. part: 1 to 5. */
 gs_status gs_check_run_diagnose(gs_check_run *trial, int part, double tolerance, const gs_check_counts *counts, gs_error *error);
+
+/* Part 8: rows of a pool beside other rows and at other places, for other M, which the contender may refuse. *taken: how many launches there were. The trial's buffers must be free. */
+gs_status gs_verify_rows(gs_check_run *trial, const gs_problem *problem, int *taken, gs_error *error);
 
 /* Part 5: derived problems, each of which the contender may refuse. *taken counts those it did not. The trial's buffers must be
  * free. */

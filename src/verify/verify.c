@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -248,13 +249,21 @@ static gs_status all_parts(gs_check_run *trial, const gs_problem *problem, const
     gs_check_run_free(trial);
     if (status != GS_OK || gs_check_run_failed(trial)) return status;
     const double frobenius = trial->verdict->error, limit = trial->verdict->limit;
-    char edges[96] = "";
+    char edges[160] = "";
     if (trial->parts & GS_PART_EDGES) {
         int taken, offered;
         GS_TRY(gs_verify_edges(trial, problem, &taken, &offered, error));
         if (gs_check_run_failed(trial)) return GS_OK;
         if (taken) snprintf(edges, sizeof edges, "; %d of %d edge problems taken", taken, offered);
         else snprintf(edges, sizeof edges, "; none of %d edge problems is supported, so no edge was tested", offered);
+    }
+    trial->edge = false;
+    if (problem->invariant && trial->parts & GS_PART_INVARIANT && !trial->contender->any_order) {
+        int sizes;
+        GS_TRY(gs_verify_rows(trial, problem, &sizes, error));
+        if (gs_check_run_failed(trial)) return GS_OK;
+        const size_t length = strlen(edges);
+        snprintf(edges + length, sizeof edges - length, "; rows have the same bits in %d sizes", sizes);
     }
     *trial->verdict = (gs_verdict){.code = GS_VERDICT_PASS, .row = -1, .col = -1, .error = frobenius, .limit = limit};
     gs_problem_format(problem, trial->verdict->problem);

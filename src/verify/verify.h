@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Verification: does a contender compute the problem, whatever the data, touching nothing else? The seven parts of
- * docs/internals/protocol.md. Data are generated and compared on the device (kernels/verify.cu); the reference is the simple
+ * docs/internals/protocol.md, and an eighth for problems whose rows have bits of their own (docs/internals/invariant.md). Data are generated and compared on the device (kernels/verify.cu); the reference is the simple
  * family's f64 kernel, cross-checked on the CPU for small sizes. */
 #ifndef GS_VERIFY_VERIFY_H
 #define GS_VERIFY_VERIFY_H
@@ -10,7 +10,7 @@
 
 typedef struct gs_verdict {
     gs_verdict_code code;
-    int             part;             /* 1 to 7: the part that failed; 0: none */
+    int             part;             /* 1 to 8: the part that failed; 0: none */
     char            problem[GS_PROBLEM_TEXT];   /* the problem it failed on (edges differ from the one asked for) */
     int64_t         mismatches;       /* wrong elements, in the failing test */
     int64_t         row, col;         /* first wrong element; -1 if none */
@@ -21,7 +21,9 @@ typedef struct gs_verdict {
 
 enum {
     GS_PART_EXACT = 1, GS_PART_CANCELLATION = 2, GS_PART_INDEX = 4, GS_PART_NORMAL = 8,
-    GS_PART_EDGES = 16, GS_PART_MEMORY = 32, GS_PART_REPEAT = 64, GS_PART_ALL = 127
+    GS_PART_EDGES = 16, GS_PART_MEMORY = 32, GS_PART_REPEAT = 64,
+    GS_PART_INVARIANT = 128,   /* of invariant problems only */
+    GS_PART_ALL = 255
 };
 
 #define GS_VERIFY_REPEATS 8

@@ -2,9 +2,10 @@
  * Schedules that invariant problems may have give the same bits: every row of D, over M from 1 to 4096, at any place and beside any rows, in all of them. One row of a pool
  * of 67 has one right answer, that of the first schedule; whole matrices of such rows, in three orders, are multiplied by each of the others, and by plans.
  *
- *     test_gpu_invariant [PART/PARTS] [SECONDS]
+ *     test_gpu_invariant [PART/PARTS | ROWS] [SECONDS]
  *
- * takes every PARTS-th schedule, so that processes can share the compiling; after SECONDS (150) no further one is begun. A line of JSON for each schedule. */
+ * takes every PARTS-th schedule, so that processes can share the compiling; after SECONDS (150) no further one is begun. A line of JSON for each schedule, to the file ROWS if
+ * one is named. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,7 @@ typedef struct run {
     gs_verifier *verifier;
     gs_context  *context;
     gs_queue     queue;
+    FILE        *out;
     int          part, parts;
     double       deadline_s, start_s;
     int          sizes[MOST_SIZES], size_count, largest;
@@ -215,9 +217,9 @@ static gs_status try_sizes(run *r, gs_contender *contender, const char *name, gs
     if (!taken) return GS_OK;
     r->schedules++;
     *(different ? &r->failed : &r->passed) += 1;
-    printf("{\"problem\":\"%s\",\"schedule\":\"%s\",\"sizes\":%d,\"rows\":%lld,\"different\":%lld%s}\n", gs_problem_format(&r->problem, text), name, taken, (long long)(r->rows - rows),
+    fprintf(r->out, "{\"problem\":\"%s\",\"schedule\":\"%s\",\"sizes\":%d,\"rows\":%lld,\"different\":%lld%s}\n", gs_problem_format(&r->problem, text), name, taken, (long long)(r->rows - rows),
            (long long)different, where);
-    fflush(stdout);
+    fflush(r->out);
     return GS_OK;
 }
 
@@ -347,8 +349,10 @@ int main(int argc, char **argv)
 {
     static run r = {.parts = 1, .deadline_s = 150};
     gs_error error = {0};
-    if (argc > 1 && (sscanf(argv[1], "%d/%d", &r.part, &r.parts) != 2 || r.part < 0 || r.part >= r.parts)) {
-        printf("usage: %s [PART/PARTS] [SECONDS], parts from 0 on\n", argv[0]);
+    r.out = stdout;
+    if (argc > 1 && sscanf(argv[1], "%d/%d", &r.part, &r.parts) != 2) r.out = fopen(argv[1], "w");
+    if (!r.out || r.part < 0 || r.part >= r.parts) {
+        printf("usage: %s [PART/PARTS | ROWS] [SECONDS], parts from 0 on; ROWS can be written\n", argv[0]);
         return 2;
     }
     if (argc > 2) r.deadline_s = atof(argv[2]);
@@ -368,5 +372,6 @@ int main(int argc, char **argv)
     if (r.queue) r.device->ops->queue_destroy(r.device, r.queue);
     gs_verifier_destroy(&r.verifier);
     gs_close(&r.context);
-    return status != GS_OK || r.failed || !r.passed;
+    const bool written = r.out == stdout || fclose(r.out) == 0;
+    return status != GS_OK || r.failed || !r.passed || !written;
 }

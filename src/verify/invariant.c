@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ * Part 8, of invariant problems: rows of a small pool are multiplied in matrices of several M, in other orders, so that each stands at many places and beside many others.
+ * Wherever it stands, and of whichever M, a row of D has the same bits. Nothing is said about which: parts 1 to 7 do that. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "routing/routing.h"
+#include "verify/check_run.h"
+
+enum {
+    POOL = 67,               /* a prime: rows that a tile has at one place in one launch stand anywhere in another */
+    MOST_MATRICES = 4096,    /* of a batch, whose rows are looked at */
+    CHUNK = 1 << 20          /* bytes of D that are read at a time, at least a row */
+};
+
+static const int sizes[] = {1, 5, 16, POOL, 130};   /* beside the M that is asked for, which comes first and last */
+
+/* The bits of a row that was seen. */
+typedef struct seen {
+    uint64_t hash;
+    int64_t  m, row;         /* where it was seen first; m 0: not yet */
+} seen;
+
+typedef struct watcher {
+    gs_check_run *trial;
+    gs_pool_rows  rows;
+    seen         *of[2];     /* of D and of aux: POOL for each matrix of B */
+    int64_t       matrices;
+    char         *chunk;
+    size_t        room;
+} watcher;
+
+static gs_problem with_m(const gs_problem *problem, int64_t m)
+{
+    const int64_t groups = problem->grouping == GS_GROUPS_MASKED ? problem->groups : 1;
+    return gs_problem_resized(problem, (m + groups - 1) / groups * groups, problem->n, problem->k);
+}
+
+/* The matrix of B that a row of all is multiplied by; -1: none. */
+static int64_t matrix_of(const gs_check_run *trial, int64_t row)
+{
+    const gs_problem *const p = &trial->problem;
+    if (!trial->offsets) return row / p->m;
+    const int64_t group = gs_group_of_row(p, trial->offsets, row);
+    const gs_group_rows of = group < 0 || group >= p->groups ? (gs_group_rows){0, 0, 0} : gs_rows_of_group(p, trial->offsets, group);
+    return row >= of.first && row < of.first + of.rows ? group : -1;
+}
+
+static void blame(gs_check_run *trial, char output, const seen *before, int64_t row)
+{
+    trial->verdict->row = row;
+    gs_check_run_blame(trial, GS_VERDICT_INVARIANT, 8, "row %lld of %s, M %lld, has other bits than row %lld with M %lld, where the same row of A stood: the order of additions depends on M or on "
+                       "the rows beside it", (long long)row, output == 'd' ? "D" : "aux", (long long)trial->asked.m, (long long)before->row, (long long)before->m);
+}
+
+/* Rows of the whole batch from first on, whose elements are at w->chunk. */
+static void look_at(watcher *w, char output, int64_t first, int64_t count, size_t stride, size_t bytes)
+{
+    gs_check_run *const trial = w->trial;
+    const gs_problem *const p = &trial->problem;
+    for (int64_t row = first; row < first + count && !gs_check_run_failed(trial); row++) {
+        const int64_t matrix = matrix_of(trial, row), in_matrix = p->groups ? row : row % p->m;
+        if (matrix < 0 || matrix >= w->matrices) continue;
+        seen *const before = &w->of[output != 'd'][matrix * POOL + gs_pool_row(&w->rows, in_matrix)];
+        const uint64_t hash = gs_hash64(w->chunk + (size_t)(row - first) * stride, bytes);
+        if (before->m == 0) *before = (seen){hash, p->m, row};
+        else if (before->hash != hash) blame(trial, output, before, row);
+    }
+}
+
+/* All rows of D or of aux, some at a time. */
+static gs_status look_through(watcher *w, char output, gs_error *error)
+{
+    gs_device *const device = w->trial->verifier->device;
+    const gs_problem *const p = &w->trial->problem;
+    const gs_shape s = gs_shape_of(p, output);
+    const size_t size = gs_type_size(s.type), stride = (size_t)s.ld * size, bytes = (size_t)s.row * size;
+    const int64_t most = GS_MAX(CHUNK / (int64_t)stride, 1), rows = GS_MIN(s.matrices, w->matrices) * p->m;
+    if (stride * (size_t)most > w->room) {
+        char *const larger = realloc(w->chunk, stride * (size_t)most);
+        if (!larger) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for rows of D");
+        w->chunk = larger;
+        w->room = stride * (size_t)most;
+    }
+    for (int64_t row = 0, count; row < rows && !gs_check_run_failed(w->trial); row += count) {
+        count = GS_MIN(GS_MIN(most, rows - row), p->m - row % p->m);   /* of one matrix */
+        const gs_pointer at = w->trial->operand[output - 'a'].at + (gs_pointer)(row / p->m * s.stride + row % p->m * s.ld) * size;
+        GS_TRY(device->ops->copy_out(device, w->chunk, at, (size_t)(count - 1) * stride + bytes, error));
+        look_at(w, output, row, count, stride, bytes);
+    }
+    return GS_OK;
+}
+
+/* One size; *taken counts it, if the contender takes it. */
+static gs_status try_size(watcher *w, const gs_problem *p, int turn, int *taken, gs_error *error)
+{
+    gs_check_run *const trial = w->trial;
+    const uint64_t bits = gs_mix(trial->seed + 0x71374491u + (uint64_t)turn);
+    w->rows = (gs_pool_rows){POOL, 1 + (int64_t)(bits % (POOL - 1)), (int64_t)(bits >> 32) % POOL};
+    GS_TRY(gs_check_run_prepare(trial, p, error));
+    gs_status status = GS_OK;
+    if (!gs_check_run_failed(trial)) {
+        status = gs_check_run_alloc(trial, false, error);
+        if (status == GS_OK) status = gs_check_run_rows(trial, &w->rows, error);
+        if (status == GS_OK) status = gs_check_run_launch(trial, false, error);
+        if (status == GS_OK && !gs_check_run_failed(trial)) status = look_through(w, 'd', error);
+        if (status == GS_OK && !gs_check_run_failed(trial) && p->aux) status = look_through(w, 'g', error);
+        gs_check_run_free(trial);
+    }
+    GS_TRY(status);
+    const bool refused = trial->verdict->code == GS_VERDICT_UNSUPPORTED || trial->verdict->code == GS_VERDICT_LAUNCH;
+    if (refused) *trial->verdict = (gs_verdict){.code = GS_VERDICT_PASS, .row = -1, .col = -1};
+    else ++*taken;
+    return GS_OK;
+}
+
+gs_status gs_verify_rows(gs_check_run *trial, const gs_problem *problem, int *taken, gs_error *error)
+{
+    watcher w = {.trial = trial, .matrices = GS_MIN(problem->groups ? problem->groups : problem->batch, MOST_MATRICES)};
+    gs_status status = GS_OK;
+    *taken = 0;
+    if (problem->m == 0 || problem->n == 0) return GS_OK;
+    for (int i = 0; i < 2 && status == GS_OK; i++) {
+        w.of[i] = calloc((size_t)w.matrices * POOL, sizeof *w.of[i]);
+        if (!w.of[i]) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for rows that were seen");
+    }
+    trial->bare = true;
+    const int count = (int)GS_COUNT(sizes) + 2;
+    for (int i = 0; i < count && status == GS_OK && !gs_check_run_failed(trial); i++) {
+        const gs_problem p = with_m(problem, i == 0 || i == count - 1 ? problem->m : sizes[i - 1]);
+        status = try_size(&w, &p, i, taken, error);
+    }
+    trial->bare = false;
+    for (int i = 0; i < 2; i++) free(w.of[i]);
+    free(w.chunk);
+    return status;
+}

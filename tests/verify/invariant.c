@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ * Part 8: kernels whose order of additions depends on M, on where a row stands or on the rows beside it are refused; honest ones, and the families' schedules, pass. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "device/device.h"
+#include "texts.h"
+#include "verify/internal.h"
+#include "verifying.h"
+
+/* Thread-per-element kernel that adds up from both ends where TWO says so, and D is what STORED says. */
+static const char source[] =
+    "#include \"common/args.h\"\n"
+    "#include \"common/convert.cuh\"\n"
+    "typedef unsigned short half_bits;\n"
+    "#ifndef TWO\n"
+    "#define TWO false\n"
+    "#endif\n"
+    "extern \"C\" __global__ void gs_kernel(const gs_kernel_args p)\n"
+    "{\n"
+    "    const int row = blockIdx.x % p.m, index = blockIdx.x / p.m;\n"
+    "    const half_bits *const a = (const half_bits *)p.a + (size_t)(index * p.m + row) * p.lda;\n"
+    "    for (int col = threadIdx.x; col < p.n; col += blockDim.x) {\n"
+    "        const half_bits *const b = (const half_bits *)p.b + (size_t)(index * p.n + col) * p.ldb;\n"
+    "        float sum = 0, other = 0;\n"
+    "        if (TWO) for (int k = 0; k < p.k; k++) *(k % 2 ? &sum : &other) = fmaf(gs_f16_to_f32(a[k]), gs_f16_to_f32(b[k]), k % 2 ? sum : other);\n"
+    "        else for (int k = 0; k < p.k; k++) sum = fmaf(gs_f16_to_f32(a[k]), gs_f16_to_f32(b[k]), sum);\n"
+    "        ((float *)p.d)[(size_t)(index * p.m + row) * p.ldd + col] = p.alpha * (sum + other);\n"
+    "    }\n"
+    "}\n";
+
+static gs_verdict verdict_of(const char *text, const char *define, uint32_t parts)
+{
+    const gs_problem problem = problem_of(text);
+    gs_error error = {0};
+    gs_kernel kernel = {.name = "invariant.cu"};
+    gs_contender contender;
+    gs_verdict verdict;
+    gs_text whole = {0};
+    if (*define) gs_text_addf(&whole, "#define %s\n", define);
+    gs_text_add(&whole, source);
+    kernel.source = gs_text_string(&whole);
+    if (gs_manifest_parse(&kernel.manifest, "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=4\nentry gs_kernel\ngrid m*batch 1 1\nblock 32 1 1\n", &error) != GS_OK ||
+        gs_contender_kernel_own(&contender, device, "invariant", &kernel, &error) != GS_OK ||
+        gs_verify(verifier, &contender, &problem, &(gs_verify_options){.seed = 5, .parts = parts}, &verdict, &error) != GS_OK)
+        fail_msg("%s: %s", define, error.text);
+    contender.destroy(&contender);
+    gs_text_free(&whole);
+    return verdict;
+}
+
+static void orders_that_depend(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *define;
+        gs_verdict_code code;
+    } cases[] = {
+        {"f16:24x16x72:tn:d=f32:inv=1",     "",                                    GS_VERDICT_PASS},
+        {"f16:24x16x72:tn:d=f32:inv=1",     "TWO true",                            GS_VERDICT_PASS},
+        {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (p.k > 64)",                      GS_VERDICT_PASS},        /* of N and K it may depend, */
+        {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (col == 3)",                      GS_VERDICT_PASS},        /* also where a column stands */
+        {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (p.m > 64)",                      GS_VERDICT_INVARIANT},   /* as a heuristic for M has it */
+        {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (p.m == 1)",                      GS_VERDICT_INVARIANT},
+        {"f16:200x16x72:tn:d=f32:inv=1",    "TWO (p.m == 200)",                    GS_VERDICT_INVARIANT},
+        {"f16:200x16x72:tn:d=f32:inv=1",    "TWO (row >= p.m / 64 * 64)",          GS_VERDICT_INVARIANT},   /* a tile that is not full */
+        {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (row % 2)",                       GS_VERDICT_INVARIANT},
+        {"f16:200x16x72:tn:d=f32:inv=1",    "TWO (row == 131)",                    GS_VERDICT_INVARIANT},
+        {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (row > 0 && a[-p.lda] >> 15)",    GS_VERDICT_INVARIANT},   /* the row before decides */
+        {"f16:24x16x72:tn:d=f32:b=3:inv=1", "TWO (index == 1)",                    GS_VERDICT_PASS},        /* another matrix of B */
+        {"f16:24x16x72:tn:d=f32:b=3:inv=1", "TWO (index == 1 && p.m < 10)",        GS_VERDICT_INVARIANT},
+        {"f16:24x16x72:tn:d=f32",           "TWO (p.m > 64)",                      GS_VERDICT_PASS},        /* nobody has asked for it */
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_verdict verdict = verdict_of(cases[i].text, cases[i].define, GS_PART_INVARIANT);
+        if (verdict.code != cases[i].code) fail_msg("%s %s: %s: %s", cases[i].text, cases[i].define, gs_verdict_word(verdict.code), verdict.reason);
+        if (verdict.code == GS_VERDICT_INVARIANT) assert_true(verdict.part == 8 && verdict.row >= 0 && strstr(verdict.reason, "has other bits than row"));
+    }
+    /* behind the others, with the memory looked after */
+    const gs_verdict all = verdict_of("f16:24x16x72:tn:d=f32:inv=1", "", GS_PART_ALL & ~(uint32_t)GS_PART_EDGES);
+    assert_int_equal(all.code, GS_VERDICT_PASS);
+    assert_non_null(strstr(all.reason, "rows have the same bits in 7 sizes"));
+}
+
+static void schedules_keep_the_order(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *schedule;
+        gs_verdict_code code;
+    } cases[] = {
+        {"f16:24x72x136:tn:inv=1",                                              "mma/32x32x64/w2x2/s3/g1",             GS_VERDICT_PASS},
+        {"bf16:24x72x136:nt:lda=144:inv=1:ep=bias_m+relu",                      "mma/16x32x64/w1x2/s3/g1",             GS_VERDICT_PASS},
+        {"f16:24x72x136:tn:beta=0.7:alpha=0.3:inv=1:ep=bias+gelu+residual+aux", "mma/32x32x64/w2x2/s3/g1",             GS_VERDICT_PASS},
+        {"f16:24x72x136:tn:b=3:matrices=pointers:beta=1:inv=1:ep=scale_m",      "mma/32x32x64/w2x2/s3/g1",             GS_VERDICT_PASS},
+        {"bf16:40x72x136:tn:inv=1:ep=dgelu",                                    "ws/64x64x64/s4/c1x1/coop/g1",         GS_VERDICT_PASS},
+        {"bf16:48x72x136:tn:g=3:inv=1:ep=bias",                                 "ws/64x64x64/s4/c1x1/coop/g1",         GS_VERDICT_PASS},
+        {"bf16:48x72x136:tn:gm=3:inv=1",                                        "ws/64x64x64/s4/c1x1/coop/g1",         GS_VERDICT_PASS},
+        {"f16:16x72x136:tn:inv=1:ep=bias",                                      "splitk/64x16x64/s3/ab/c1x1/k1/any",   GS_VERDICT_PASS},
+        {"f16:16x72x136:tn:inv=1",                                              "mma/32x32x64/w2x2/s3/g1/k2",          GS_VERDICT_UNSUPPORTED},
+        {"f16:16x72x136:tn:inv=1",                                              "simple",                              GS_VERDICT_UNSUPPORTED},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_problem problem = problem_of(cases[i].text);
+        gs_error error = {0};
+        gs_contender contender;
+        gs_verdict verdict;
+        assert_int_equal(gs_contender_schedule(&contender, device, cases[i].schedule, &error), GS_OK);
+        if (gs_verify(verifier, &contender, &problem, &(gs_verify_options){.seed = 5, .parts = GS_PART_INVARIANT | GS_PART_MEMORY}, &verdict, &error) != GS_OK) fail_msg("%s", error.text);
+        if (verdict.code != cases[i].code) fail_msg("%s %s: %s: %s", cases[i].text, cases[i].schedule, gs_verdict_word(verdict.code), verdict.reason);
+        contender.any_order = true;   /* as NVIDIA's library: nothing is asked of its bits */
+        if (gs_verify(verifier, &contender, &problem, &(gs_verify_options){.seed = 5, .parts = GS_PART_INVARIANT}, &verdict, &error) != GS_OK) fail_msg("%s", error.text);
+        assert_null(strstr(verdict.reason, "same bits"));
+        contender.destroy(&contender);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(orders_that_depend),
+        cmocka_unit_test(schedules_keep_the_order),
+    };
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}
