@@ -230,6 +230,7 @@ static void print_row(const gs_result *row)
     if (json_integer_value(before) > 0)
         printf(", SM clock %d -> %d MHz", (int)json_integer_value(before), (int)json_integer_value(after));
     printf("%s\n", row->resumed ? "  (from the store)" : "");
+    if (row->problem.invariant) printf("  cuBLAS and cuBLASLt compute the product: the bits of their rows depend on M\n");
     if (row->server)
         printf("  %-32s %s  %10s  %10s  %10s  %10s  %s\n", "contender", "B ", "device us", "call p50", "call p95", "call p99",
                "ratio of call time");

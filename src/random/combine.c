@@ -232,6 +232,13 @@ static bool pointers(draft *d, int value)
     return true;
 }
 
+/* Half of the families have no schedule for it. */
+static bool invariant(draft *d, int value)
+{
+    d->p.invariant = (uint32_t)value;
+    return true;
+}
+
 /* ---- the table ---- */
 
 #define EXTENTS "tiles", "eights", "odd", "few", "1", "any"
@@ -275,6 +282,7 @@ static const struct feature {
     {"batch of aux", matrices_aux, 0,  {STRIDES}},
     {"biases",       biases,       0,  {"one", "each"}},
     {"found by",     pointers,     0,  {"strides", "pointers"}},
+    {"bits of rows", invariant,    8,  {"any", "invariant"}},
 };
 enum { FEATURES = (int)GS_COUNT(features), LAST_BASE = 3 };   /* every problem has types and a layout, none of which is plainer than others */
 _Static_assert(FEATURES <= GS_FEATURES_MOST, "a combination has a value of each");

@@ -55,7 +55,8 @@ gs_status gs_tune_record(gs_store *store, gs_session *session, const gs_caps *ca
     snprintf(trial.stage, sizeof trial.stage, "%s", gs_stage_name(GS_STAGE_CONFIRM));
     snprintf(trial.verdict, sizeof trial.verdict, "%s", gs_verdict_name(GS_VERDICT_PASS));
     gs_problem_format(problem, trial.problem);
-    if (confirmed->us > 0 && (caps->emulated || confirmed->alone || (ratio->median >= 1 && ratio->low >= 1 - GS_DEAD_ZONE))) {
+    if (problem->invariant && confirmed->us <= 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, "inv", "no schedule passed, and the bits of cuBLASLt's rows depend on M");
+    if (confirmed->us > 0 && (caps->emulated || confirmed->alone || problem->invariant || (ratio->median >= 1 && ratio->low >= 1 - GS_DEAD_ZONE))) {
         const gs_resources resources = gs_schedule_resources(&confirmed->schedule, problem, caps);
         gs_schedule_format(&confirmed->schedule, trial.candidate);
         trial.registers = resources.registers;

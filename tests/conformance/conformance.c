@@ -144,7 +144,7 @@ static bool judge(gs_worker *worker, const candidate *c, bool edges, bool anothe
                       (c->kernel == LIBRARY || (c->kernel == PLAN && strstr(o.detail, "cuBLASLt")));
     if (less) verify_less(worker, c, &o);
     const bool refused = o.status == GS_ERROR_UNSUPPORTED || o.status == GS_ERROR_NO_LIBRARY || (o.status == GS_OK && gs_verdict_find(o.verdict) == GS_VERDICT_UNSUPPORTED);
-    const bool skipped = c->kernel == LIBRARY && refused;
+    const bool skipped = (c->kernel == LIBRARY || (c->kernel == PLAN && p->invariant)) && refused;   /* no kernel may keep the order of summation of such a problem */
     const bool spills = another && o.status == GS_OK && gs_verdict_find(o.verdict) == GS_VERDICT_SPILL;
     pthread_mutex_lock(&run.lock);
     if (spills) {

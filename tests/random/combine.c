@@ -78,6 +78,7 @@ static void values_are_those_of_the_problem(void **state)
         assert_int_equal(is(&c, "batch of D", "behind"), p->stride_d == 0);
         assert_int_equal(is(&c, "biases", "each"), p->stride_bias != 0);
         assert_int_equal(is(&c, "found by", "pointers"), p->matrices == GS_MATRICES_POINTERS);
+        assert_int_equal(is(&c, "bits of rows", "invariant"), p->invariant);
         if (is(&c, "empty", "K")) assert_int_equal(p->k, 0);
         if (is(&c, "batch of A", "beside")) assert_true(p->lda >= p->batch * p->stride_a && p->stride_a > 0);
         if (is(&c, "rows of B", "eights")) assert_int_equal(p->ldb % 8, 0);
@@ -104,6 +105,7 @@ static void every_value_and_pair_is_drawn(void **state)
         {"matrices", "along K", "beta", "inexact"}, {"bias", "dbias", "activation", "dgelu"}, {"aux", "written", "batch of aux", "beside"}, {"bias", "m", "biases", "each"},
         {"matrices", "groups", "aux", "written"}, {"acc", "f16", "gate", "stacked"}, {"batch of D", "beside", "batch of aux", "beside"}, {"empty", "K", "beta", "1"},
         {"empty", "M", "bias", "dbias"}, {"matrices", "tiny", "gate", "interleaved"}, {"in", "bf16", "matrices", "along K"}, {"residual", "behind", "activation", "dsilu"},
+        {"bits of rows", "invariant", "matrices", "masked"}, {"bits of rows", "invariant", "acc", "f16"}, {"bits of rows", "invariant", "found by", "pointers"},
     };
     for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
         const int f = feature_of(alone[i][0]), g = feature_of(alone[i][2]);

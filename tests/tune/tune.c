@@ -77,6 +77,25 @@ static void library_wins(void **state)
     assert_string_equal(trial_of(b, PROBLEM, best[0].text).stage, "confirm");
 }
 
+/* An invariant problem has a kernel of ours or none: cuBLASLt, faster or not, has other bits for another M. */
+static void library_has_other_bits(void **state)
+{
+    static const char problem[] = PROBLEM ":inv=1";
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    gs_tune_result result;
+    gs_row row;
+    char text[GS_SCHEDULE_TEXT];
+    const gs_tune_options options = options_of(b);
+    right_answers(problem, best);
+    assert_int_equal(tune_with(b, problem, "library=0.7", &options, &result), GS_OK);
+    assert_int_equal(result.row.library, 0);
+    assert_true(result.row.ratio > 0.5 && result.row.ratio < 0.95);
+    assert_true(table_row(b, problem, &row));
+    assert_string_equal(gs_schedule_format(&row.schedule, text), best[0].text);
+    assert_false(table_row(b, PROBLEM, &row));
+}
+
 /* ---- bad candidates ---- */
 
 static void bad_candidates_become_verdicts(void **state)
@@ -603,7 +622,7 @@ static void precompile_fills_the_cache(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(finds_the_fastest), CASE(library_wins), CASE(bad_candidates_become_verdicts), CASE(nothing_passes),
+        CASE(finds_the_fastest), CASE(library_wins), CASE(library_has_other_bits), CASE(bad_candidates_become_verdicts), CASE(nothing_passes),
         CASE(no_reference_blames_nobody), CASE(alone_where_the_library_fails), CASE(reference_lost_on_the_way),
         CASE(alone_bad_candidates_become_verdicts), CASE(alone_nothing_passes), CASE(second_run_resumes), CASE(a_resumed_best_own), CASE(a_stopped_run_goes_on), CASE(a_budget_ends_the_run),
         CASE(a_short_budget_still_confirms), CASE(two_tuners_share_store_and_table), CASE(an_unreadable_row_is_not_lost),
