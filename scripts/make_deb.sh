@@ -4,7 +4,7 @@
 # (cmake/debian/control). The same tree and compiler give the same bytes; SOURCE_DATE_EPOCH is the day of CHANGELOG.md where it is not set.
 #   make_deb.sh [--build FOLDER] [--out FOLDER]
 # --build: a build that exists is packed as it was configured. Default: build/deb is configured for /usr and built, with Debian's options of
-# the compiler. --out: default is dist.
+# the compiler. --out: default is dist. GS_DEB_LEVEL: how much xz compresses, 0 to 9; default 6.
 set -eu
 umask 022
 export LC_ALL=C.UTF-8 TZ=UTC
@@ -100,7 +100,7 @@ Priority: optional'
     [ ! -e "$stage/DEBIAN/shlibs" ] || echo "activate-noawait ldconfig" > "$stage/DEBIAN/triggers"
     find "$stage/DEBIAN" -type f -exec chmod 644 {} +
     find "$stage" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
-    dpkg-deb --root-owner-group -Zxz --build "$stage" "$out/${package}_${version}_$arch.deb" > /dev/null
+    dpkg-deb --root-owner-group -Zxz -z"${GS_DEB_LEVEL:-6}" --build "$stage" "$out/${package}_${version}_$arch.deb" > /dev/null
     echo "$out/${package}_${version}_$arch.deb"
 }
 
