@@ -33,6 +33,7 @@ LAW = {
     "pack":     {"base", "problem", "schedule", "kernel"},
     "plan":     {"base", "problem", "record", "schedule", "learn", "kernel", "device", "cublas", "race", "table", "pack", "common"},
     "torch":    {"base", "problem", "record", "device", "plan"},
+    "sequence": {"base", "problem", "device", "plan"},
     "packing":  {"base", "problem", "schedule", "kernel", "device", "table", "pack", "plan"},
     "shim":     {"base", "problem", "record", "device", "cublas", "plan"},
     "train":    {"base", "problem", "schedule", "learn"},
@@ -64,7 +65,7 @@ LAW = {
     "cli":      {"base", "problem", "recorded", "schedule", "learn", "device", "emu", "cublas", "table", "pack", "plan", "packing", "inspect", "train", "store", "sandbox", "verify", "random", "product", "worker", "evaluate", "tune", "author",
                  "dataset", "compare", "report", "service"},
 }
-SHIPPED = ("base", "problem", "record", "schedule", "learn", "kernel", "family", "device", "cublas", "race", "table", "pack", "plan")
+SHIPPED = ("base", "problem", "record", "schedule", "learn", "kernel", "family", "device", "cublas", "race", "table", "pack", "plan", "sequence")
 OUTSIDE = {   # third-party headers and the layers that may use them
     "sqlite3.h": {"pages", "store", "notes"}, "libpq-fe.h": {"postgres"}, "jansson.h": {"llm", "worker", "author", "dataset", "jobs", "service", "compare", "report"}, "seccomp.h": {"sandbox"},
     "microhttpd.h": {"service"}, "curl/curl.h": {"llm"}, "xxhash.h": {"base"},

@@ -9,12 +9,13 @@
  *     gs_args args = gs_args_make(a, b, NULL, d);
  *     gs_plan_run(plan, &args, stream);
  *
- * status.h has the error codes, problem.h describes a multiplication, plan.h has the calls. */
+ * status.h has the error codes, problem.h describes a multiplication, plan.h has the calls, sequence.h those for chains of them. */
 #ifndef GEMMSMITH_H
 #define GEMMSMITH_H
 
 #include <gemmsmith/plan.h>
 #include <gemmsmith/problem.h>
+#include <gemmsmith/sequence.h>
 #include <gemmsmith/status.h>
 
 #define GS_VERSION_MAJOR 1

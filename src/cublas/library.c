@@ -490,14 +490,30 @@ static gs_status run_with(gs_library *library, const gs_cublas_math *math, const
     return library->apart[library->chosen] ? finish(library, args, queue, error) : GS_OK;
 }
 
+/* The product with a call's scalars. */
+static gs_status scale(const gs_library *library, const gs_args *args, gs_problem *scaled, gs_error *error)
+{
+    *scaled = of_product(&library->problem);
+    if (args->alpha) scaled->alpha = *args->alpha;
+    if (args->beta && !library->problem.residual) scaled->beta = *args->beta;
+    if (scaled->acc == GS_F16 && !gs_cublas_fits_f16(scaled))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "alpha", "cuBLASLt takes alpha and beta as f16 with f16 accumulation; they do not fit");
+    return GS_OK;
+}
+
+static bool is_scaled(const gs_library *library, const gs_args *args) { return (args->alpha || args->beta) && !library->problem.scales; }
+
+gs_status gs_library_check(const gs_library *library, const gs_args *args, gs_error *error)
+{
+    gs_problem scaled;
+    return is_scaled(library, args) ? scale(library, args, &scaled, error) : GS_OK;
+}
+
 gs_status gs_library_run(gs_library *library, const gs_args *args, gs_queue queue, gs_error *error)
 {
-    if ((!args->alpha && !args->beta) || library->problem.scales) return run_with(library, &library->math, args, queue, error);
-    gs_problem scaled = of_product(&library->problem);
-    if (args->alpha) scaled.alpha = *args->alpha;
-    if (args->beta && !library->problem.residual) scaled.beta = *args->beta;
-    if (scaled.acc == GS_F16 && !gs_cublas_fits_f16(&scaled))
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "alpha", "cuBLASLt takes alpha and beta as f16 with f16 accumulation; they do not fit");
+    if (!is_scaled(library, args)) return run_with(library, &library->math, args, queue, error);
+    gs_problem scaled;
+    GS_TRY(scale(library, args, &scaled, error));
     const gs_cublas_math math = gs_cublas_math_of(&scaled);
     return run_with(library, &math, args, queue, error);
 }

@@ -45,6 +45,9 @@ bool      gs_library_is_fused(const gs_library *library);           /* what was 
  * needed; not while an algorithm is chosen. args->size does not count. */
 gs_status gs_library_run(gs_library *library, const gs_args *args, gs_queue queue, gs_error *error);
 
+/* Whether run takes a call's scalars. UNSUPPORTED. */
+gs_status gs_library_check(const gs_library *library, const gs_args *args, gs_error *error);
+
 /* Whether an algorithm with this reduction scheme (GS_LT_REDUCTION_*) accumulates as the problem asks. */
 bool gs_library_accumulates(const gs_problem *problem, uint32_t reduction);
 

@@ -228,6 +228,10 @@ struct gs_device {
 gs_status gs_device_open(gs_device **out, const char *name, const char *cache, gs_error *error);
 void      gs_device_close(gs_device **device);
 
+/* Whether device and driver know dependent launches, captured ones too; an emulated device runs one launch at a time. Before CUDA 12.3 a graph cannot hold the
+ * edge of one, and a launch may be captured at any time. */
+static inline bool gs_device_is_programmatic(const gs_device *device) { return !device->caps.emulated && device->caps.cc >= 90 && device->caps.driver >= 12030; }
+
 /* Whether the code of `name` takes what a launch is to give it: so many parameters of so many bytes, as far as that is known, the block and
  * the shared memory. Codes: LAUNCH, with both numbers. */
 gs_status gs_device_check(const gs_device *device, const char *name, const gs_function_info *info, const gs_launch *launch, const size_t *bytes, int parameters, gs_error *error);

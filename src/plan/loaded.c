@@ -430,10 +430,8 @@ static inline void set_scalars(run_state *run, const gs_loaded *loaded, const gs
     run->scaled = args->alpha || args->beta;
 }
 
-gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspace, gs_queue queue, gs_error *error)
+static inline void set_args(run_state *run, const gs_loaded *loaded, const gs_args *args, void *workspace)
 {
-    run_state *const run = gs_states_mine(&loaded->states, error);
-    if (!run) return GS_ERROR_MEMORY;
     run->args.a = args->a;
     run->args.b = args->b;
     run->args.c = args->c;
@@ -445,18 +443,79 @@ gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspa
     run->args.scale_n = args->scale_n;
     run->args.workspace = workspace;
     set_scalars(run, loaded, args);
-    for (int i = 0; i < run->entry_count; i++) {
-        launch_state *const state = &run->entry[i];
-        if (__builtin_expect(loaded->entry[i].idle, 0)) continue;
-        for (int j = 0; j < state->map_count; j++) {
-            const gs_pointer pointer = (gs_pointer)(uintptr_t)*(void *const *)(const void *)((const char *)&run->args + state->pointer[j]) + state->behind[j];
-            if (state->in_use[j] != pointer) GS_TRY(change_map(loaded->device, &loaded->entry[i].tensor[j], state, j, pointer, error));
-        }
-        const void *const inputs[] = {args->a, args->b, args->c == args->d ? NULL : args->c};
-        for (int j = 0; j < 3 && loaded->image.user && loaded->device->caps.emulated; j++)
-            state->launch.read_only[j] = (gs_memory_range){(gs_pointer)(uintptr_t)inputs[j], inputs[j] ? loaded->operand_bytes[j] : 0};
-        GS_TRY(loaded->device->ops->launch(loaded->device, &state->launch, queue, error));
+}
+
+/* Behind set_args: what else an entry's launch has of the operands. */
+static inline gs_status set_entry(run_state *run, const gs_loaded *loaded, int entry, const gs_args *args, gs_error *error)
+{
+    launch_state *const state = &run->entry[entry];
+    for (int j = 0; j < state->map_count; j++) {
+        const gs_pointer pointer = (gs_pointer)(uintptr_t)*(void *const *)(const void *)((const char *)&run->args + state->pointer[j]) + state->behind[j];
+        if (state->in_use[j] != pointer) GS_TRY(change_map(loaded->device, &loaded->entry[entry].tensor[j], state, j, pointer, error));
     }
+    const void *const inputs[] = {args->a, args->b, args->c == args->d ? NULL : args->c};
+    for (int j = 0; j < 3 && loaded->image.user && loaded->device->caps.emulated; j++)
+        state->launch.read_only[j] = (gs_memory_range){(gs_pointer)(uintptr_t)inputs[j], inputs[j] ? loaded->operand_bytes[j] : 0};
+    return GS_OK;
+}
+
+gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspace, gs_queue queue, gs_error *error)
+{
+    run_state *const run = gs_states_mine(&loaded->states, error);
+    if (!run) return GS_ERROR_MEMORY;
+    set_args(run, loaded, args, workspace);
+    for (int i = 0; i < run->entry_count; i++) {
+        if (__builtin_expect(loaded->entry[i].idle, 0)) continue;
+        GS_TRY(set_entry(run, loaded, i, args, error));
+        GS_TRY(loaded->device->ops->launch(loaded->device, &run->entry[i].launch, queue, error));
+    }
+    return GS_OK;
+}
+
+/* ---- in a graph ---- */
+
+/* A mode for this launch alone: what was prepared has the kernel's own. */
+static gs_status launch_as(gs_device *device, const gs_launch *prepared, gs_launch_mode mode, gs_queue queue, gs_error *error)
+{
+    gs_launch launch = *prepared;
+    launch.mode = mode;
+    launch.ready = NULL;
+    return device->ops->launch(device, &launch, queue, error);
+}
+
+gs_status gs_loaded_capture(gs_loaded *loaded, const gs_args *args, void *workspace, bool dependent, bool *triggers, gs_queue queue, gs_captured *out, gs_error *error)
+{
+    gs_device *const device = loaded->device;
+    run_state *const run = gs_states_mine(&loaded->states, error);
+    *out = (gs_captured){.changeable = device->ops->capture_node != NULL};
+    if (!run) return GS_ERROR_MEMORY;
+    set_args(run, loaded, args, workspace);
+    for (int i = 0, launched = 0; i < run->entry_count; i++) {
+        const gs_launch *const launch = &run->entry[i].launch;
+        if (loaded->entry[i].idle) continue;
+        const bool early = dependent && *triggers && launch->dependent;
+        GS_TRY(set_entry(run, loaded, i, args, error));
+        GS_TRY(launch_as(device, launch, early ? GS_LAUNCH_DEPENDENT : GS_LAUNCH_PLAIN, queue, error));
+        if (launched++ == 0) out->dependent = early;
+        *triggers = launch->dependent;
+        const gs_status named = out->changeable ? device->ops->capture_node(device, queue, &out->node[i], error) : GS_OK;
+        if (named == GS_ERROR_UNSUPPORTED) out->changeable = false;
+        else GS_TRY(named);
+    }
+    return GS_OK;
+}
+
+/* Everything that may be refused for its arguments comes before the first launch is changed. */
+gs_status gs_loaded_change(gs_loaded *loaded, const gs_args *args, void *workspace, gs_graph graph, const gs_captured *captured, gs_error *error)
+{
+    gs_device *const device = loaded->device;
+    run_state *const run = gs_states_mine(&loaded->states, error);
+    if (!run) return GS_ERROR_MEMORY;
+    set_args(run, loaded, args, workspace);
+    for (int i = 0; i < run->entry_count; i++)
+        if (!loaded->entry[i].idle) GS_TRY(set_entry(run, loaded, i, args, error));
+    for (int i = 0; i < run->entry_count; i++)
+        if (!loaded->entry[i].idle) GS_TRY(device->ops->graph_change(device, graph, captured->node[i], &run->entry[i].launch, error));
     return GS_OK;
 }
 

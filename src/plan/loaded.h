@@ -48,6 +48,20 @@ gs_status gs_loaded_run(gs_loaded *loaded, const gs_args *args, gs_queue queue, 
 /* The same with a workspace beside args. */
 gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspace, gs_queue queue, gs_error *error);
 
+/* Launches that were captured, and how. */
+typedef struct gs_captured {
+    gs_node node[GS_MAX_ENTRIES];
+    bool    changeable;       /* the nodes are there */
+    bool    dependent;        /* the first launch is asked to be a dependent one */
+} gs_captured;
+
+/* gs_loaded_run_in into a queue that is being captured. dependent: a launch is dependent where its kernel allows it and the launch before it lets it begin early. *triggers: whether
+ * the launch before the first one does, then whether the last one does: kernels that wait for the one before also trigger the next. */
+gs_status gs_loaded_capture(gs_loaded *loaded, const gs_args *args, void *workspace, bool dependent, bool *triggers, gs_queue queue, gs_captured *out, gs_error *error);
+
+/* Other arguments for launches that were captured and are changeable, for later launches of the graph. After a failure some may be changed: it can be called with those of before. */
+gs_status gs_loaded_change(gs_loaded *loaded, const gs_args *args, void *workspace, gs_graph graph, const gs_captured *captured, gs_error *error);
+
 /* Bytes of workspace that a manifest asks for, before anything is compiled. */
 gs_status gs_loaded_need(const gs_manifest *manifest, const gs_problem *problem, const gs_caps *caps, size_t *bytes, gs_error *error);
 

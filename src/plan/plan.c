@@ -300,7 +300,7 @@ gs_status gs_plan_create_unaligned(gs_context *context, const gs_problem *proble
 
 static bool aligned(const void *pointer, int alignment) { return ((uintptr_t)pointer & (uintptr_t)(alignment - 1)) == 0; }
 
-static __attribute__((noinline)) gs_status check_args(const gs_plan *plan, const gs_args *args)
+__attribute__((noinline)) gs_status gs_plan_check_args(const gs_plan *plan, const gs_args *args)
 {
     const bool reads_c = plan->problem.beta != 0;
     GS_TRY(gs_sized_check(args, offsetof(gs_args, reserved), sizeof *args, "gs_args", "gs_args_make", NULL));
@@ -337,7 +337,7 @@ gs_status gs_plan_run(const gs_plan *plan, const gs_args *args, gs_stream stream
 {
     if (!plan || !args) return GS_ERROR_ARGUMENT;
     if (__builtin_expect(unusual(plan, args), 0)) {
-        GS_TRY(check_args(plan, args));
+        GS_TRY(gs_plan_check_args(plan, args));
         gs_recorder_count(plan->recorder, &plan->problem, plan->via);
     }
     if (plan->loaded) return gs_loaded_run_in(plan->loaded, args, args->workspace ? args->workspace : (void *)(uintptr_t)plan->workspace, stream, NULL);

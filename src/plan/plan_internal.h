@@ -90,6 +90,9 @@ gs_status gs_plan_use_cublaslt(gs_plan *plan, int suggestion, gs_error *error);
 /* The end: allocates the workspace. */
 gs_status gs_plan_finish(gs_plan *plan, gs_origin origin, gs_error *error);
 
+/* What gs_plan_run says to arguments before it launches anything. */
+gs_status gs_plan_check_args(const gs_plan *plan, const gs_args *args);
+
 /* The time model's choice among kernels that need no more than element-aligned pointers and rows. */
 gs_status gs_plan_create_unaligned(gs_context *context, const gs_problem *problem, gs_plan **out, gs_error *error);
 

@@ -139,10 +139,12 @@ gs_cu_result cuStreamGetCaptureInfo_v3(gs_cu_stream stream, gs_cu_capture_status
 
 gs_cu_result cuStreamEndCapture(gs_cu_stream stream, gs_cu_graph *graph)
 {
-    ENTER_CONTEXT();
+    const gs_cu_result injected = fake_inject(__func__);
+    if (!fake_current) return GS_CU_ERROR_INVALID_CONTEXT;
     object *const queue = (object *)stream;
-    if (!queue || !queue->capturing) return GS_CU_ERROR_INVALID_VALUE;
-    queue->capturing = false;
+    if (!queue || !queue->capturing) return injected != GS_CU_SUCCESS ? injected : GS_CU_ERROR_INVALID_VALUE;
+    queue->capturing = false;   /* also where there is no graph */
+    if (injected != GS_CU_SUCCESS) return injected;
     if (queue->spoilt) return GS_CU_ERROR_CAPTURE_INVALIDATED;
     object *const made = fake_make();
     if (!made) return GS_CU_ERROR_OUT_OF_MEMORY;

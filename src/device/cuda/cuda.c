@@ -179,8 +179,7 @@ static gs_status start(gs_cuda_device *cuda, int ordinal, gs_error *error)
         return gs_fail(error, GS_ERROR_NO_DEVICE, NULL, "%s: the driver sees %d device%s", cuda->base.name, count, count == 1 ? "" : "s");
     GS_TRY(gs_cuda_check(cuda->api, cuda->api->cuDeviceGet(&cuda->device, ordinal), "cuDeviceGet", error));
     GS_TRY(read_caps(cuda, error));
-    /* Before 12.3 a graph cannot hold the edge of a dependent launch, and a launch may be captured at any time. */
-    cuda->programmatic = cuda->base.caps.cc >= 90 && cuda->api->version >= 12030;
+    cuda->programmatic = gs_device_is_programmatic(&cuda->base);
     gs_cu_context context = NULL;
     GS_TRY(gs_cuda_check(cuda->api, cuda->api->cuDevicePrimaryCtxRetain(&context, cuda->device), "cuDevicePrimaryCtxRetain", error));
     cuda->context = context;

@@ -37,6 +37,11 @@ gs_status gs_cuda_describe(const gs_cuda_api *api, gs_status status, gs_cu_resul
 /* Makes the device's context current in the calling thread. */
 gs_status gs_cuda_enter(gs_cuda_device *cuda, gs_error *error);
 
+/* Makes ours the thread's context where it has none or another device's. false: it was ours already, or cannot be. A thread without one keeps
+ * ours; *before is to be given back otherwise. */
+bool gs_cuda_borrow(const gs_cuda_device *cuda, gs_cu_context *before);
+void gs_cuda_give_back(const gs_cuda_device *cuda, gs_cu_context before);
+
 /* The device's table. */
 gs_status gs_cuda_alloc(gs_device *device, size_t bytes, gs_pointer *out, gs_error *error);
 void      gs_cuda_free(gs_device *device, gs_pointer pointer);

@@ -155,16 +155,14 @@ static gs_cu_result launch_once(const gs_cuda_device *cuda, const gs_launch *lau
     return cuda->api->cuLaunchKernelEx(&config, launch->function, launch->params, NULL);
 }
 
-/* Makes ours the thread's context where it has none or another device's. false: it was ours already, or cannot be. A thread without one keeps
- * ours; *before is to be given back otherwise. */
-static bool borrow_context(const gs_cuda_device *cuda, gs_cu_context *before)
+bool gs_cuda_borrow(const gs_cuda_device *cuda, gs_cu_context *before)
 {
     *before = NULL;
     if (cuda->api->cuCtxGetCurrent(before) != GS_CU_SUCCESS || *before == cuda->context) return false;
     return cuda->api->cuCtxSetCurrent(cuda->context) == GS_CU_SUCCESS;
 }
 
-static void give_back_context(const gs_cuda_device *cuda, gs_cu_context before)
+void gs_cuda_give_back(const gs_cuda_device *cuda, gs_cu_context before)
 {
     if (before) cuda->api->cuCtxSetCurrent(before);
 }
@@ -172,9 +170,9 @@ static void give_back_context(const gs_cuda_device *cuda, gs_cu_context before)
 static gs_cu_result launch_again(const gs_cuda_device *cuda, const gs_launch *launch, gs_queue queue, gs_cu_result first)
 {
     gs_cu_context before;
-    if (!borrow_context(cuda, &before)) return first;
+    if (!gs_cuda_borrow(cuda, &before)) return first;
     const gs_cu_result result = launch_once(cuda, launch, queue);
-    give_back_context(cuda, before);
+    gs_cuda_give_back(cuda, before);
     return result;
 }
 
@@ -239,9 +237,9 @@ gs_status gs_cuda_tensor_map(gs_device *device, const gs_tensor *tensor, gs_tens
                        tensor->swizzle);
     gs_cu_result result = encode(api, &map, tensor, type, swizzle);
     gs_cu_context before;
-    if (result == GS_CU_ERROR_INVALID_CONTEXT && borrow_context(gs_cuda_of(device), &before)) {   /* a thread's first call into the driver */
+    if (result == GS_CU_ERROR_INVALID_CONTEXT && gs_cuda_borrow(gs_cuda_of(device), &before)) {   /* a thread's first call into the driver */
         result = encode(api, &map, tensor, type, swizzle);
-        give_back_context(gs_cuda_of(device), before);
+        gs_cuda_give_back(gs_cuda_of(device), before);
     }
     if (result == GS_CU_ERROR_INVALID_VALUE)
         return gs_fail(error, GS_ERROR_ARGUMENT, NULL,

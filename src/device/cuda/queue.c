@@ -167,9 +167,12 @@ gs_status gs_cuda_capture_node(gs_device *device, gs_queue queue, gs_node *out, 
 
 gs_status gs_cuda_graph_launch(gs_device *device, gs_graph graph, gs_queue queue, gs_error *error)
 {
-    gs_cuda_device *const cuda = gs_cuda_of(device);
-    GS_TRY(gs_cuda_enter(cuda, error));
-    return gs_cuda_check_launch(cuda->api, cuda->api->cuGraphLaunch(graph, queue), "cuGraphLaunch", error);
+    const gs_cuda_device *const cuda = gs_cuda_of(device);
+    gs_cu_context before;
+    const bool borrowed = gs_cuda_borrow(cuda, &before);   /* as a launch, it leaves the thread its context */
+    const gs_cu_result result = cuda->api->cuGraphLaunch(graph, queue);
+    if (borrowed) gs_cuda_give_back(cuda, before);
+    return gs_cuda_check_launch(cuda->api, result, "cuGraphLaunch", error);
 }
 
 /* Its cluster and whether it is dependent are attributes of the node, which stay. */
