@@ -4,7 +4,8 @@
 . "$(dirname "$0")/shared.sh"
 ours='usual type=14,out=14 type=14,out=0 beta=0.5,pad=8,alpha=2 compute=64,alpha=0.5 wide,op_a=1 op_b=1,op_a=1 stream,op_b=1 math=16 algo=-1 strided,batch=3 strided,wide,batch=2
 hgemm,compute=64 hgemm,compute=64,wide hgemm,compute=64,strided,batch=2 hgemm,compute=64,strided,wide,batch=2,beta=1 strided'
-theirs='compute=69,expected=15 type=0,out=0 algo=5 algo=101 device_scalars device_scalars,beta=1,compute=64 alpha=0 math=2 math=4 shift=2 m=0 n=0,wide k=0,beta=1 m=-1,expected=7'
+theirs='compute=69,expected=15 type=0,out=0 algo=5 algo=101 device_scalars device_scalars,beta=1,compute=64 alpha=0 math=2 math=4 shift=2 m=0 n=0,wide k=0,beta=1 m=-1,expected=7
+pointers pointers,wide,batch=2 no_handle,expected=1'
 all="$ours $theirs"
 
 each() { for one in $1; do echo "$one: $2"; done; }
@@ -19,7 +20,10 @@ counted cublasGemmEx scalars 3
 counted cublasGemmEx math_mode 2
 counted cublasGemmEx alignment 1
 counted cublasGemmEx sizes 3
-counted cublasGemmEx calls 22
+counted cublasGemmEx handle 1
+counted cublasGemmEx calls 23
+counted cublasGemmBatchedEx pointers 1
+counted cublasGemmBatchedEx_64 pointers 1
 counted cublasGemmEx_64 served 1
 counted cublasGemmEx_64 sizes 1
 counted cublasGemmStridedBatchedEx served 2
@@ -31,7 +35,7 @@ grep -q 'blas: cublasGemmEx f16:32x64x64:nn: served: ' "$work/log" || fail "the 
 # off: nothing is ours, not even the count of places
 preloaded GEMMSMITH_BLAS=off "$programs/shim_calls" $all
 says "$(each "$all" 'passed on')" "mode off"
-counted cublasGemmEx off 22
+counted cublasGemmEx off 23
 if grep -q 'served:' "$work/log"; then fail "mode off makes plans"; fi
 
 # a mode that is none: off, and a line
@@ -45,7 +49,7 @@ preloaded GEMMSMITH_BLAS=record GEMMSMITH_RECORD="$work/recorded" "$programs/shi
 says "$(each "usual usual $all" 'passed on')" "mode record"
 counted cublasGemmEx recorded 13
 cat "$work"/recorded/*.txt | awk -F'\t' 'NF == 3 { sum[$2 "\t" $3] += $1 } END { for (one in sum) print sum[one] "\t" one }' | sort > "$work/sums"
-for line in '10	cublasGemmEx	f16:32x64x64:nn' '1	cublasGemmEx	bf16:32x64x64:nn:d=f32' '1	cublasHgemm	f16:32x64x64:nn:acc=f16' '1	cublasGemmStridedBatchedEx	f16:32x64x64:nn:b=3' \
+for line in '11	cublasGemmEx	f16:32x64x64:nn' '1	cublasGemmEx	bf16:32x64x64:nn:d=f32' '1	cublasHgemm	f16:32x64x64:nn:acc=f16' '1	cublasGemmStridedBatchedEx	f16:32x64x64:nn:b=3' \
     '1	cublasGemmEx	f16:32x64x64:nn:lda=72:ldb=72:ldc=72:ldd=72:beta=1' '1	cublasGemmEx_64	f16:32x64x64:tn'; do
     grep -qxF "$line" "$work/sums" || { cat "$work/sums"; fail "not recorded: $line"; }
 done

@@ -3,19 +3,19 @@
 # The same of cublasLtMatmul: descriptors, epilogues, algorithms. Usage: lt.sh LIBRARY PROGRAMS
 . "$(dirname "$0")/shared.sh"
 ours='usual algo=-1 type=14,out=14,op_a=1 type=14,out=0 compute=64,beta=0.5 beta=2,alpha=0.5 beta=1,apart,pad=8 apart,pad=8 batch=2,op_b=1 stream,again=3
-epilogue=4 epilogue=6,type=14,out=14 epilogue=36 epilogue=2 epilogue=164 epilogue=160,pad=8 c_type=0,apart'
-theirs='algo=1 algo=2,epilogue=4 compute=69,expected=15 type=0,out=0 device_scalars order=1 attribute=15 attribute=31 epilogue=130 epilogue=256 beta=1,c_type=0,apart alpha=0'
+epilogue=4 epilogue=6,type=14,out=14 epilogue=36 epilogue=2 epilogue=164 epilogue=160,pad=8 epilogue=192 epilogue=208 c_type=0,apart'
+theirs='algo=1 algo=2,epilogue=4 compute=69,expected=15 type=0,out=0 device_scalars order=1 attribute=15 attribute=31 epilogue=130 epilogue=256 epilogue=136,no_aux beta=1,c_type=0,apart alpha=0'
 each() { for one in $1; do echo "$one: $2"; done; }
 
 preloaded "$programs/shim_lt" $ours $theirs
 says "$(each "$ours" served; each "$theirs" 'passed on')" "mode run"
-counted cublasLtMatmul served 20
+counted cublasLtMatmul served 22
 counted cublasLtMatmul algorithm 2
 counted cublasLtMatmul types 2
 counted cublasLtMatmul scalars 2
 counted cublasLtMatmul layout 2
 counted cublasLtMatmul attribute 2
-counted cublasLtMatmul epilogue 2
+counted cublasLtMatmul epilogue 3
 grep -q 'cublasLtMatmul f16:32x64x64:nn:ep=bias+gelu+aux: served' "$work/log" || fail "the epilogue in the log"
 
 preloaded GEMMSMITH_BLAS=off "$programs/shim_lt" usual algo=1

@@ -37,12 +37,12 @@ host FAKE_CUDA_DEVICES=2 "$process" call second second
 says "call: served
 second device: served
 second device: served" "two devices"
-[ "$(grep -c 'f16:32x64x64:nn: served' "$work/log")" = 2 ] || { cat "$work/log"; fail "two devices, two plans"; }
+[ "$(grep -c 'f16:32x64x64:nn:lda=256: served' "$work/log")" = 2 ] || { cat "$work/log"; fail "two devices, two plans"; }
 host "$process" call reset call call
 says "call: served
 call: served
 call: served" "a context that was made anew"
-[ "$(grep -c 'f16:32x64x64:nn: served' "$work/log")" = 2 ] || { cat "$work/log"; fail "a new context, a new plan"; }
+[ "$(grep -c 'f16:32x64x64:nn:lda=256: served' "$work/log")" = 2 ] || { cat "$work/log"; fail "a new context, a new plan"; }
 # a stream that waits for the default one is captured: no plan is made
 host FAKE_CUDA_CAPTURED=1 "$process" call
 says "call: passed on" "captured"
@@ -67,6 +67,15 @@ for what in cuCtxGetCurrent cuCtxGetDevice cuDeviceGetCount cuDevicePrimaryCtxGe
         [ "$(wc -l < "$work/out")" = 3 ] || fail "$what fails, $nth: lines"
     done
 done
+# no kernel, no library: no plan; no memory for a workspace: the next call finds some
+host FAKE_CUDA_FAIL=cuModuleLoadDataEx GEMMSMITH_CUBLASLT=/nonexistent "$process" call call
+says "call: passed on
+call: passed on" "nothing can be loaded"
+counted cublasGemmEx no_plan 2
+host FAKE_CUDA_FAIL=cuMemAlloc_v2:2 "$process" split split
+says "split: passed on
+split: served" "no memory for a workspace"
+counted cublasGemmEx memory 1
 # a launch that fails is the real library's
 host FAKE_CUDA_FAIL=cuLaunchKernelEx "$process" call call
 says "call: passed on

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A cuBLASLt without a GPU that computes on the host, in f64: column-major, strided batches, bias, relu, gelu with its input beside it. Descriptors have the sizes of the
+ * A cuBLASLt without a GPU that computes on the host, in f64: column-major, strided batches, bias, relu, gelu with its input beside it, gelu's gradient with that of a bias. Descriptors have the sizes of the
  * real ones and the same attributes. FAKE_BLAS_WRONG=N: element N of D is wrong. */
 #include "cublaslt.h"
 
@@ -173,6 +173,13 @@ static double finish(double x, int64_t epilogue)
     return epilogue & GS_LT_EPILOGUE_GELU ? x / (1 + exp(-2 * 0.7978845608028654 * (x + 0.044715 * x * x * x))) : x;
 }
 
+/* gelu's slope at x. */
+static double slope(double x)
+{
+    const double t = tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * 0.7978845608028654 * (1 + 3 * 0.044715 * x * x);
+}
+
 int cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *a, void *a_layout, const void *b, void *b_layout, const void *beta, const void *c, void *c_layout, void *d,
                    void *d_layout, const void *algo, void *workspace, size_t workspace_size, void *stream)
 {
@@ -197,6 +204,9 @@ int cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *a, v
         const int64_t epilogue = number(desc, of_desc, 7), k = op_a ? ma.rows : ma.columns, aux_ld = number(desc, of_desc, 12);
         void *const bias_at = (void *)(uintptr_t)number(desc, of_desc, 8), *const aux_at = (void *)(uintptr_t)number(desc, of_desc, 11);
         unsigned char *const bias = calloc((size_t)md.rows, 4), *const aux = calloc((size_t)(aux_ld ? aux_ld : 1) * (size_t)md.columns, 4);
+        double *const sums = calloc((size_t)md.rows, sizeof *sums);
+        const bool gradient = epilogue & 64;
+        if (gradient) cudaMemcpy(aux, aux_at, (size_t)(aux_ld * (md.columns - 1) + md.rows) * size_of(md.type), FAKE_TO_HOST);
         if (epilogue & GS_LT_EPILOGUE_BIAS) cudaMemcpy(bias, bias_at, (size_t)md.rows * size_of(md.type), FAKE_TO_HOST);
         for (int64_t i = 0; i < md.batch; i++)
             for (int64_t column = 0; column < md.columns; column++)
@@ -205,14 +215,19 @@ int cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *a, v
                     for (int64_t j = 0; j < k; j++) sum += at(&ma, op_a, i, row, j) * at(&mb, op_b, i, j, column);
                     double value = scalars[0] * sum + (scalars[1] == 0 ? 0 : scalars[1] * at(&mc, false, i, row, column));
                     if (epilogue & GS_LT_EPILOGUE_BIAS) value += value_at(bias, md.type, row);
-                    if (epilogue & 128) put(aux, md.type, column * aux_ld + row, value);
+                    if (gradient) value *= slope(value_at(aux, md.type, column * aux_ld + row));
+                    sums[row] += value;
+                    if (epilogue & 128 && !gradient) put(aux, md.type, column * aux_ld + row, value);
                     put(md.host, md.type, i * md.stride + column * md.ld + row, finish(value, epilogue));
                 }
         if (getenv("FAKE_BLAS_WRONG")) put(md.host, md.type, atoll(getenv("FAKE_BLAS_WRONG")), 1000);
-        if (epilogue & 128) cudaMemcpy(aux_at, aux, (size_t)(aux_ld * (md.columns - 1) + md.rows) * size_of(md.type), FAKE_TO_DEVICE);
+        for (int64_t row = 0; epilogue & 16 && row < md.rows; row++) put(bias, md.type, row, sums[row]);
+        if (epilogue & 16) cudaMemcpy(bias_at, bias, (size_t)md.rows * size_of(md.type), FAKE_TO_DEVICE);
+        if (epilogue & 128 && !gradient) cudaMemcpy(aux_at, aux, (size_t)(aux_ld * (md.columns - 1) + md.rows) * size_of(md.type), FAKE_TO_DEVICE);
         result = cudaMemcpy(d, md.host, md.bytes, FAKE_TO_DEVICE) == 0 ? GS_CUBLAS_SUCCESS : GS_CUBLAS_EXECUTION_FAILED;
         free(bias);
         free(aux);
+        free(sums);
     }
     free(ma.host);
     free(mb.host);

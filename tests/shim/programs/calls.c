@@ -5,7 +5,7 @@
 
 typedef struct setting {
     int    m, n, k, op_a, op_b, type, out, compute, algo, batch, pad, math, shift;
-    bool   hgemm, wide, strided, device_scalars, in_stream;
+    bool   hgemm, wide, strided, device_scalars, in_stream, pointers, no_handle;
     double alpha, beta;
     int    expected;   /* status */
 } setting;
@@ -72,7 +72,13 @@ static int multiply(const setting *s)
     const char *const to_a = (const char *)a.device + s->shift;
     const long long stride_a = s->batch > 1 ? a.count / s->batch : 0, stride_b = s->batch > 1 ? b.count / s->batch : 0, stride_c = s->batch > 1 ? c.count / s->batch : 0;
     int status;
-    if (s->hgemm && s->strided && s->wide)
+    void *const own = handle;
+    if (s->no_handle) handle = NULL;
+    if (s->pointers && s->wide)   /* the fake one counts them and reads nothing */
+        status = cublasGemmBatchedEx_64(handle, s->op_a, s->op_b, s->m, s->n, s->k, scalars[0], NULL, s->type, a.ld, NULL, s->type, b.ld, scalars[1], NULL, s->out, c.ld, s->batch, s->compute, s->algo);
+    else if (s->pointers)
+        status = cublasGemmBatchedEx(handle, s->op_a, s->op_b, s->m, s->n, s->k, scalars[0], NULL, s->type, a.ld, NULL, s->type, b.ld, scalars[1], NULL, s->out, c.ld, s->batch, s->compute, s->algo);
+    else if (s->hgemm && s->strided && s->wide)
         status = cublasHgemmStridedBatched_64(handle, s->op_a, s->op_b, s->m, s->n, s->k, scalars[0], to_a, a.ld, stride_a, b.device, b.ld, stride_b, scalars[1], c.device, c.ld, stride_c, s->batch);
     else if (s->hgemm && s->strided)
         status = cublasHgemmStridedBatched(handle, s->op_a, s->op_b, s->m, s->n, s->k, scalars[0], to_a, a.ld, stride_a, b.device, b.ld, stride_b, scalars[1], c.device, c.ld, stride_c, s->batch);
@@ -90,6 +96,7 @@ static int multiply(const setting *s)
         status = cublasGemmEx_64(handle, s->op_a, s->op_b, s->m, s->n, s->k, scalars[0], to_a, s->type, a.ld, b.device, s->type, b.ld, scalars[1], c.device, s->out, c.ld, s->compute, s->algo);
     else
         status = cublasGemmEx(handle, s->op_a, s->op_b, s->m, s->n, s->k, scalars[0], to_a, s->type, a.ld, b.device, s->type, b.ld, scalars[1], c.device, s->out, c.ld, s->compute, s->algo);
+    handle = own;
     for (int i = 0; i < 2; i++)
         if (on_device[i]) NEED(cudaFree(on_device[i]));
     return status;
@@ -107,7 +114,7 @@ static setting read_case(const char *text)
         if (value) *value = '\0';
         const struct { const char *name; int *to; } numbers[] = {{"m", &s.m}, {"n", &s.n}, {"k", &s.k}, {"op_a", &s.op_a}, {"op_b", &s.op_b}, {"type", &s.type}, {"out", &s.out},
             {"compute", &s.compute}, {"algo", &s.algo}, {"batch", &s.batch}, {"pad", &s.pad}, {"math", &s.math}, {"shift", &s.shift}, {"expected", &s.expected}};
-        const struct { const char *name; bool *to; } flags[] = {{"hgemm", &s.hgemm}, {"wide", &s.wide}, {"strided", &s.strided}, {"device_scalars", &s.device_scalars}, {"stream", &s.in_stream}};
+        const struct { const char *name; bool *to; } flags[] = {{"hgemm", &s.hgemm}, {"wide", &s.wide}, {"strided", &s.strided}, {"device_scalars", &s.device_scalars}, {"stream", &s.in_stream}, {"pointers", &s.pointers}, {"no_handle", &s.no_handle}};
         bool known = true;
         if (strcmp(word, "alpha") == 0) s.alpha = number;
         else if (strcmp(word, "beta") == 0) s.beta = number;
@@ -134,7 +141,7 @@ int main(int count, char **words)
         const int before = fake_blas_calls(), status = multiply(&s);
         const bool served = fake_blas_calls() == before;
         NEED(cudaDeviceSynchronize());
-        const bool wrong = status != s.expected || (s.expected == 0 && s.shift == 0 && wrong_elements(&s) > 0);
+        const bool wrong = status != s.expected || (s.expected == 0 && s.shift == 0 && !s.pointers && wrong_elements(&s) > 0);
         printf("%s: %s%s\n", words[i], served ? "served" : "passed on", wrong ? ", wrong" : "");
         free_matrix(&a);
         if (s.m < 0) continue;

@@ -4,7 +4,7 @@
 
 #include "fake/blas/cublaslt.h"
 
-enum { BIAS = 4, RELU = 2, GELU = 32, AUX = 128 };
+enum { BIAS = 4, RELU = 2, GELU = 32, AUX = 128, DGELU = 64, BGRAD = 16 };
 
 typedef struct setting {
     int    m, n, k, op_a, op_b, type, out, c_type, compute, batch, pad, epilogue, algo, order, attribute, again;
@@ -45,7 +45,7 @@ static void *make_desc(const setting *s)
     NEED(cublasLtMatmulDescSetAttribute(desc, 3, &s->op_a, 4));
     NEED(cublasLtMatmulDescSetAttribute(desc, 4, &s->op_b, 4));
     if (s->epilogue) NEED(cublasLtMatmulDescSetAttribute(desc, 7, &s->epilogue, 4));
-    if (s->epilogue & BIAS) NEED(cublasLtMatmulDescSetAttribute(desc, 8, &bias.device, 8));
+    if (s->epilogue & (BIAS | BGRAD)) NEED(cublasLtMatmulDescSetAttribute(desc, 8, &bias.device, 8));
     if (s->epilogue & AUX && !s->no_aux) {
         NEED(cublasLtMatmulDescSetAttribute(desc, 11, &aux.device, 8));
         NEED(cublasLtMatmulDescSetAttribute(desc, 12, &ld, 8));
@@ -59,12 +59,19 @@ static double at(const matrix *x, bool transposed, int64_t start, int row, int c
     return get(x->host, x->type, start + (transposed ? (int64_t)row * x->ld + column : (int64_t)column * x->ld + row));
 }
 
+static double slope(double x)
+{
+    const double t = tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * 0.7978845608028654 * (1 + 3 * 0.044715 * x * x);
+}
+
 static int64_t wrong_elements(const setting *s)
 {
     int64_t wrong = 0;
     void *const got = malloc(d.bytes), *const got_aux = malloc(aux.bytes);
     NEED(cudaMemcpy(got, d.device, d.bytes, FAKE_TO_HOST));
     NEED(cudaMemcpy(got_aux, aux.device, aux.bytes, FAKE_TO_HOST));
+    double *const sums = calloc((size_t)s->m, sizeof *sums);
     for (int i = 0; i < s->batch; i++)
         for (int column = 0; column < s->n; column++)
             for (int row = 0; row < d.ld; row++) {
@@ -78,13 +85,19 @@ static int64_t wrong_elements(const setting *s)
                 const matrix *const from = s->apart ? &c : &d;
                 const double before = s->beta == 0 ? 0 : get(from->host, from->type, i * from->count / s->batch + (int64_t)column * from->ld + row);
                 const double x = s->alpha * sum + s->beta * before + (s->epilogue & BIAS ? get(bias.host, s->out, row) : 0);
-                const double should = s->epilogue & RELU ? fmax(x, 0) : s->epilogue & GELU ? x / (1 + exp(-1.5957691216057308 * (x + 0.044715 * x * x * x))) : x;
+                const double should = s->epilogue & DGELU ? x * slope(get(aux.host, s->out, (int64_t)column * aux.ld + row)) : s->epilogue & RELU ? fmax(x, 0) : s->epilogue & GELU ? x / (1 + exp(-1.5957691216057308 * (x + 0.044715 * x * x * x))) : x;
                 const double tolerance = s->compute == COMPUTE_16F ? 0.25 : 0.02;
                 wrong += !(fabs(get(got, s->out, here) - should) <= tolerance * fmax(1, fabs(should)));
-                if (s->epilogue & AUX && !s->no_aux) wrong += !(fabs(get(got_aux, s->out, (int64_t)column * aux.ld + row) - x) <= tolerance * fmax(1, fabs(x)));
+                sums[row] += should;
+                if (s->epilogue & AUX && !(s->epilogue & DGELU) && !s->no_aux) wrong += !(fabs(get(got_aux, s->out, (int64_t)column * aux.ld + row) - x) <= tolerance * fmax(1, fabs(x)));
             }
+    if (s->epilogue & BGRAD) {
+        NEED(cudaMemcpy(got, bias.device, bias.bytes, FAKE_TO_HOST));
+        for (int row = 0; row < s->m; row++) wrong += !(fabs(get(got, s->out, row) - sums[row]) <= 0.02 * fmax(1, fabs(sums[row])));
+    }
     free(got);
     free(got_aux);
+    free(sums);
     return wrong;
 }
 
