@@ -153,6 +153,9 @@ static redirect redirects[] = {
 
 enum { OTHERS, CUBLAS, OURS };   /* whose an object is: its cookie */
 
+/* Of two versions in one process the one that was loaded first is served, which is the one that LIBRARY takes for callers that it cannot place. cuBLAS, cuBLASLt. */
+static const uintptr_t *first[2];
+
 static bool begins(const char *path, const char *with)
 {
     const char *const slash = strrchr(path, '/');
@@ -167,15 +170,9 @@ unsigned int la_objopen(struct link_map *map, Lmid_t space, uintptr_t *cookie)
 {
     if (space != LM_ID_BASE) return 0;
     *cookie = begins(map->l_name, "libcublas") ? CUBLAS : begins(map->l_name, "libgemmsmith") ? OURS : OTHERS;
+    const bool lt = begins(map->l_name, "libcublasLt");
+    if (*cookie == CUBLAS && !first[lt]) first[lt] = cookie;
     return *cookie == CUBLAS ? LA_FLG_BINDTO | LA_FLG_BINDFROM : LA_FLG_BINDFROM;
-}
-
-/* Of two versions in one process the first one's calls are served: here nobody can tell whose a call is when it is made. */
-static bool is_first(const uintptr_t *cookie, bool lt)
-{
-    static const uintptr_t *first[2];
-    if (!first[lt]) first[lt] = cookie;
-    return first[lt] == cookie;
 }
 
 /* The real library calls its own names too; those calls are its own business, as are ours. */
@@ -187,7 +184,7 @@ uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned int index, uintptr_t *from, u
     if (*to != CUBLAS || *from != OTHERS || strncmp(name, "cublas", 6) != 0) return symbol->st_value;
     for (redirect *r = redirects; r->name; r++) {
         if (strcmp(r->name, name) != 0) continue;
-        if (!is_first(to, strncmp(name, "cublasLt", 8) == 0)) break;
+        if (first[strncmp(name, "cublasLt", 8) == 0] != to) break;
         r->real = (void *)symbol->st_value;
         return (uintptr_t)r->function;
     }
