@@ -41,6 +41,7 @@ def _open():
         beside = [p for p in (here / "lib" / _FILE, here / _FILE) if p.exists()]
         library = _c.CDLL(named or (str(beside[0]) if beside else _FILE))
         for name, arguments in (("gs_torch_load", [_c.c_char_p, _c.c_char_p, _c.c_int, _c.c_char_p, _c.c_size_t]), ("gs_torch_route", [_c.c_int, _c.c_char_p, _c.c_size_t]),
+                                ("gs_torch_invariant", [_c.c_int, _c.c_char_p, _c.c_size_t]),
                                 ("gs_torch_prepare_text", [_c.c_int, _c.c_char_p, _c.c_char_p, _c.c_size_t]), ("gs_torch_why", [_c.c_int, _c.c_char_p, _c.c_size_t])):
             call = getattr(library, name)
             call.restype, call.argtypes = _c.c_int, arguments
@@ -111,20 +112,26 @@ def _take_scaled():
 
 # ---- the interface ----
 
-def enable(emulated=None, plans=512):
+def enable(emulated=None, plans=512, invariant=None):
     """Takes the calls of mm, addmm, bmm, baddbmm and their .out, in every thread from now on. True: they are taken. False, with a warning: there is no GPU, or this torch has no CUDA; torch
-    stays as it is. A second call does nothing.
+    stays as it is. A second call changes nothing but `invariant`.
 
     plans: most plans of a device; problems that come later go to torch's own kernels.
+    invariant: True: the bits of a row of a result depend neither on how many rows there are nor on the others, for every call that is taken (docs/internals/invariant.md); calls that are left
+    to torch have torch's bits, and why() lists them. False: the fastest kernel is used. None: as before, at first False. A second call may change it.
     emulated: for tests without a GPU, "emu:h200": the calls of tensors on the CPU are taken instead, and computed by the kernels of the library on an emulated device, slowly.
     """
     global _routes
     if _routes is not None:
+        if invariant is not None:
+            _call(_library.gs_torch_invariant, int(invariant))
         return True
     if not emulated and not _torch.cuda.is_available():
         _warnings.warn("gemmsmith.torch: torch finds no GPU, its own kernels are used", stacklevel=2)
         return False
     _load(emulated, plans)
+    if invariant is not None:
+        _call(_library.gs_torch_invariant, int(invariant))
     with _warnings.catch_warnings():   # torch warns of the first operator that is taken, once; what Python takes comes first, because only there the warning can be silenced
         _warnings.simplefilter("ignore")
         routes = _take_scaled()

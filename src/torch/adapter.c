@@ -67,6 +67,13 @@ int gs_torch_route(int on, char *text, size_t size)
     return said(route(on, &error), &error, text, size);
 }
 
+int gs_torch_invariant(int on, char *text, size_t size)
+{
+    (void)text, (void)size;
+    gs_torch_choice_invariant(on != 0);
+    return 0;
+}
+
 int gs_torch_prepare_text(int device, const char *problem, char *text, size_t size)
 {
     gs_problem p;

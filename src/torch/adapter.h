@@ -15,6 +15,9 @@ GS_API int gs_torch_load(const char *key, const char *emulated, int most_plans, 
 /* Takes aten's mm and bmm of the key (on = 1), or gives them back (on = 0). No thread may be inside one of them then. */
 GS_API int gs_torch_route(int on, char *text, size_t size);
 
+/* Whether calls are invariant problems from now on, in all threads. */
+GS_API int gs_torch_invariant(int on, char *text, size_t size);
+
 /* Makes the plan of a problem, given as a text, on a device now. text: what is used, also where that is torch's own kernel. */
 GS_API int gs_torch_prepare_text(int device, const char *problem, char *text, size_t size);
 

@@ -23,6 +23,9 @@ typedef struct gs_torch_entry gs_torch_entry;
 /* From now on; also forgets nothing: entries of before stay. Called before any other call here. */
 void gs_torch_choice_set(const gs_torch_settings *settings);
 
+/* Whether calls are invariant problems from now on (gs_problem.invariant). Off at first. */
+void gs_torch_choice_invariant(bool on);
+
 /* The entry of a call's key; NULL: there is no memory for one. */
 gs_torch_entry *gs_torch_find(int device, const gs_torch_key *key);
 

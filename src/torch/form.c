@@ -215,7 +215,8 @@ gs_status gs_torch_problem(const gs_torch_key *key, gs_problem *out, gs_error *e
     p.gate = key->epilogue >> 8 & 0xff;
     p.bias = (gs_bias)(key->epilogue >> 16 & 0xf);
     p.residual = key->epilogue >> 20 & 0xf;
-    p.beta = key->epilogue >> 24 ? 1.0f : 0.0f;
+    p.beta = key->epilogue >> 24 & 1 ? 1.0f : 0.0f;
+    p.invariant = key->epilogue >> 25 & 1;
     p.groups = key->groups;
     *out = p;
     return gs_problem_check(&p, error);
@@ -223,7 +224,7 @@ gs_status gs_torch_problem(const gs_torch_key *key, gs_problem *out, gs_error *e
 
 gs_status gs_torch_key_of(const gs_problem *p, gs_torch_key *out, gs_error *error)
 {
-    gs_torch_key key = {(uint32_t)p->in, (uint32_t)p->layout, (uint32_t)p->activation | p->gate << 8 | (uint32_t)p->bias << 16 | p->residual << 20 | (p->beta != 0 ? 1u << 24 : 0),
+    gs_torch_key key = {(uint32_t)p->in, (uint32_t)p->layout, (uint32_t)p->activation | p->gate << 8 | (uint32_t)p->bias << 16 | p->residual << 20 | (p->beta != 0 ? 1u << 24 : 0) | p->invariant << 25,
                         (uint32_t)p->groups, p->m, p->n, p->k, p->lda, p->ldb, p->beta != 0 ? p->ldc : 0, p->ldd, p->batch, p->stride_a, p->stride_b, p->stride_c, p->stride_d};
     gs_problem same;
     char asked[GS_PROBLEM_TEXT], made[GS_PROBLEM_TEXT];

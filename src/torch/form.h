@@ -35,7 +35,7 @@ typedef struct gs_torch_call {
 /* What plans are found by: two calls with one key are the same problem, whatever alpha, and beta if it is not 0. Without padding. */
 typedef struct gs_torch_key {
     uint32_t in, layout;
-    uint32_t epilogue;    /* activation, gate << 8, bias << 16, residual << 20, C is read << 24 */
+    uint32_t epilogue;    /* activation, gate << 8, bias << 16, residual << 20, C is read << 24, invariant << 25 */
     uint32_t groups;
     int64_t  m, n, k, lda, ldb, ldc, ldd, batch, stride_a, stride_b, stride_c, stride_d;   /* as in gs_problem */
 } gs_torch_key;

@@ -324,6 +324,28 @@ def beside():
 
 
 @case
+def invariant():
+    """A row's bits depend neither on how many rows there are nor on the others, nor on where it stands."""
+    weight, x, bias = random(48, 136), random(70, 136), random(48)
+    assert ours.enable(invariant=True)
+    try:
+        ours.prepare("bf16:3x48x136:tn:inv=1")
+        with Expect(14):
+            whole, added = torch.mm(x, weight.t()), torch.addmm(bias, x, weight.t())
+            for rows in (1, 2, 17, 33, 64, 69):
+                order = torch.randperm(70)[:rows]
+                assert torch.equal(torch.mm(x[order], weight.t()), whole[order]), rows
+                assert torch.equal(torch.addmm(bias, x[order], weight.t()), added[order]), rows
+        near(whole, x.float() @ weight.float().t())
+        assert sum(":inv=1" in line.problem and line.calls > 0 for line in ours.why()) == 14
+    finally:
+        assert ours.enable(invariant=False)
+    with Expect(1):
+        torch.mm(x[:5], weight.t())
+    assert not any(line.problem == "bf16:5x48x136:tn:inv=1" for line in ours.why())
+
+
+@case
 def switched():
     a, b = random(16, 32), random(32, 8)
     assert ours.enable(emulated=EMULATED) and ours.is_enabled()

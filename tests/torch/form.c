@@ -244,6 +244,11 @@ static void keys(void **state)
     assert_non_null(strstr(error.text, "no call of torch"));
     assert_int_equal(gs_problem_parse(&problem, "bf16:16x40x32:tn:alpha=3:beta=0.5", &error), GS_OK);
     assert_int_equal(gs_torch_key_of(&problem, &key, &error), GS_OK);
+    assert_int_equal(gs_problem_parse(&problem, "bf16:16x40x32:tn:beta=1:inv=1:ep=bias", &error), GS_OK);
+    assert_int_equal(gs_torch_key_of(&problem, &key, &error), GS_OK);
+    gs_problem back;
+    assert_int_equal(gs_torch_problem(&key, &back, &error), GS_OK);
+    assert_true(back.invariant == 1 && back.beta == 1 && back.bias == GS_BIAS_N);
     problem.m = -1;
     assert_int_not_equal(gs_torch_key_of(&problem, &key, &error), GS_OK);
     assert_string_equal(gs_torch_reason_text(GS_TORCH_REASONS), "");
