@@ -89,6 +89,7 @@ static gs_shim_place *find(const gs_cu_context key, unsigned long long id)
 static gs_shim_place *open_place(gs_cu_context key, unsigned long long id, const gs_cuda_api *api, const char *emulated)
 {
     gs_error error = {0};
+    atomic_store(&used, true);   /* before any lock: a child of a fork in between passes on, whatever was locked */
     if (pthread_mutex_lock(&opening) != 0) return NULL;
     gs_shim_place *place = find(key, id);
     const int at = atomic_load_explicit(&count, memory_order_relaxed);
@@ -97,7 +98,6 @@ static gs_shim_place *open_place(gs_cu_context key, unsigned long long id, const
         *place = (gs_shim_place){.key = key, .id = id, .why = GS_SHIM_DEVICE};
         if (emulated && open_named(place, emulated, &error) != GS_OK) gs_log(GS_LOG_WARNING, "blas: %s: %s; all calls are passed on", emulated, error.text);
         if (!emulated) open_current(place, api);
-        atomic_store(&used, true);
         atomic_store_explicit(&count, at + 1, memory_order_release);
     }
     pthread_mutex_unlock(&opening);

@@ -162,5 +162,13 @@ static const void *find(kind *k, const void *caller)
     return table;
 }
 
+/* The lock may belong to a thread that is not here. */
+static void in_child(void)
+{
+    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    finding = fresh;
+}
+__attribute__((constructor)) static void at_start(void) { pthread_atfork(NULL, NULL, in_child); }
+
 const gs_real_cublas   *gs_real_cublas_of(const void *caller) { return find(&cublas, caller); }
 const gs_real_cublaslt *gs_real_cublaslt_of(const void *caller) { return find(&cublaslt, caller); }

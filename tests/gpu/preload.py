@@ -12,6 +12,7 @@ import glob
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -248,10 +249,15 @@ def main():
         print("skipped: there is no torch")
         return 77
     with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(os.environ.get("OUT") or name)
-        all_modes(arguments, folder)
-        if arguments.decoder:
-            example(arguments, folder)
+        folder = pathlib.Path(name)
+        try:
+            all_modes(arguments, folder)
+            if arguments.decoder:
+                example(arguments, folder)
+        finally:   # logs, reports and figures, not the results
+            for file in folder.iterdir() if os.environ.get("OUT") else ():
+                if file.suffix in (".log", ".report", ".json"):
+                    shutil.copy(file, os.environ["OUT"])
     print(f"{good_count} passed, {bad} failed")
     return bad != 0
 
