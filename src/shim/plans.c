@@ -29,7 +29,8 @@ typedef struct entry {
     uint64_t        hash;
     gs_shim_place  *place;
     gs_problem      problem;
-    gs_shim_reason  reason;     /* SERVED: by the plan */
+    atomic_int      reason;     /* gs_shim_reason. WAITING: no plan was made yet; SERVED: by the plan */
+    atomic_uint_fast64_t calls; /* while it waits */
     gs_plan        *plan;
     size_t          workspace;  /* bytes */
     _Atomic(room *) rooms;
@@ -55,49 +56,60 @@ static entry *find(uint64_t hash, const gs_shim_place *place, const gs_problem *
 
 /* ---- making ---- */
 
-static void say(const entry *e, gs_shim_function via, const char *text)
+static void say(const entry *e, gs_shim_reason reason, gs_shim_function via, const char *text)
 {
     char problem[GS_PROBLEM_TEXT];
     if (gs_log_level() < GS_LOG_INFO) return;
-    gs_log(GS_LOG_INFO, "blas: %s %s: %s%s%s", gs_shim_symbol(via), gs_problem_format(&e->problem, problem), e->reason == GS_SHIM_SERVED ? "served: " : gs_shim_reason_text(e->reason),
-           e->reason == GS_SHIM_SERVED || !*text ? "" : ": ", text);
+    gs_log(GS_LOG_INFO, "blas: %s %s: %s%s%s", gs_shim_symbol(via), gs_problem_format(&e->problem, problem), reason == GS_SHIM_SERVED ? "served: " : gs_shim_reason_text(reason),
+           reason == GS_SHIM_SERVED || !*text ? "" : ": ", text);
 }
 
+/* Under the lock. */
 static void choose(entry *e, gs_shim_function via)
 {
     gs_error error = {0};
     int mode = GS_SHIM_EASED;
     gs_shim_place_ease(e->place, &mode);
     const gs_status status = gs_plan_create(gs_shim_place_context(e->place), &e->problem, &e->plan, &error);
-    if (status == GS_ERROR_RANGE) e->reason = GS_SHIM_SIZES;
-    else if (status != GS_OK) e->reason = GS_SHIM_NO_PLAN;
-    else if (!gs_plan_loaded(e->plan)) e->reason = GS_SHIM_CUBLASLT;
-    else e->reason = GS_SHIM_SERVED;
+    const gs_shim_reason reason = status == GS_ERROR_RANGE ? GS_SHIM_SIZES : status != GS_OK ? GS_SHIM_NO_PLAN : !gs_plan_loaded(e->plan) ? GS_SHIM_CUBLASLT : GS_SHIM_SERVED;
     e->workspace = status == GS_OK ? gs_plan_workspace(e->plan) : 0;
-    say(e, via, status == GS_OK ? gs_plan_why(e->plan) : error.text);
-    if (e->reason != GS_SHIM_SERVED) gs_plan_destroy(&e->plan);
+    say(e, reason, via, status == GS_OK ? gs_plan_why(e->plan) : error.text);
+    if (reason != GS_SHIM_SERVED) gs_plan_destroy(&e->plan);
     gs_shim_place_ease(e->place, &mode);
+    atomic_store_explicit(&e->reason, reason, memory_order_release);
 }
 
-static gs_shim_reason make(entry **out, uint64_t hash, gs_shim_place *place, const gs_problem *problem, gs_shim_function via)
+/* The entry of a problem that is new: it waits. NULL: for *why. */
+static entry *add(uint64_t hash, gs_shim_place *place, const gs_problem *problem, gs_shim_reason *why)
 {
     size_t at;
-    gs_shim_reason reason = GS_SHIM_MEMORY;
-    if (pthread_mutex_lock(&making) != 0) return GS_SHIM_NO_PLAN;
-    *out = find(hash, place, problem, &at);
-    if (*out) {
-        reason = GS_SHIM_SERVED;
-    } else if (entries == PROBLEMS) {
-        reason = GS_SHIM_FULL;
-    } else if ((*out = calloc(1, sizeof **out)) != NULL) {
-        **out = (entry){.hash = hash, .place = place, .problem = *problem};
-        choose(*out, via);
-        entries++;
-        atomic_store_explicit(&slots[at], *out, memory_order_release);
-        reason = GS_SHIM_SERVED;
+    if (pthread_mutex_lock(&making) != 0) return *why = GS_SHIM_NO_PLAN, NULL;
+    entry *e = find(hash, place, problem, &at);
+    if (!e) {
+        *why = entries == PROBLEMS ? GS_SHIM_FULL : GS_SHIM_MEMORY;
+        e = entries == PROBLEMS ? NULL : calloc(1, sizeof *e);
+        if (e) {
+            e->hash = hash;
+            e->place = place;
+            e->problem = *problem;
+            e->reason = GS_SHIM_WAITING;
+            entries++;
+            atomic_store_explicit(&slots[at], e, memory_order_release);
+        }
     }
     pthread_mutex_unlock(&making);
-    return reason;
+    return e;
+}
+
+/* Makes the plan of an entry that waits, if it was asked for often enough and nothing is captured. */
+static gs_shim_reason advance(entry *e, gs_stream stream, gs_shim_function via)
+{
+    if (atomic_fetch_add_explicit(&e->calls, 1, memory_order_relaxed) + 1 < gs_shim_after_now()) return GS_SHIM_WAITING;
+    if (gs_shim_place_captures(e->place, stream) || gs_shim_place_captures(e->place, NULL)) return GS_SHIM_CAPTURED;
+    if (pthread_mutex_lock(&making) != 0) return GS_SHIM_NO_PLAN;
+    if (atomic_load_explicit(&e->reason, memory_order_relaxed) == GS_SHIM_WAITING) choose(e, via);
+    pthread_mutex_unlock(&making);
+    return (gs_shim_reason)atomic_load_explicit(&e->reason, memory_order_relaxed);
 }
 
 /* ---- workspaces ---- */
@@ -160,17 +172,16 @@ gs_shim_reason gs_shim_run(gs_shim_place *place, const gs_problem *problem, cons
     gs_status status = GS_OK;
     const uint64_t hash = hash_of(place, problem);
     entry *e = find(hash, place, problem, &at);
-    if (__builtin_expect(!e, 0)) {
-        if (gs_shim_place_captures(place, stream) || gs_shim_place_captures(place, NULL)) return GS_SHIM_CAPTURED;
-        const gs_shim_reason reason = make(&e, hash, place, problem, via);
-        if (reason != GS_SHIM_SERVED) return reason;
-    }
-    if (e->reason != GS_SHIM_SERVED) return e->reason;
+    gs_shim_reason reason;
+    if (__builtin_expect(!e, 0) && !(e = add(hash, place, problem, &reason))) return reason;
+    reason = (gs_shim_reason)atomic_load_explicit(&e->reason, memory_order_acquire);
+    if (__builtin_expect(reason == GS_SHIM_WAITING, 0)) reason = advance(e, stream, via);
+    if (reason != GS_SHIM_SERVED) return reason;
     if (e->workspace == 0) {
         status = gs_plan_run(e->plan, given, stream);
     } else {
         gs_args args = *given;
-        const gs_shim_reason reason = run_in_room(e, &args, stream, &status);
+        reason = run_in_room(e, &args, stream, &status);
         if (reason != GS_SHIM_SERVED) return reason;
     }
     if (status == GS_OK) return GS_SHIM_SERVED;

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/text.h"
 
 static const char *const symbols[] = {
 #define GS_SHIM(name, symbol, library) #symbol,
@@ -63,6 +64,26 @@ gs_shim_mode gs_shim_mode_now(void)
     int now = atomic_load_explicit(&mode, memory_order_relaxed);
     if (__builtin_expect(now < 0, 0)) atomic_store_explicit(&mode, now = (int)read_mode(), memory_order_relaxed);
     return (gs_shim_mode)now;
+}
+
+static atomic_uint_fast64_t after;   /* 0: not read yet */
+
+static uint64_t read_after(void)
+{
+    const char *const text = getenv("GEMMSMITH_BLAS_AFTER");
+    if (!text || !*text) return 1;
+    gs_scan scan = gs_scan_from(text);
+    int64_t value;
+    if (gs_scan_int(&scan, &value) && gs_scan_end(&scan) && value >= 1) return (uint64_t)value;
+    gs_log(GS_LOG_ERROR, "GEMMSMITH_BLAS_AFTER: \"%.32s\" is no number from 1 on; plans are made at the first call", text);
+    return 1;
+}
+
+uint64_t gs_shim_after_now(void)
+{
+    uint64_t now = atomic_load_explicit(&after, memory_order_relaxed);
+    if (__builtin_expect(now == 0, 0)) atomic_store_explicit(&after, now = read_after(), memory_order_relaxed);
+    return now;
 }
 
 /* ---- the report ---- */

@@ -3,6 +3,7 @@
  * computes, and go to the real function otherwise, unchanged, with its result.
  *
  *     GEMMSMITH_BLAS         run (default), off, record, check
+ *     GEMMSMITH_BLAS_AFTER   the plan of a problem is made at its N-th call; 1 (default): the first
  *     GEMMSMITH_BLAS_REPORT  a file that gets the counts when the process ends
  *     GEMMSMITH_RECORD       the folder of record mode
  *     GEMMSMITH_LOG          3: a line per problem, with what serves it or why nothing does */
@@ -33,6 +34,7 @@ typedef enum gs_shim_mode { GS_SHIM_OFF, GS_SHIM_RECORD, GS_SHIM_RUN, GS_SHIM_CH
 /* ---- settings and counts (report.c) ---- */
 
 gs_shim_mode gs_shim_mode_now(void);                       /* read once */
+uint64_t     gs_shim_after_now(void);                      /* $GEMMSMITH_BLAS_AFTER, at least 1; read once */
 const char  *gs_shim_symbol(gs_shim_function function);    /* "cublasGemmEx"; static */
 const char  *gs_shim_reason_text(gs_shim_reason reason);
 void         gs_shim_count(gs_shim_function function, gs_shim_reason reason);

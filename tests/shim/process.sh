@@ -43,6 +43,17 @@ says "call: served
 call: served
 call: served" "a context that was made anew"
 [ "$(grep -c 'f16:32x64x64:nn:lda=256: served' "$work/log")" = 2 ] || { cat "$work/log"; fail "a new context, a new plan"; }
+# problems that are asked for once are left to the library
+host GEMMSMITH_BLAS_AFTER=3 "$process" call call small call call
+says "call: passed on
+call: passed on
+small: passed on
+call: served
+call: served" "plans at the third call"
+counted cublasGemmEx waiting 3
+host GEMMSMITH_BLAS_AFTER=often "$process" call
+says "call: served" "GEMMSMITH_BLAS_AFTER that is no number"
+grep -q '"often" is no number from 1 on' "$work/log" || fail "GEMMSMITH_BLAS_AFTER that is no number"
 # a stream that waits for the default one is captured: no plan is made
 host FAKE_CUDA_CAPTURED=1 "$process" call
 says "call: passed on" "captured"

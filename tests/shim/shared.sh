@@ -4,7 +4,7 @@ set -eu
 library=$1 programs=$2
 work=$(mktemp -d "${TMPDIR:-/tmp}/gemmsmith-shim.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-unset GEMMSMITH_TUNED GEMMSMITH_PACK GEMMSMITH_DEVICE GEMMSMITH_RECORD GEMMSMITH_MEASURE GEMMSMITH_LOG GEMMSMITH_BLAS GEMMSMITH_BLAS_REPORT FAKE_CUDART 2>/dev/null || :
+unset GEMMSMITH_TUNED GEMMSMITH_PACK GEMMSMITH_DEVICE GEMMSMITH_RECORD GEMMSMITH_MEASURE GEMMSMITH_LOG GEMMSMITH_BLAS GEMMSMITH_BLAS_REPORT GEMMSMITH_BLAS_AFTER FAKE_CUDART 2>/dev/null || :
 export HOME="$work" XDG_DATA_HOME="$work/data" XDG_CONFIG_HOME="$work/config"
 # tables of the emulated device and of the fake driver's: kernels that are chosen, not searched for
 export GEMMSMITH_TUNED="$work/tests.tuned"
