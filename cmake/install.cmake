@@ -1,4 +1,4 @@
-# What is installed, in four components, a Debian package each (scripts/make_deb.sh): runtime, development, tools, tuned.
+# What is installed, in five components, a Debian package each (scripts/make_deb.sh): runtime, development, tools, python, tuned.
 include(CMakePackageConfigHelpers)
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/gemmsmith)
 set(data_dir ${CMAKE_INSTALL_DATADIR}/gemmsmith)
@@ -14,8 +14,8 @@ if(TARGET gemmsmith_static)
 endif()
 install(TARGETS gemmsmith_program RUNTIME COMPONENT tools)
 install(DIRECTORY share/prompts share/notes DESTINATION ${data_dir} COMPONENT tools)
-install(FILES python/gemmsmith_taskset.py DESTINATION ${data_dir}/python COMPONENT tools)
-install(DIRECTORY python/gemmsmith DESTINATION ${data_dir}/python COMPONENT tools PATTERN __pycache__ EXCLUDE)
+install(FILES python/gemmsmith_taskset.py DESTINATION ${data_dir}/python COMPONENT python)
+install(DIRECTORY python/gemmsmith DESTINATION ${data_dir}/python COMPONENT python PATTERN __pycache__ EXCLUDE)
 install(DIRECTORY tuned DESTINATION ${data_dir} COMPONENT tuned)
 
 # for those who build with it: find_package(gemmsmith), pkg-config. Neither names the prefix, so both go with a prefix that is moved.

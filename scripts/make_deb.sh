@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Debian packages of the installed components, for the system that this runs on: libgemmsmith1, libgemmsmith-dev, gemmsmith, gemmsmith-tuned
-# (cmake/debian/control). The same tree and compiler give the same bytes; SOURCE_DATE_EPOCH is the day of CHANGELOG.md where it is not set.
+# Debian packages of the installed components, for the system that this runs on: libgemmsmith1, libgemmsmith-dev, gemmsmith,
+# python3-gemmsmith, gemmsmith-tuned (cmake/debian/control). The same tree and compiler give the same bytes; SOURCE_DATE_EPOCH is the day of CHANGELOG.md where it is not set.
 #   make_deb.sh [--build FOLDER] [--out FOLDER]
 # --build: a build that exists is packed as it was configured. Default: build/deb is configured for /usr and built, with Debian's options of
 # the compiler. --out: default is dist. GS_DEB_LEVEL: how much xz compresses, 0 to 9; default 6.
@@ -65,6 +65,12 @@ pack() { # pack PACKAGE
     for object in $(find "$stage" -type f \( -path '*/bin/*' -o -name '*.so*' \)); do
         if readelf -d "$object" | grep -E 'R(UN)?PATH'; then echo "make_deb: $object looks for libraries in the build" >&2; exit 1; fi
     done
+    if [ "$component" = python ]; then   # where Python looks; the program finds its scripts where they are
+        mkdir -p "$stage/usr/lib/python3/dist-packages"
+        for module in "$stage"/usr/share/gemmsmith/python/*; do
+            ln -s "../../../share/gemmsmith/python/$(basename "$module")" "$stage/usr/lib/python3/dist-packages"
+        done
+    fi
     find "$stage" -path '*/share/man/*' -type f -exec gzip -9n {} +
     documents=$stage/usr/share/doc/$package
     mkdir -p "$documents"
@@ -91,6 +97,9 @@ pack() { # pack PACKAGE
             sed '/^Section:/i\
 Priority: optional'
     } > "$stage/DEBIAN/control"
+    if [ "$component" = python ]; then   # what Python compiled goes with it
+        printf '#!/bin/sh\nset -e\nfind /usr/share/gemmsmith/python -name __pycache__ -prune -exec rm -rf {} +\n' > "$stage/DEBIAN/prerm"
+    fi
     (cd "$stage" && find usr -type f | sort | xargs md5sum) > "$stage/DEBIAN/md5sums"
     for object in $(find "$stage/$libdir" -maxdepth 1 -name '*.so.*' -type f 2>/dev/null | sort); do
         soname=$(readelf -d "$object" | sed -n 's/.*SONAME.*\[\(.*\)\.so\.\(.*\)\]/\1 \2/p')
@@ -99,6 +108,7 @@ Priority: optional'
     done
     [ ! -e "$stage/DEBIAN/shlibs" ] || echo "activate-noawait ldconfig" > "$stage/DEBIAN/triggers"
     find "$stage/DEBIAN" -type f -exec chmod 644 {} +
+    [ ! -e "$stage/DEBIAN/prerm" ] || chmod 755 "$stage/DEBIAN/prerm"
     find "$stage" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
     dpkg-deb --root-owner-group -Zxz -z"${GS_DEB_LEVEL:-6}" --build "$stage" "$out/${package}_${version}_$arch.deb" > /dev/null
     echo "$out/${package}_${version}_$arch.deb"

@@ -44,6 +44,10 @@ if [ -n "$(ls /try/nvrtc 2>/dev/null)" ]; then
     # shellcheck disable=SC2046
     cc /try/source/examples/c/matmul.c -o matmul $(pkg-config --cflags --libs gemmsmith) || fail "an example by pkg-config"
     GEMMSMITH_DEVICE=emu:h200 ./matmul || fail "an example does not run"
+    # the binding, by the Python that the package brings
+    (cd / && python3 -c 'import gemmsmith, gemmsmith_taskset
+with gemmsmith.open("emu:h200") as context:
+    print(context.plan("f16:64x96x64:tn").why)') || fail "the binding of Python"
     gemmsmith gemm f16:64x96x64:tn --device emu:h200 --quiet || fail "gemmsmith gemm"
     echo "ok: a product on the emulated device"
 fi

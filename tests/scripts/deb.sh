@@ -20,16 +20,16 @@ sh "$source/scripts/make_deb.sh" --build "$build" --out "$work/one" > "$work/log
 (umask 077; cd /; TZ=Asia/Tokyo sh "$source/scripts/make_deb.sh" --build "$build" --out "$work/two") > /dev/null || fail "make_deb.sh again"
 diff -r "$work/one" "$work/two" || fail "the same build gives other bytes"
 cd "$work/one"
-[ "$(echo *.deb | tr ' ' '\n' | sed 's/_.*//' | tr '\n' ' ')" = "gemmsmith-tuned gemmsmith libgemmsmith-dev libgemmsmith1 " ] || fail "packages: $(echo *.deb)"
+[ "$(echo *.deb | tr ' ' '\n' | sed 's/_.*//' | tr '\n' ' ')" = "gemmsmith-tuned gemmsmith libgemmsmith-dev libgemmsmith1 python3-gemmsmith " ] || fail "packages: $(echo *.deb)"
 
 # every installed file is in one package, and nothing else but documents
 DESTDIR=$work/all cmake --install "$build" --prefix /usr > /dev/null
 (cd "$work/all" && find . ! -type d) | sed 's#\(.*/man/.*\)#\1.gz#' | sort > "$work/installed"
-for package in *.deb; do dpkg-deb -c "$package" | grep -v '^d' | awk '{print $6}'; done | grep -v '^\./usr/share/doc/' | sort > "$work/packed"
+for package in *.deb; do dpkg-deb -c "$package" | grep -v '^d' | awk '{print $6}'; done | grep -v '^\./usr/share/doc/\|^\./usr/lib/python3/' | sort > "$work/packed"
 diff "$work/installed" "$work/packed" || fail "what is installed is not what is packed"
 
 field() { dpkg-deb -f "$(echo "$1"_*.deb)" "$2"; }
-for package in libgemmsmith1 libgemmsmith-dev gemmsmith gemmsmith-tuned; do
+for package in libgemmsmith1 libgemmsmith-dev gemmsmith python3-gemmsmith gemmsmith-tuned; do
     file=$(echo ${package}_*.deb)
     [ "$(field $package Version)" = "$version" ] || fail "$package: version"
     dpkg-deb -c "$file" | awk '$2 != "root/root" {print; bad = 1}
@@ -61,6 +61,9 @@ grep -qx "libgemmsmith 1 libgemmsmith1 (>= $version)" "$work/libgemmsmith1/DEBIA
 [ -s "$work/gemmsmith/usr/share/man/man1/gemmsmith.1.gz" ] || fail "manual pages of commands"
 [ -x "$work/gemmsmith/usr/bin/gemmsmith" ] || fail "the program"
 "$work/gemmsmith/usr/bin/gemmsmith" --version | grep -q "$version" || fail "the program does not run"
+for module in gemmsmith/__init__.py gemmsmith/torch.py gemmsmith_taskset.py; do
+    [ -s "$work/python3-gemmsmith/usr/lib/python3/dist-packages/$module" ] || fail "Python does not find $module"
+done
 [ -s "$work/gemmsmith-tuned/usr/share/gemmsmith/tuned/nvidia-h200.tuned" ] || fail "tables"
 
 # a version without an entry is not packed

@@ -11,6 +11,19 @@ import tempfile
 import textwrap
 import unittest
 
+TORCH = os.environ.get("GS_TORCH_PYTHON", "python3")   # a Python that has torch
+# behind the printed line: without a GPU it takes nothing; asked to take the calls of tensors on the CPU, it serves them
+MULTIPLY = """
+import torch
+assert gemmsmith.torch.is_enabled() == torch.cuda.is_available()
+if not torch.cuda.is_available():
+    gemmsmith.torch.enable(emulated="emu:h200")
+where = "cuda" if torch.cuda.is_available() else "cpu"
+a, b = torch.ones(16, 64, dtype=torch.half, device=where), torch.full((32, 64), 0.5, dtype=torch.half, device=where)
+assert (torch.mm(a, b.t()) == 32).all()
+print(*gemmsmith.torch.why(), sep="\\n")
+"""
+
 SOURCE, BUILD = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 del sys.argv[1:3]
 README = (SOURCE / "README.md").read_text(encoding="utf-8")
@@ -66,6 +79,15 @@ class Readme(unittest.TestCase):
         self.assertTrue(printed.startswith("cc program.c ") and "./program" in printed, printed)
         said = self.run_printed(printed, GEMMSMITH_DEVICE="emu:h200")
         self.assertRegex(said, r"(tuned table|no table entry).*\n64, as it should be\n$")
+
+    def test_pytorch(self):
+        if subprocess.run([TORCH, "-c", "import torch"], capture_output=True, check=False).returncode != 0:
+            self.skipTest(f"{TORCH} has no torch; name one that has with GS_TORCH_PYTHON")
+        printed = block(README, "python", "**PyTorch**")
+        self.assertIn("gemmsmith.torch.enable()", printed)
+        (self.folder / "torch_user.py").write_text(printed + MULTIPLY, encoding="utf-8")
+        modules = next(self.folder.rglob("gemmsmith/torch.py")).parent.parent
+        self.assertIn("16x32x64", self.run_printed(f"{TORCH} torch_user.py", PYTHONPATH=str(modules)))
 
     def test_an_unmodified_program(self):
         (self.folder / "serve.py").write_text(SERVE, encoding="utf-8")
