@@ -138,28 +138,30 @@ int cublasHgemmStridedBatched_64(void *handle, int op_a, int op_b, int64_t m, in
 
 /* ---- a batch by pointers ---- */
 
-/* The pointers are in device memory, where their alignment cannot be seen: passed on. */
+static int pass_gemm_batched_ex(const gs_shim_call *i)
+{
+    REAL(gemm_batched_ex, i->handle, i->op_a, i->op_b, (int)i->m, (int)i->n, (int)i->k, i->alpha, i->a, i->type_a, (int)i->lda, i->b, i->type_b, (int)i->ldb, i->beta, i->c,
+                          i->type_c, (int)i->ldc, (int)i->batch, i->compute, i->algo);
+}
 GS_API gs_real_gemm_batched_ex cublasGemmBatchedEx;
 int cublasGemmBatchedEx(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *const *a, int type_a, int lda, const void *const *b, int type_b, int ldb,
                         const void *beta, void *const *c, int type_c, int ldc, int batch, int compute, int algo)
 {
-    gs_shim_passed(GS_SHIM_GEMM_BATCHED_EX, GS_SHIM_POINTERS);
-    gs_shim_enter();
-    const gs_real_cublas *const real = gs_real_cublas_of(GS_CALLER);
-    const int result = real && real->gemm_batched_ex ? real->gemm_batched_ex(handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, batch, compute, algo)
-                                                     : GS_CUBLAS_NOT_INITIALIZED;
-    gs_shim_leave();
-    return result;
+    const gs_shim_call call = {GS_SHIM_GEMM_BATCHED_EX, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, type_a, type_b, type_c, compute, algo, m, n, k, lda, ldb, ldc, batch, 0, 0, 0,
+                               alpha, beta, a, b, (void *)(uintptr_t)c, pass_gemm_batched_ex, true};
+    return multiply(&call);
+}
+
+static int pass_gemm_batched_ex_64(const gs_shim_call *i)
+{
+    REAL(gemm_batched_ex_64, i->handle, i->op_a, i->op_b, i->m, i->n, i->k, i->alpha, i->a, i->type_a, i->lda, i->b, i->type_b, i->ldb, i->beta, i->c, i->type_c, i->ldc, i->batch,
+                             i->compute, i->algo);
 }
 GS_API gs_real_gemm_batched_ex_64 cublasGemmBatchedEx_64;
 int cublasGemmBatchedEx_64(void *handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *const *a, int type_a, int64_t lda, const void *const *b,
                            int type_b, int64_t ldb, const void *beta, void *const *c, int type_c, int64_t ldc, int64_t batch, int compute, int algo)
 {
-    gs_shim_passed(GS_SHIM_GEMM_BATCHED_EX_64, GS_SHIM_POINTERS);
-    gs_shim_enter();
-    const gs_real_cublas *const real = gs_real_cublas_of(GS_CALLER);
-    const int result = real && real->gemm_batched_ex_64 ? real->gemm_batched_ex_64(handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, batch, compute, algo)
-                                                        : GS_CUBLAS_NOT_INITIALIZED;
-    gs_shim_leave();
-    return result;
+    const gs_shim_call call = {GS_SHIM_GEMM_BATCHED_EX_64, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, type_a, type_b, type_c, compute, algo, m, n, k, lda, ldb, ldc, batch, 0, 0, 0,
+                               alpha, beta, a, b, (void *)(uintptr_t)c, pass_gemm_batched_ex_64, true};
+    return multiply(&call);
 }

@@ -34,7 +34,7 @@ bool gs_shim_stride(long long given, int64_t ld, int64_t rows, int64_t *out)
 
 static bool to_strides(const gs_shim_call *call, gs_problem *out)
 {
-    if (call->batch == 1) return true;
+    if (call->batch == 1 || call->pointers) return true;
     const int64_t rows_a = gs_is_a_transposed(out->layout) ? out->k : out->m, rows_b = gs_is_b_transposed(out->layout) ? out->n : out->k;
     const bool good = gs_shim_stride(call->stride_b, out->lda, rows_a, &out->stride_a) && gs_shim_stride(call->stride_a, out->ldb, rows_b, &out->stride_b) &&
                       gs_shim_stride(call->stride_c, out->ldc, out->m, &out->stride_c);
@@ -46,6 +46,7 @@ gs_shim_reason gs_shim_describe(const gs_shim_call *call, bool reads_c, gs_probl
 {
     *out = (gs_problem){.size = sizeof *out, .m = call->n, .n = call->m, .k = call->k, .lda = call->ldb, .ldb = call->lda, .ldc = call->ldc, .ldd = call->ldc, .batch = call->batch,
                         .alpha = 1, .beta = reads_c ? 1.0f : 0.0f};
+    if (call->pointers) out->matrices = GS_MATRICES_POINTERS;
     if (!to_types(call, out)) return GS_SHIM_TYPES;
     if (call->algo != GS_CUBLAS_GEMM_DEFAULT && call->algo != DEFAULT_TENSOR_OP) return GS_SHIM_ALGORITHM;
     if (call->op_a < 0 || call->op_a > OP_C || call->op_b < 0 || call->op_b > OP_C) return GS_SHIM_SIZES;

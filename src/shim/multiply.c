@@ -15,10 +15,6 @@ enum { MATH_DEFAULT = 0, MATH_TENSOR_OP = 1, MATH_TF32 = 3, MATH_EXACT_REDUCTION
 static _Thread_local int inside __attribute__((tls_model("initial-exec")));
 
 bool gs_shim_is_inside(void) { return inside > 0; }
-void gs_shim_passed(gs_shim_function function, gs_shim_reason reason)
-{
-    if (inside == 0) gs_shim_count(function, gs_shim_mode_now() == GS_SHIM_OFF ? GS_SHIM_IS_OFF : reason);
-}
 void gs_shim_enter(void) { inside++; }
 void gs_shim_leave(void) { inside--; }
 
@@ -76,6 +72,7 @@ static gs_shim_reason serve(const gs_shim_call *call, gs_shim_mode mode)
     if (recorder && gs_problem_check(&a.problem, NULL) == GS_OK) gs_recorder_count(recorder, &a.problem, gs_shim_symbol(call->function));
     if (said != GS_SHIM_SERVED) return said;
     if (mode == GS_SHIM_RECORD) return GS_SHIM_RECORDED;
+    if (call->pointers) return GS_SHIM_POINTERS;
     if (a.alpha == 0 || !isfinite(a.alpha) || !isfinite(a.beta)) return GS_SHIM_SCALARS;   /* with an alpha of 0 A and B are not read */
     if (!call->a || !call->b || !call->c) return GS_SHIM_SIZES;
     gs_shim_place *const place = gs_shim_place_now(real->emulated, &reason);

@@ -53,6 +53,7 @@ struct gs_shim_call {
     const void *alpha, *beta, *a, *b;
     void       *c;
     int       (*real)(const gs_shim_call *call);   /* the real function with these arguments */
+    bool        pointers;                          /* a, b and c are arrays of them, in device memory */
 };
 
 /* Serves the call or passes it on; what the caller gets. */
@@ -60,7 +61,6 @@ int gs_shim_multiply(const gs_shim_call *call);
 
 /* Whether the calling thread is inside the real library or ours: what is called there is nobody's wish. */
 bool gs_shim_is_inside(void);
-void gs_shim_passed(gs_shim_function function, gs_shim_reason reason);   /* counts, unless it is inside or off */
 void gs_shim_enter(void);
 void gs_shim_leave(void);
 

@@ -50,7 +50,7 @@ says "$(each "usual usual $all" 'passed on')" "mode record"
 counted cublasGemmEx recorded 13
 cat "$work"/recorded/*.txt | awk -F'\t' 'NF == 3 { sum[$2 "\t" $3] += $1 } END { for (one in sum) print sum[one] "\t" one }' | sort > "$work/sums"
 for line in '11	cublasGemmEx	f16:32x64x64:nn' '1	cublasGemmEx	bf16:32x64x64:nn:d=f32' '1	cublasHgemm	f16:32x64x64:nn:acc=f16' '1	cublasGemmStridedBatchedEx	f16:32x64x64:nn:b=3' \
-    '1	cublasGemmEx	f16:32x64x64:nn:lda=72:ldb=72:ldc=72:ldd=72:beta=1' '1	cublasGemmEx_64	f16:32x64x64:tn'; do
+    '1	cublasGemmEx	f16:32x64x64:nn:lda=72:ldb=72:ldc=72:ldd=72:beta=1' '1	cublasGemmEx_64	f16:32x64x64:tn' '1	cublasGemmBatchedEx_64	f16:32x64x64:nn:b=2:matrices=pointers'; do
     grep -qxF "$line" "$work/sums" || { cat "$work/sums"; fail "not recorded: $line"; }
 done
 
