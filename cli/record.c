@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * gemmsmith record: runs a program and writes down what it multiplies; puts such files together. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "command.h"
@@ -36,19 +38,6 @@ static gs_status read_word(gs_recorded *r, gs_import_others *others, const setti
     return s->import && !gs_recorded_is_path(path) ? gs_import_tunableop(r, others, path, error) : gs_recorded_read(r, path, error);
 }
 
-static gs_status write_out(const settings *s, gs_recorded *r, gs_error *error)
-{
-    gs_text text = {0};
-    gs_status status = GS_OK;
-    gs_recorded_sort(r);
-    gs_recorded_format(r, &text);
-    if (text.failed) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the list");
-    else if (s->out) status = gs_file_write(s->out, text.data, text.size, error);
-    else fputs(gs_text_string(&text), stdout);
-    gs_text_free(&text);
-    return status;
-}
-
 static int merge(const cli_command *command, const settings *s, char *const *words, int count)
 {
     gs_recorded r = {0};
@@ -59,7 +48,7 @@ static int merge(const cli_command *command, const settings *s, char *const *wor
     if (code >= 0) return code;
     for (int i = 0; i < count && status == GS_OK; i++) status = read_word(&r, &others, s, words[i], &error);
     if (status == GS_OK && s->buckets) status = gs_recorded_bucket(&r, &merged, &error);
-    if (status == GS_OK) status = write_out(s, &r, &error);
+    if (status == GS_OK) status = gs_recorded_write(&r, s->out ? s->out : "-", &error);
     if (status == GS_OK) say_sums(s->out ? s->out : "all together", &r);
     if (status == GS_OK && s->buckets) cli_note("with buckets of M: %d problem%s fewer", merged, merged == 1 ? "" : "s");
     for (int i = 0; i < others.count && status == GS_OK; i++) cli_note("left out: %d line%s of %s", others.list[i].lines, others.list[i].lines == 1 ? "" : "s", others.list[i].operation);
@@ -93,8 +82,9 @@ static int run(const cli_command *command, int argc, char **argv)
     if (words == 0) return cli_usage(command, s.merge || s.import ? "no file given" : "no program given; for example gemmsmith record -- python3 train.py");
     if (s.merge || s.import) return merge(command, &s, argv + 1, words);
     if (s.buckets) return cli_usage(command, "--buckets needs --merge or --import");
-    const bool there = gs_recorded_find_shim(shim);
-    if (!there) cli_note(GS_RECORDED_SHIM " is not beside this program: calls of cuBLAS and cuBLASLt are not recorded, those of gemmsmith are");
+    const char *const blas = getenv("GEMMSMITH_BLAS");
+    const bool off = blas && strcmp(blas, "off") == 0, there = !off && gs_recorded_find_shim(shim);
+    if (!there && !off) cli_note(GS_RECORDED_SHIM " is not beside this program: calls of cuBLAS and cuBLASLt are not recorded, those of gemmsmith are");
     const gs_recorded_run how = {.folder = s.out ? s.out : "recorded", .shim = there ? shim : NULL};
     if (gs_recorded_run_program(&how, argv + 1, &code, &error) != GS_OK) return cli_fail(command, NULL, &error);
     if (code != 126 && code != 127) say_recorded(how.folder, argv[1]);
@@ -106,7 +96,8 @@ const cli_command cli_record = {
     .words    = "-- PROGRAM [ARGUMENT...] | --merge PATH... | --import FILE...",
     .summary  = "write down what a program multiplies, for tune and pack",
     .about    = "Runs the program with GEMMSMITH_RECORD: every process of it writes the problems that it asks cuBLAS, cuBLASLt or gemmsmith for,\n"
-                "and how often, into a file of its own in the folder. The exit code is the program's, or 128 + the signal that ended it.\n"
+                "and how often, into a file of its own in the folder. With GEMMSMITH_BLAS=off calls of cuBLAS and cuBLASLt are left alone. The exit code\n"
+                "is the program's, or 128 + the signal that ended it.\n"
                 "tune, pack and others take such a folder, or what --merge wrote, as a list of problems.",
     .options  = options,
     .examples = "  gemmsmith record --out run -- python3 train.py --steps 20\n"

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "problem/layout.h"
 #include "record/record.h"
@@ -115,6 +116,16 @@ void gs_recorded_format(const gs_recorded *r, gs_text *out)
     gs_text_add(out, GS_RECORD_MAGIC "\n");
     for (int i = 0; i < r->count; i++)
         gs_text_addf(out, "%llu\t%s\t%s\n", (unsigned long long)r->rows[i].count, r->rows[i].via, gs_problem_format(&r->rows[i].problem, text));
+}
+
+gs_status gs_recorded_write(gs_recorded *r, const char *path, gs_error *error)
+{
+    gs_text text = {0};
+    gs_recorded_sort(r);
+    gs_recorded_format(r, &text);
+    const gs_status status = text.failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the list") : gs_file_write(path, text.data, text.size, error);
+    gs_text_free(&text);
+    return status;
 }
 
 /* ---- buckets ---- */

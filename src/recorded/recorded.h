@@ -59,7 +59,8 @@ void     gs_recorded_sort(gs_recorded *recorded);           /* the most work fir
 uint64_t gs_recorded_calls(const gs_recorded *recorded);
 int      gs_recorded_problems(const gs_recorded *recorded); /* different ones, whatever call they came by */
 
-/* A recorded file with these rows, in their order. */
-void gs_recorded_format(const gs_recorded *recorded, gs_text *out);
+/* A recorded file with these rows, in their order; and written, the most work first, at once or not at all ("-": standard output). */
+void      gs_recorded_format(const gs_recorded *recorded, gs_text *out);
+gs_status gs_recorded_write(gs_recorded *recorded, const char *path, gs_error *error);
 
 #endif

@@ -42,14 +42,14 @@ bool gs_recorded_find_shim(char path[GS_PATH])
     return false;
 }
 
-/* What is preloaded already stays, behind the shim. */
+/* What is preloaded already stays, before the shim: a sanitizer's library must be the first. */
 static bool set_environment(const gs_recorded_run *run)
 {
     const char *const before = getenv("LD_PRELOAD");
     char list[4 * GS_PATH];
     bool good = setenv("GEMMSMITH_RECORD", run->folder, 1) == 0;
     if (!run->shim) return good;
-    const int size = snprintf(list, sizeof list, "%s%s%s", run->shim, before && *before ? ":" : "", before ? before : "");
+    const int size = snprintf(list, sizeof list, "%s%s%s", before ? before : "", before && *before ? ":" : "", run->shim);
     return good && size < (int)sizeof list && setenv("LD_PRELOAD", list, 1) == 0 && setenv("GEMMSMITH_BLAS", "record", 1) == 0;
 }
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -192,6 +193,35 @@ static void test_folder(void **state)
     gs_recorded_free(&r);
 }
 
+/* What cannot be written leaves the file that was there, and nothing beside it. */
+static void test_writing_fails(void **state)
+{
+    (void)state;
+    gs_recorded r = {0};
+    struct rlimit before, small;
+    char *text;
+    assert_int_equal(read_text(&r, MAGIC "1\tx\tf16:16x64x64:tn\n2\tx\tbf16:1600x64x64:tn\n"), GS_OK);
+    assert_int_equal(gs_recorded_write(&r, path_of("list.txt"), &error), GS_OK);
+    assert_int_equal(gs_recorded_add(&r, &r.rows[0].problem, "y", 5, NULL), GS_OK);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = (struct rlimit){.rlim_cur = 30, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const gs_status status = gs_recorded_write(&r, path_of("list.txt"), &error);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_not_equal(status, GS_OK);
+    assert_non_null(strstr(error.text, "list.txt"));
+    assert_int_equal(gs_file_read_text(path_of("list.txt"), 1 << 20, &text, NULL), GS_OK);
+    assert_string_equal(text, MAGIC "2\tx\tbf16:1600x64x64:tn\n1\tx\tf16:16x64x64:tn\n");
+    free(text);
+    assert_int_equal(gs_recorded_write(&r, "/dev/full", &error), GS_ERROR_DISK_FULL);
+    assert_int_equal(gs_recorded_write(&r, path_of("none/list.txt"), &error), GS_ERROR_NOT_FOUND);
+    gs_recorded_free(&r);
+    assert_int_equal(unlink(path_of("list.txt")), 0);
+    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(mkdir(folder, 0700), 0);
+}
+
 /* ---- buckets ---- */
 
 static void test_steps(void **state)
@@ -350,7 +380,7 @@ static void test_shim_is_preloaded(void **state)
 {
     (void)state;
     setenv("LD_PRELOAD", "libm.so.6", 1);
-    assert_int_equal(run_shell("/lib/none.so", "LD_PRELOAD_WAS=$LD_PRELOAD; unset LD_PRELOAD; test \"$LD_PRELOAD_WAS\" = /lib/none.so:libm.so.6 && test \"$GEMMSMITH_BLAS\" = record"), 0);
+    assert_int_equal(run_shell("/lib/none.so", "LD_PRELOAD_WAS=$LD_PRELOAD; unset LD_PRELOAD; test \"$LD_PRELOAD_WAS\" = libm.so.6:/lib/none.so && test \"$GEMMSMITH_BLAS\" = record"), 0);
     unsetenv("LD_PRELOAD");
 }
 
@@ -406,6 +436,7 @@ int main(void)
         cmocka_unit_test(test_cut_anywhere),
         cmocka_unit_test(test_damage_is_named),
         cmocka_unit_test_setup_teardown(test_folder, make_folder, drop_folder),
+        cmocka_unit_test_setup_teardown(test_writing_fails, make_folder, drop_folder),
         cmocka_unit_test(test_steps),
         cmocka_unit_test(test_buckets),
         cmocka_unit_test(test_tunableop),

@@ -29,6 +29,7 @@ gemmsmith record; echo "exit $?"
 gemmsmith record --merge; echo "exit $?"
 gemmsmith record --buckets -- true; echo "exit $?"
 echo "-- run"
+GEMMSMITH_BLAS=off; export GEMMSMITH_BLAS   # whether cuBLAS's stand-in is beside the program is another test's
 gemmsmith record --quiet -- sh -c 'test -d "$GEMMSMITH_RECORD"; exit 41'; echo "exit $?"
 gemmsmith record --quiet -- sh -c 'kill -9 $$'; echo "exit $?"
 gemmsmith record --quiet -- ./nosuch; echo "exit $?"
