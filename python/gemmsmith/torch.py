@@ -10,6 +10,9 @@
 Everything that calls these operators is served: torch.matmul, nn.Linear, autograd, torch.compile, CUDA graphs, vmap. A call that is not ours (another type, strides that no
 leading dimension describes, a problem for which torch's own kernel is the best choice) goes to torch's own kernel. The plan of a problem is made by the first call that asks for it, in that
 call; while a stream is captured nothing is made, so run the model once before a capture, or call prepare().
+
+What torch has no operator for is in functions and modules: linear() with an activation and a residual in one kernel, swiglu(), grouped() for mixtures of experts, the modules Linear and SwiGLU, and
+fuse(), which puts SwiGLU into models of transformers. They work without enable() too, and on tensors of any type and device, by torch's operators; gradients and torch.compile are supported.
 """
 import atexit as _atexit
 import ctypes as _c
@@ -20,21 +23,23 @@ import warnings as _warnings
 
 import torch as _torch
 
-__all__ = ["Used", "disable", "enable", "is_enabled", "prepare", "why"]
+__all__ = ["Linear", "SwiGLU", "Used", "disable", "enable", "fuse", "grouped", "is_enabled", "linear", "linear_residual", "pack_swiglu", "prepare", "swiglu", "why"]
 
 _FILE = "libgemmsmith_torch.so"
 _LINE = 1024
 _library = None    # ctypes
 _key = None        # whose calls are taken: "CUDA", "CPU"
 _routes = None     # torch.library.Library of what Python takes
-_ops = None        # definitions of gemmsmith::
+_ops = None        # definitions of gemmsmith::; None: another copy of this module has them
 
 
 # ---- the adapter ----
 
 def _open():
     """The adapter, loaded once."""
-    global _library, _ops
+    global _library
+    if _ops is None:
+        raise RuntimeError("gemmsmith.torch: another copy of it is loaded in this process, and serves")
     if _library is None:
         named = _os.environ.get("GEMMSMITH_TORCH_LIBRARY")
         here = _pathlib.Path(__file__).parent
@@ -47,19 +52,22 @@ def _open():
             call.restype, call.argtypes = _c.c_int, arguments
         library.gs_torch_version.restype = _c.c_char_p
         _library = library
-        _ops = _define()
     return _library
 
 
 def _define():
-    """The operators of the adapter. Where another copy of this module has defined them already, an error says so."""
-    if hasattr(_torch.ops, "gemmsmith") and hasattr(_torch.ops.gemmsmith, "run"):
-        raise RuntimeError("another copy of gemmsmith.torch is loaded in this process")
+    """The operators of the adapter and of this module. None where another copy of this module has defined them already."""
+    if hasattr(_torch.ops.gemmsmith, "run"):
+        return None
     library = _torch.library.Library("gemmsmith", "DEF")
     for name in ("addmm", "baddbmm"):
         library.define(f"{name}(Tensor self, Tensor a, Tensor b, float beta, float alpha) -> Tensor")
         library.define(f"{name}_out(Tensor self, Tensor a, Tensor b, float beta, float alpha, Tensor(a!) out) -> Tensor(a!)")
     library.define("run(Tensor(a!) d, Tensor x, Tensor weight, Tensor c, Tensor bias, Tensor offsets, int what) -> bool")
+    tags = (_torch.Tag.pt2_compliant_tag, _torch.Tag.needs_fixed_stride_order)
+    library.define("linear(Tensor x, Tensor weight, Tensor? bias, Tensor? residual, str activation) -> Tensor", tags=tags)
+    library.define("swiglu(Tensor x, Tensor weight, str activation) -> Tensor", tags=tags)
+    library.define("grouped(Tensor x, Tensor weight, Tensor offsets, str activation, bool gate) -> Tensor", tags=tags)
     return library
 
 
@@ -195,4 +203,268 @@ def why():
     return lines
 
 
+# ---- fusions ----
+
+_ACTIVATIONS = {"none": 0, "relu": 1, "gelu_tanh": 2, "gelu": 3, "silu": 4}   # gs_activation
+_GATE, _HAS_C, _HAS_BIAS, _HAS_OFFSETS = 1 << 8, 1 << 16, 1 << 17, 1 << 18    # src/torch/kernels.c
+_HALVES = (_torch.float16, _torch.bfloat16)
+
+
+def _activate(z, activation):
+    if activation == "none":
+        return z
+    if activation == "relu":
+        return _torch.relu(z)
+    if activation == "silu":
+        return _torch.nn.functional.silu(z)
+    return _torch.nn.functional.gelu(z, approximate="tanh" if activation == "gelu_tanh" else "none")
+
+
+def _activate_backward(grad, z, activation):
+    aten = _torch.ops.aten
+    if activation == "none":
+        return grad
+    if activation == "relu":
+        return aten.threshold_backward(grad, z, 0)
+    if activation == "silu":
+        return aten.silu_backward(grad, z)
+    return aten.gelu_backward(grad, z, approximate="tanh" if activation == "gelu_tanh" else "none")
+
+
+def _serves(x):
+    """Whether the adapter takes such tensors."""
+    return _key is not None and x.dtype in _HALVES and x.is_cuda == (_key == "CUDA") and (x.is_cuda or x.is_cpu)
+
+
+def _run(d, x, weight, what, c=None, bias=None, offsets=None):
+    """One kernel of the library, if there is one for it."""
+    what |= (_HAS_C if c is not None else 0) | (_HAS_BIAS if bias is not None else 0) | (_HAS_OFFSETS if offsets is not None else 0)
+    return _torch.ops.gemmsmith.run.default(d, x, weight, x if c is None else c, x if bias is None else bias, x if offsets is None else offsets, what)
+
+
+def _rows(x):
+    return x.reshape(-1, x.shape[-1])
+
+
+def _linear(x, weight, bias, residual, activation):
+    if _serves(x):
+        d = x.new_empty(x.shape[:-1] + weight.shape[:1])
+        if _run(_rows(d), _rows(x), weight, _ACTIVATIONS[activation], None if residual is None else _rows(residual), bias):
+            return d
+    y = _activate(_torch.nn.functional.linear(x, weight, bias), activation)
+    return y if residual is None else y + residual
+
+
+def _swiglu(x, weight, activation):
+    if _serves(x):
+        d = x.new_empty(x.shape[:-1] + (weight.shape[0] // 2,))
+        if _run(_rows(d), _rows(x), weight, _ACTIVATIONS[activation] | _GATE):
+            return d
+    gate, up = _torch.nn.functional.linear(x, weight).chunk(2, -1)
+    return _activate(gate, activation) * up
+
+
+def _grouped(x, weight, offsets, activation, gate):
+    width = weight.shape[1] // 2 if gate else weight.shape[1]
+    d = x.new_zeros(x.shape[0], width)   # rows behind the last group are 0
+    if _serves(x) and _run(d, x, weight, _ACTIVATIONS[activation] | (_GATE if gate else 0), offsets=offsets):
+        return d
+    return _grouped_plain(d, x, weight, offsets, activation, gate)
+
+
+def _grouped_plain(d, x, weight, offsets, activation, gate):
+    """Group by group. While a stream is captured nobody can know where they begin: then every row by every group, and those that count are taken."""
+    def one(rows, expert):
+        return _swiglu(rows, expert, activation) if gate else _linear(rows, expert, None, None, activation)
+
+    if x.is_cuda and _torch.cuda.is_current_stream_capturing():
+        place = _torch.arange(x.shape[0], device=x.device)[:, None]
+        for i in range(weight.shape[0]):
+            d = _torch.where((place >= offsets[i]) & (place < offsets[i + 1]), one(x, weight[i]), d)
+        return d
+    for i, (start, end) in enumerate(_pairs(offsets)):
+        if end > start:
+            d[start:end] = one(x[start:end], weight[i])
+    return d
+
+
+def _pairs(offsets):
+    places = offsets.tolist()
+    return list(zip(places[:-1], places[1:]))
+
+
+def _linear_setup(ctx, inputs, output):
+    x, weight, bias, residual, activation = inputs
+    ctx.save_for_backward(x, weight, bias)
+    ctx.has_residual, ctx.activation = residual is not None, activation
+
+
+def _linear_backward(ctx, grad):
+    x, weight, bias = ctx.saved_tensors
+    dz = grad
+    if ctx.activation != "none":
+        dz = _activate_backward(grad, _torch.nn.functional.linear(x, weight, bias), ctx.activation)
+    rows, needs = _rows(dz), ctx.needs_input_grad
+    return ((rows @ weight).reshape(x.shape) if needs[0] else None, rows.t() @ _rows(x) if needs[1] else None,
+            rows.sum(0) if bias is not None and needs[2] else None, grad if ctx.has_residual and needs[3] else None, None)
+
+
+def _swiglu_setup(ctx, inputs, output):
+    x, weight, ctx.activation = inputs
+    ctx.save_for_backward(x, weight)
+
+
+def _swiglu_grads(grad, x, weight, activation):
+    gate, up = _torch.nn.functional.linear(x, weight).chunk(2, -1)
+    dz = _rows(_torch.cat([_activate_backward(grad * up, gate, activation), grad * _activate(gate, activation)], -1))
+    return (dz @ weight).reshape(x.shape), dz.t() @ _rows(x)
+
+
+def _swiglu_backward(ctx, grad):
+    return *_swiglu_grads(grad, *ctx.saved_tensors, ctx.activation), None
+
+
+def _grouped_setup(ctx, inputs, output):
+    x, weight, offsets, ctx.activation, ctx.gate = inputs
+    ctx.save_for_backward(x, weight, offsets)
+
+
+def _grouped_backward(ctx, grad):
+    x, weight, offsets = ctx.saved_tensors
+    dx, dw = _torch.zeros_like(x), _torch.zeros_like(weight)
+    for i, (start, end) in enumerate(_pairs(offsets)):
+        if end == start:
+            continue
+        rows, dy = x[start:end], grad[start:end]
+        if ctx.gate:
+            dx[start:end], dw[i] = _swiglu_grads(dy, rows, weight[i], ctx.activation)
+            continue
+        dz = _activate_backward(dy, _torch.nn.functional.linear(rows, weight[i]), ctx.activation) if ctx.activation != "none" else dy
+        dx[start:end], dw[i] = dz @ weight[i], dz.t() @ rows
+    return dx, dw, None, None, None
+
+
+def _register():
+    """Kernels, shapes for tracing, and gradients of this module's operators."""
+    for name, kernel, fake, setup, backward in (
+            ("linear", _linear, lambda x, weight, bias, residual, activation: x.new_empty(x.shape[:-1] + weight.shape[:1]), _linear_setup, _linear_backward),
+            ("swiglu", _swiglu, lambda x, weight, activation: x.new_empty(x.shape[:-1] + (weight.shape[0] // 2,)), _swiglu_setup, _swiglu_backward),
+            ("grouped", _grouped, lambda x, weight, offsets, activation, gate: x.new_empty(x.shape[0], weight.shape[1] // 2 if gate else weight.shape[1]), _grouped_setup, _grouped_backward)):
+        for key in ("CPU", "CUDA"):
+            _ops.impl(name, kernel, key)
+        _torch.library.register_fake(f"gemmsmith::{name}", fake, lib=_ops)
+        _torch.library.register_autograd(f"gemmsmith::{name}", backward, setup_context=setup, lib=_ops)
+
+
+def _refuse(good, text):
+    if not good:
+        raise ValueError("gemmsmith.torch: " + text)
+
+
+def _check_operands(x, weight, activation, dim):
+    _refuse(activation in _ACTIVATIONS, f"activation is {activation!r}, not one of {', '.join(_ACTIVATIONS)}")
+    _refuse(weight.dim() == dim, f"weight has {weight.dim()} dimensions, not {dim}")
+    _refuse(x.dim() >= 1 and x.shape[-1] == weight.shape[-1], f"x ends with {x.shape[-1] if x.dim() else 'no'} elements, and weight has rows of {weight.shape[-1]}")
+    _refuse(x.dtype == weight.dtype and x.device == weight.device, f"x is {x.dtype} on {x.device}, weight is {weight.dtype} on {weight.device}")
+
+
+def linear(x, weight, bias=None, activation="none", residual=None):
+    """activation(x @ weight.T + bias) + residual, by one kernel. x: ... x K; weight: N x K; bias: N; residual: as the result, ... x N.
+    activation: "none", "relu", "gelu" (erf), "gelu_tanh", "silu"."""
+    _check_operands(x, weight, activation, 2)
+    _refuse(bias is None or bias.shape == weight.shape[:1], "bias has another length than weight has rows")
+    _refuse(residual is None or residual.shape == x.shape[:-1] + weight.shape[:1], "residual has another shape than the result")
+    return _torch.ops.gemmsmith.linear.default(x, weight, bias, residual, activation)
+
+
+def linear_residual(x, weight, residual, bias=None):
+    """x @ weight.T + bias + residual, by one kernel, rounded once."""
+    return linear(x, weight, bias, "none", residual)
+
+
+def pack_swiglu(gate, up):
+    """The weight of swiglu() from those of a gate and of what it lets up, each N x K: both, one behind the other, 2N x K."""
+    _refuse(gate.shape == up.shape and gate.dim() == 2, "the gate's and up's weights are two matrices of one shape")
+    return _torch.cat([gate, up])
+
+
+def swiglu(x, weight, activation="silu"):
+    """activation(x @ gate.T) * (x @ up.T), by one kernel. x: ... x K; weight: pack_swiglu(gate, up), 2N x K; the result is ... x N. activation: "silu" (SwiGLU), "gelu", "gelu_tanh" (GeGLU), "relu"."""
+    _check_operands(x, weight, activation, 2)
+    _refuse(activation != "none", "a gate needs an activation")
+    _refuse(weight.shape[0] % 2 == 0, "weight has an odd number of rows; the gate and up have as many each")
+    return _torch.ops.gemmsmith.swiglu.default(x, weight, activation)
+
+
+def grouped(x, weight, offsets, activation="none", gate=False):
+    """A mixture's experts, by one kernel: rows offsets[i] to offsets[i + 1] - 1 of the result are activation(those rows of x @ weight[i].T). x: M x K, sorted by expert; weight: experts x N x K;
+    offsets: experts + 1 int32 on the device of x, ascending from 0, the last at most M; the kernel reads them when it runs. Rows behind the last group are 0.
+    gate: weight is experts x 2N x K, pack_swiglu() of each, and the result is activation(gate) * up."""
+    _check_operands(x, weight, activation, 3)
+    _refuse(x.dim() == 2, "x is not a matrix")
+    _refuse(offsets.dtype == _torch.int32 and offsets.shape == (weight.shape[0] + 1,) and offsets.device == x.device, f"offsets are not {weight.shape[0] + 1} int32 on {x.device}")
+    _refuse(not gate or (activation != "none" and weight.shape[1] % 2 == 0), "a gate needs an activation and an even number of rows of each weight")
+    return _torch.ops.gemmsmith.grouped.default(x, weight, offsets, activation, bool(gate))
+
+
+class Linear(_torch.nn.Linear):
+    """nn.Linear with an activation, and with a residual where forward() is given one, by one kernel. Parameters and their names are those of nn.Linear."""
+
+    def __init__(self, in_features, out_features, bias=True, activation="none", device=None, dtype=None):
+        super().__init__(in_features, out_features, bias, device, dtype)
+        _refuse(activation in _ACTIVATIONS, f"activation is {activation!r}, not one of {', '.join(_ACTIVATIONS)}")
+        self.activation = activation
+
+    def forward(self, x, residual=None):
+        return linear(x, self.weight, self.bias, self.activation, residual)
+
+    def extra_repr(self):
+        return f"{super().extra_repr()}, activation={self.activation}"
+
+
+class SwiGLU(_torch.nn.Module):
+    """The MLP of Llama and its kin: down(silu(gate(x)) * up(x)), plus a residual where forward() is given one. Two kernels."""
+
+    def __init__(self, features, hidden, activation="silu", device=None, dtype=None):
+        super().__init__()
+        self.gate_up = _torch.nn.Parameter(_torch.empty(2 * hidden, features, device=device, dtype=dtype))
+        self.down = _torch.nn.Parameter(_torch.empty(features, hidden, device=device, dtype=dtype))
+        self.activation = activation
+        for weight in (self.gate_up, self.down):
+            _torch.nn.init.kaiming_uniform_(weight, a=5 ** 0.5)
+
+    @classmethod
+    def of(cls, gate, up, down, activation="silu"):
+        """From three nn.Linear without biases, whose weights are copied into one and shared, in this order."""
+        _refuse(gate.bias is None and up.bias is None and down.bias is None, "a SwiGLU has no biases")
+        self = cls(0, 0, activation)
+        self.gate_up = _torch.nn.Parameter(pack_swiglu(gate.weight.detach(), up.weight.detach()), requires_grad=gate.weight.requires_grad)
+        self.down = down.weight
+        return self
+
+    def forward(self, x, residual=None):
+        return linear(swiglu(x, self.gate_up, self.activation), self.down, residual=residual)
+
+
+def fuse(model):
+    """Puts a SwiGLU in the place of every MLP of a model that is made as those of transformers are: gate_proj, up_proj and down_proj without biases, and silu as act_fn. Returns how many there
+    were. The weights of gate_proj and up_proj are copied, one MLP after the other; parameters have other names afterwards, so load weights before."""
+    count = 0
+    for parent in list(model.modules()):
+        for name, child in list(parent.named_children()):
+            projections = [getattr(child, part, None) for part in ("gate_proj", "up_proj", "down_proj")]
+            if not all(type(p) is _torch.nn.Linear and p.bias is None for p in projections) or not _is_silu(getattr(child, "act_fn", None)):
+                continue
+            setattr(parent, name, SwiGLU.of(*projections))
+            count += 1
+    return count
+
+
+def _is_silu(function):
+    return function is _torch.nn.functional.silu or isinstance(function, _torch.nn.SiLU) or type(function).__name__ in ("SiLUActivation", "SiLU")
+
+
+_ops = _define()
+if _ops is not None:
+    _register()
 _atexit.register(disable)   # before torch is torn down

@@ -173,6 +173,9 @@ static void describe(gs_torch_entry *e, const gs_plan *plan)
     }
 }
 
+/* What torch's own calls compute: no activation, gate, residual or groups. */
+static bool is_plain(const gs_torch_key *key) { return (key->epilogue & 0xf0ffff) == 0 && key->groups == 0; }
+
 /* A plan that is what torch does anyway is none. */
 static gs_torch_reason make(device_state *d, gs_torch_entry *e, gs_error *error)
 {
@@ -181,7 +184,7 @@ static gs_torch_reason make(device_state *d, gs_torch_entry *e, gs_error *error)
     if (d->plans >= settings.most_plans) return GS_TORCH_FULL;
     if (gs_plan_create(d->context, &e->problem, &plan, error) != GS_OK) return GS_TORCH_FAILED;
     describe(e, plan);
-    if (strcmp(gs_plan_schedule(plan), "cublaslt") == 0 || gs_plan_origin(plan) == GS_ORIGIN_EMPTY) {
+    if ((strcmp(gs_plan_schedule(plan), "cublaslt") == 0 && is_plain(&e->key)) || gs_plan_origin(plan) == GS_ORIGIN_EMPTY) {
         gs_plan_destroy(&plan);
         return GS_TORCH_LIBRARY;
     }
