@@ -79,10 +79,20 @@ def _call(function, *arguments):
     return text.value.decode(errors="replace")
 
 
+def _find_nvrtc():
+    """The file of the NVRTC that was installed with torch, which no loader's path names; None: there is none."""
+    places = [_pathlib.Path(_torch.__file__).parents[1] / "nvidia", _pathlib.Path(_torch.__file__).parent / "lib"]
+    files = [f for place in places for pattern in ("cu13/lib/libnvrtc.so.13", "cuda_nvrtc/lib/libnvrtc.so.1[23]", "libnvrtc.so.1[23]") for f in sorted(place.glob(pattern))]
+    return str(files[0]) if files else None
+
+
 def _load(emulated, plans):
     """Registers the adapter's operators for CUDA, or for CPU where an emulated device is asked for."""
     global _key
     key = "CPU" if emulated else "CUDA"
+    nvrtc = None if _os.environ.get("GEMMSMITH_NVRTC") else _find_nvrtc()
+    if nvrtc:
+        _c.CDLL(nvrtc)   # the library finds what is loaded
     _call(_open().gs_torch_load, key.encode(), emulated.encode() if emulated else None, plans)
     _key = key
 
@@ -437,7 +447,9 @@ class SwiGLU(_torch.nn.Module):
     def of(cls, gate, up, down, activation="silu"):
         """From three nn.Linear without biases, whose weights are copied into one and shared, in this order."""
         _refuse(gate.bias is None and up.bias is None and down.bias is None, "a SwiGLU has no biases")
-        self = cls(0, 0, activation)
+        self = cls.__new__(cls)
+        _torch.nn.Module.__init__(self)
+        self.activation = activation
         self.gate_up = _torch.nn.Parameter(pack_swiglu(gate.weight.detach(), up.weight.detach()), requires_grad=gate.weight.requires_grad)
         self.down = down.weight
         return self

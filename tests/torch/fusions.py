@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: MIT
+"""The functions and modules of gemmsmith.torch that fuse, against torch in f32: fusions.py SOURCE BUILD [CASE ...]. 77: no torch, or no compiler of CUDA."""
+import sys
+
+import adapter
+from adapter import EMULATED, Expect, apart, near, ours, random, torch
+
+CASES = []
+HIDDEN, FEATURES = 48, 32
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+def refused(function):
+    """The text of this module's refusal."""
+    try:
+        function()
+    except ValueError as error:
+        assert str(error).startswith("gemmsmith.torch: "), error
+        return str(error)
+    raise AssertionError("nothing was refused")
+
+
+ACTIVATIONS = {"none": lambda z: z, "relu": torch.relu, "silu": torch.nn.functional.silu, "gelu": torch.nn.functional.gelu,
+               "gelu_tanh": lambda z: torch.nn.functional.gelu(z, approximate="tanh")}
+
+
+def swiglu_of(x, weight):
+    gate, up = (x.float() @ weight.float().t()).chunk(2, -1)
+    return torch.nn.functional.silu(gate) * up
+
+
+@case
+def activations():
+    x, weight, bias, residual = random(12, FEATURES), random(HIDDEN, FEATURES), random(HIDDEN), random(12, HIDDEN)
+    z = x.float() @ weight.float().t()
+    for name, function in ACTIVATIONS.items():
+        with Expect(3):
+            near(ours.linear(x, weight, bias, name), function(z + bias.float()), name)
+            near(ours.linear(x, weight, None, name, residual), function(z) + residual.float(), name)
+            near(ours.linear(x, weight, bias, name, residual), function(z + bias.float()) + residual.float(), name)
+    with Expect(1):
+        y = ours.linear_residual(x.view(3, 4, FEATURES), weight, residual.view(3, 4, HIDDEN))
+    near(y.view(12, HIDDEN), z + residual.float())
+
+
+@case
+def gates():
+    gate, up, x = random(HIDDEN, FEATURES), random(HIDDEN, FEATURES), random(2, 5, FEATURES)
+    with Expect(1):
+        got = ours.swiglu(x, ours.pack_swiglu(gate, up))
+    near(got, torch.nn.functional.silu(x.float() @ gate.float().t()) * (x.float() @ up.float().t()))
+    strange = random(FEATURES, 2 * HIDDEN)[:, ::2].t()   # no leading dimension describes it: torch's operators
+    with Expect(0, 2):
+        near(ours.swiglu(x, strange), swiglu_of(x, strange))
+
+
+@case
+def experts():
+    weight, gated, x = random(4, HIDDEN, FEATURES), random(4, 2 * HIDDEN, FEATURES), random(20, FEATURES)
+    for places in ([0, 7, 7, 12, 18], [0, 0, 0, 0, 20], [0, 0, 0, 0, 0]):
+        offsets = torch.tensor(places, dtype=torch.int32)
+        with Expect(2):
+            plain, silu = ours.grouped(x, weight, offsets), ours.grouped(x, gated, offsets, "silu", True)
+        for i in range(4):
+            rows = slice(places[i], places[i + 1])
+            if places[i] < places[i + 1]:
+                near(plain[rows], x[rows].float() @ weight[i].float().t())
+                near(silu[rows], swiglu_of(x[rows], gated[i]))
+        assert (plain[places[-1]:] == 0).all() and (silu[places[-1]:] == 0).all()
+    offsets = torch.tensor([0, 7, 7, 12, 18], dtype=torch.int32)
+    torch.testing.assert_close(ours.grouped(x.float(), gated.float(), offsets, "silu", True)[:18], ours.grouped(x, gated, offsets, "silu", True)[:18].float(), rtol=0.05, atol=0.2)
+
+
+@case
+def gradients():
+    """In f64, where torch's own operators compute, by finite differences; and the same formulas in bf16."""
+    def numbers(*shape):
+        return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+
+    offsets = torch.tensor([0, 2, 2, 5], dtype=torch.int32)
+    for name in ACTIVATIONS:
+        assert torch.autograd.gradcheck(lambda x, w, b, r: ours.linear(x, w, b, name, r), (numbers(2, 3, 4), numbers(5, 4), numbers(5), numbers(2, 3, 5)))
+    assert torch.autograd.gradcheck(ours.swiglu, (numbers(3, 4), numbers(6, 4)))
+    assert torch.autograd.gradcheck(lambda x, w: ours.grouped(x, w, offsets)[:5], (numbers(6, 4), numbers(3, 2, 4)))
+    assert torch.autograd.gradcheck(lambda x, w: ours.grouped(x, w, offsets, "gelu", True)[:5], (numbers(6, 4), numbers(3, 6, 4)))
+    assert torch.autograd.gradcheck(lambda x, w: ours.grouped(x, w, offsets, "silu")[:5], (numbers(6, 4), numbers(3, 2, 4)))
+    module = ours.SwiGLU(FEATURES, HIDDEN, dtype=torch.bfloat16)
+    x = random(8, FEATURES).requires_grad_()
+    module(x, x).float().square().sum().backward()
+    exact, plain = ours.SwiGLU(FEATURES, HIDDEN), x.detach().float().requires_grad_()
+    exact.load_state_dict({k: v.float() for k, v in module.state_dict().items()})
+    exact(plain, plain).square().sum().backward()
+    for got, want in ((x.grad, plain.grad), (module.gate_up.grad, exact.gate_up.grad), (module.down.grad, exact.down.grad)):
+        assert (got.float() - want).abs().max() < 0.05 * want.abs().max()
+
+
+@case
+def traced():
+    """What torch asks of operators: shapes for tracing, schemas, gradients in a traced graph."""
+    x, weight = torch.randn(3, 4, requires_grad=True), torch.randn(6, 4, requires_grad=True)
+    ops = torch.ops.gemmsmith
+    torch.library.opcheck(ops.linear.default, (x, weight, torch.randn(6), torch.randn(3, 6), "silu"))
+    torch.library.opcheck(ops.linear.default, (x, weight, None, None, "none"))
+    torch.library.opcheck(ops.swiglu.default, (x, weight, "silu"))
+    torch.library.opcheck(ops.grouped.default, (x, torch.randn(2, 6, 4), torch.tensor([0, 1, 3], dtype=torch.int32), "silu", True), test_utils=("test_schema", "test_faketensor"))
+
+
+@case
+def compiled():
+    if adapter.no_compiler():
+        return
+    module, x = ours.SwiGLU(FEATURES, HIDDEN, dtype=torch.bfloat16), random(8, FEATURES)
+    with torch.no_grad():
+        want = swiglu_of(x, module.gate_up) @ module.down.float().t() + x.float()
+        run = torch.compile(lambda t: module(t, t), fullgraph=True)
+        run(x)
+        with Expect(2):
+            got = run(x)
+    assert (got.float() - want).abs().max() < 0.05 * want.abs().max()
+
+
+class Mlp(torch.nn.Module):
+    def __init__(self, bias=False):
+        super().__init__()
+        self.gate_proj, self.up_proj, self.down_proj = (torch.nn.Linear(a, b, bias=bias, dtype=torch.bfloat16) for a, b in ((FEATURES, HIDDEN),) * 2 + ((HIDDEN, FEATURES),))
+        self.act_fn = torch.nn.SiLU()
+
+    def forward(self, x):
+        return self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x))
+
+
+@case
+def fused_models():
+    model = torch.nn.Sequential(Mlp(), torch.nn.ModuleDict({"mlp": Mlp(), "other": Mlp(bias=True)}))
+    x = random(6, FEATURES)
+    want = model[0](x).float(), model[1]["mlp"](x).float()
+    assert ours.fuse(model) == 2
+    assert type(model[0]) is ours.SwiGLU and type(model[1]["other"]) is Mlp
+    with Expect(4):
+        got = model[0](x), model[1]["mlp"](x)
+    for g, w in zip(got, want):
+        assert (g.float() - w).abs().max() < 0.05 * w.abs().max()
+    layer = ours.Linear(FEATURES, HIDDEN, activation="gelu", dtype=torch.bfloat16)
+    with Expect(1):
+        near(layer(x), torch.nn.functional.gelu(torch.nn.functional.linear(x.float(), layer.weight.float(), layer.bias.float())))
+    assert "activation=gelu" in repr(layer) and set(layer.state_dict()) == {"weight", "bias"}
+
+
+@case
+def refusals():
+    x, weight, offsets = random(6, FEATURES), random(HIDDEN, FEATURES), torch.tensor([0, 3, 6], dtype=torch.int32)
+    for function, words in ((lambda: ours.linear(x, weight, activation="tanh"), "not one of none, relu"),
+                            (lambda: ours.linear(x[:, 1:], weight), "rows of 32"),
+                            (lambda: ours.linear(x, weight[0]), "1 dimensions, not 2"),
+                            (lambda: ours.linear(x, weight.float()), "bfloat16"),
+                            (lambda: ours.linear(x, weight, random(3)), "bias"),
+                            (lambda: ours.linear(x, weight, residual=x), "residual"),
+                            (lambda: ours.swiglu(x, weight[1:]), "odd number"),
+                            (lambda: ours.swiglu(x, weight, "none"), "a gate needs"),
+                            (lambda: ours.pack_swiglu(weight, weight[1:]), "one shape"),
+                            (lambda: ours.grouped(x[0], weight.view(2, -1, FEATURES), offsets), "not a matrix"),
+                            (lambda: ours.grouped(x, weight.view(2, -1, FEATURES), offsets.long()), "3 int32"),
+                            (lambda: ours.grouped(x, weight.view(2, -1, FEATURES), offsets[1:]), "3 int32"),
+                            (lambda: ours.grouped(x, weight.view(2, -1, FEATURES), offsets, "none", True), "a gate needs"),
+                            (lambda: ours.Linear(4, 4, activation="tanh"), "not one of"),
+                            (lambda: ours.SwiGLU.of(*[torch.nn.Linear(4, 4)] * 3), "no biases")):
+        assert words in refused(function), words
+
+
+@case
+def alone():
+    """Without enable(), and without the adapter, torch's operators compute all of it."""
+    said, warned = apart("x, w = torch.ones(4, 8, dtype=torch.bfloat16), torch.ones(6, 8, dtype=torch.bfloat16)\n"
+                         "print(ours.linear(x, w, residual=torch.ones(4, 6, dtype=torch.bfloat16)).sum().item(), ours.swiglu(x, w).shape, ours.is_enabled())", GEMMSMITH_TORCH_LIBRARY="/nonexistent.so")
+    assert said.strip() == "216.0 torch.Size([4, 3]) False" and not warned, (said, warned)
+    said, _ = apart(f"ours.enable(emulated={EMULATED!r})\nours.disable()\nx, w = torch.ones(4, 8, dtype=torch.bfloat16), torch.ones(6, 8, dtype=torch.bfloat16)\nours.swiglu(x, w)\nprint(ours.why()[0].calls)")
+    assert said.strip() == "1"
+
+
+if __name__ == "__main__":
+    sys.exit(adapter.main(CASES))
