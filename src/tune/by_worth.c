@@ -21,7 +21,9 @@ typedef struct state {
     gs_payoff       worth;
     bool           settled;   /* reported, by this tuner or another one, or nothing is to be done */
     bool           has;       /* a result */
+    bool           won;       /* the store had a winner at the start */
     bool           late;      /* the time was too short for its next slice */
+    char           text[GS_PROBLEM_TEXT];
     gs_tune_result result;    /* the last */
 } state;
 
@@ -50,18 +52,16 @@ static double usual_s(const by_worth *b) { return b->firsts > 0 ? b->first_s / b
 
 static gs_status lease(const by_worth *b, int index, gs_lease *out, gs_error *error)
 {
-    char text[GS_PROBLEM_TEXT];
     *out = GS_LEASE_TAKEN;
     if (!b->options->lessee) return GS_OK;
-    return gs_store_lease(b->store, b->session->device, gs_problem_format(&b->problems[index], text), b->options->lessee, GS_LEASE_S, out, error);
+    return gs_store_lease(b->store, b->session->device, b->states[index].text, b->options->lessee, GS_LEASE_S, out, error);
 }
 
 static void release(const by_worth *b, int index, bool done)
 {
-    char text[GS_PROBLEM_TEXT];
+    const char *const text = b->states[index].text;
     gs_error error = {0};
     if (!b->options->lessee) return;
-    gs_problem_format(&b->problems[index], text);
     if (gs_store_release(b->store, b->session->device, text, b->options->lessee, done, &error) != GS_OK) gs_log(GS_LOG_WARNING, "%s: its lease was not given back: %s", text, error.text);
 }
 
@@ -91,6 +91,13 @@ static gs_status look_up(by_worth *b, int index, bool *won, gs_error *error)
     const int slices = gs_payoff_slices(b->most, known.count);
     if (status == GS_OK && *won && slices > s->worth.slices) s->worth.slices = slices;
     return status;
+}
+
+static bool mark_winner(void *self, const gs_trial *winner)
+{
+    by_worth *const b = self;
+    for (int i = 0; i < b->count; i++) b->states[i].won |= winner->cc == b->caps->cc && winner->sms == b->caps->sms && strcmp(b->states[i].text, winner->problem) == 0;
+    return true;
 }
 
 /* Tells what came of a problem, once. */
@@ -158,17 +165,19 @@ static void run_slice(by_worth *b, int index)
 /* Results that the store has already: nothing is measured, but the table gets rows that it lost. */
 static gs_status resume_all(by_worth *b, const gs_weights *weights, const double *calls, gs_error *error)
 {
+    for (int i = 0; i < b->count; i++) gs_problem_format(&b->problems[i], b->states[i].text);
+    if (!b->options->again) GS_TRY(gs_store_winners(b->store, b->session->device, mark_winner, b, error));
     for (int i = 0; i < b->count && !b->ended; i++) {
         state *const s = &b->states[i];
-        bool won = false;
+        bool won = s->won;
         gs_error why = {0};
-        gs_status status = gs_evaluator_takes(&b->problems[i], "tune", &why);
+        const gs_status status = gs_evaluator_takes(&b->problems[i], "tune", &why);
         if (status != GS_OK) {
             GS_TRY(report_alone(b, i, status, &why, error));
             continue;
         }
         s->worth = (gs_payoff){.calls = calls[i], .floor_us = gs_floor_us(&b->problems[i], b->caps)};
-        if (!b->options->again) GS_TRY(look_up(b, i, &won, error));
+        if (won) GS_TRY(look_up(b, i, &won, error));
         if (!won) {
             s->worth = gs_payoff_expect(&b->problems[i], calls[i], b->caps, weights);
             continue;
