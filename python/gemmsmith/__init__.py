@@ -21,7 +21,7 @@ import ctypes as _c
 import os as _os
 import pathlib as _pathlib
 
-__all__ = ["Context", "Error", "Plan", "Problem", "open", "version"]
+__all__ = ["Context", "Error", "Plan", "Problem", "Sequence", "open", "version"]
 
 
 # ---- the C structures of include/gemmsmith/*.h ----
@@ -60,6 +60,7 @@ class _Args(_c.Structure):
                 ("offsets", _c.c_void_p), ("aux", _c.c_void_p), ("scale_m", _c.c_void_p), ("scale_n", _c.c_void_p), ("reserved", _c.c_uint64 * 1)]
 
 
+_SequenceCall = _c.CFUNCTYPE(_c.c_int, _c.c_void_p, _c.c_void_p)
 _P = _c.POINTER
 _PROTOTYPES = {  # name: result, arguments
     "gs_version": (_c.c_char_p, []),
@@ -93,9 +94,18 @@ _PROTOTYPES = {  # name: result, arguments
     "gs_plan_problem": (_P(_Problem), [_c.c_void_p]),
     "gs_plan_workspace": (_c.c_size_t, [_c.c_void_p]),
     "gs_plan_alignment": (_c.c_size_t, [_c.c_void_p, _c.c_char]),
+    "gs_sequence_create": (_c.c_int, [_c.c_void_p, _P(_c.c_void_p), _P(_Error)]),
+    "gs_sequence_add": (_c.c_int, [_c.c_void_p, _c.c_void_p, _P(_Args), _P(_c.c_int), _P(_Error)]),
+    "gs_sequence_add_call": (_c.c_int, [_c.c_void_p, _SequenceCall, _c.c_void_p, _P(_Error)]),
+    "gs_sequence_build": (_c.c_int, [_c.c_void_p, _P(_Error)]),
+    "gs_sequence_set": (_c.c_int, [_c.c_void_p, _c.c_int, _P(_Args), _P(_Error)]),
+    "gs_sequence_launch": (_c.c_int, [_c.c_void_p, _c.c_void_p]),
+    "gs_sequence_dependent": (_c.c_int, [_c.c_void_p, _c.c_int]),
+    "gs_sequence_destroy": (None, [_P(_c.c_void_p)]),
 }
 _PROBLEM_TEXT = 384
 _SONAME = "libgemmsmith.so.1"
+_CALL_RAISED = 10   # GS_ERROR_ARGUMENT: seen by nobody, what was raised is raised again
 _ORIGINS = ("table", "nearest", "default", "cublaslt", "explicit", "empty", "measured", "pack")
 _loaded = None
 
@@ -285,6 +295,90 @@ class Plan:
         self.close()
 
 
+class Sequence:
+    """Several plans, and the caller's own work between them, captured once and launched by one call (Context.sequence). Members run one after the other; they have
+    numbers from 0, calls included. One thread at a time.
+
+        h = context.sequence()
+        up = h.add(plan_up, x, w1, y)
+        h.call(lambda stream: activate(y, stream))    # puts its work on that stream, each time that the sequence is captured
+        h.add(plan_down, y, w2, z)
+        h.build()
+        h.set(up, other_x, w1, y)                     # other operands: no new capture, but with members of cuBLASLt
+        h.launch(stream)
+
+    Plans, operands and what the calls use must stay until the launches have run."""
+
+    def __init__(self, context):
+        self._context, self._c, self._kept, self._raised = context, _c.c_void_p(), [], None
+        error = _Error()
+        _check(_lib().gs_sequence_create(context._c, _c.byref(self._c), _c.byref(error)), error)
+        context._sequences.add(self)
+
+    def add(self, plan, a, b, d, c=None, **more):
+        """Adds a plan with its operands, which are those of Plan.run without the stream: its number, for set."""
+        index, error = _c.c_int(), _Error()
+        _check(_lib().gs_sequence_add(self._open(), plan._open(), _c.byref(_args(a, b, d, c, **more)), _c.byref(index), _c.byref(error)), error)
+        self._kept.append(plan)
+        return index.value
+
+    def call(self, function):
+        """Adds work of the caller: function(stream) puts it on the stream, a handle as an int, while that is captured. It may wait for nothing. What it raises, build and
+        set raise."""
+        def capture(_, stream):
+            try:
+                function(stream or 0)
+                return 0
+            except BaseException as error:   # no exception passes through the library
+                self._raised = error
+                return _CALL_RAISED
+        kept, error = _SequenceCall(capture), _Error()
+        _check(_lib().gs_sequence_add_call(self._open(), kept, None, _c.byref(error)), error)
+        self._kept.append(kept)
+
+    def build(self):
+        """Captures the members; never while another stream is being captured."""
+        error = _Error()
+        self._captured(_lib().gs_sequence_build(self._open(), _c.byref(error)), error)
+
+    def set(self, index, a, b, d, c=None, **more):
+        """Other operands and scalars for one member, all of them, for launches from now on."""
+        error = _Error()
+        self._captured(_lib().gs_sequence_set(self._open(), index, _c.byref(_args(a, b, d, c, **more)), _c.byref(error)), error)
+
+    def launch(self, stream=0):
+        """Puts all members on the stream (the handle as an int; 0: the default stream)."""
+        _check(_lib().gs_sequence_launch(self._open(), stream))
+
+    def dependent(self, index):
+        """Whether this member may begin before the one in front of it has ended: both are kernels of ours that can, and the sequence is built."""
+        return bool(_lib().gs_sequence_dependent(self._open(), index))
+
+    def _captured(self, status, error):
+        raised, self._raised = self._raised, None
+        if raised is not None:
+            raise raised
+        _check(status, error)
+
+    def _open(self):
+        if not self._c:
+            raise ValueError("the sequence is closed")
+        return self._c
+
+    def close(self):
+        """Frees the sequence; what was launched goes on."""
+        if self._c:
+            self._context._sequences.discard(self)
+            _lib().gs_sequence_destroy(_c.byref(self._c))
+            self._kept.clear()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
 class Memory:
     """Device memory of a context (Context.memory): .pointer is its address, which a problem's operand may be. For those who have no other, as on an emulated device."""
 
@@ -344,6 +438,7 @@ class Context:
         self._c = _c.c_void_p()
         self._plans = set()
         self._memory = set()
+        self._sequences = set()
         config = _Config()
         _lib().gs_config_init(_c.byref(config), _c.sizeof(config))
         config.device = device.encode() if device else None
@@ -369,6 +464,11 @@ class Context:
         self._open()
         return Memory(self, size)
 
+    def sequence(self):
+        """Several plans as one launch: a Sequence without members."""
+        self._open()
+        return Sequence(self)
+
     def status(self):
         """None, or an Error (returned, not raised) of what the context works without: weights or a line of a table that could not be read."""
         error = _Error()
@@ -393,7 +493,9 @@ class Context:
             raise ValueError("the context is closed")
 
     def close(self):
-        """Frees the context, the plans and the memory that are still open."""
+        """Frees the context, and the sequences, plans and memory that are still open."""
+        for sequence in list(self._sequences):
+            sequence.close()
         for plan in list(self._plans):
             plan.close()
         for memory in list(self._memory):

@@ -70,6 +70,71 @@ with gemmsmith.open("emu:h200", cache="") as context:
             raise
     memory.close()
     memory.close()
+
+# a sequence: two products and a call between them, other operands, what a call raises
+def layers(context):
+    ones, halves, between, to = (context.memory(512) for _ in range(4))
+    ones.write(struct.pack("<256e", *[1.0] * 256))
+    halves.write(struct.pack("<256e", *[0.5] * 256))
+    plan = context.plan("f16:16x16x16:tn", "simple")
+    streams = []
+
+    def call(stream):
+        if fails:
+            raise KeyError("of the call")
+        streams.append(stream)
+        plan.run(ones.pointer, halves.pointer, between.pointer, stream=stream, alpha=0.0)   # zeros
+
+    sequence = context.sequence()
+    first = sequence.add(plan, ones.pointer, halves.pointer, between.pointer)
+    second = sequence.add(plan, between.pointer, halves.pointer, to.pointer, alpha=0.25)
+    fails = False
+    sequence.build()
+    sequence.launch()
+    if struct.unpack("<256e", to.read()) != (16.0,) * 256 or sequence.dependent(second):
+        raise SystemExit("a wrong product of two layers")
+    sequence.set(first, halves.pointer, halves.pointer, between.pointer)
+    sequence.launch()
+    if struct.unpack("<256e", to.read()) != (8.0,) * 256:
+        raise SystemExit("operands were not changed")
+    for wrong in (lambda: sequence.add(plan, 0, 0, 0), lambda: sequence.set(7, ones.pointer, ones.pointer, to.pointer), sequence.build):
+        try:
+            wrong()
+        except gemmsmith.Error as error:
+            assert error.name == "GS_ERROR_ARGUMENT", str(error)
+        else:
+            raise SystemExit("a sequence takes what is wrong")
+    sequence.close()
+    try:
+        sequence.launch()
+    except ValueError:
+        pass
+    else:
+        raise SystemExit("a closed sequence runs")
+    with context.sequence() as other:
+        other.add(plan, ones.pointer, halves.pointer, to.pointer)
+        other.call(call)
+        fails = True
+        try:
+            other.build()
+        except KeyError:
+            pass
+        else:
+            raise SystemExit("what a call raised was lost")
+        fails = False
+        other.build()
+        other.launch()
+        if len(streams) != 1 or struct.unpack("<256e", to.read()) != (8.0,) * 256 or struct.unpack("<256e", between.read()) != (0.0,) * 256:
+            raise SystemExit("a call was not captured")
+    context.sequence()   # one that is left open goes with its context
+
+
+with gemmsmith.open("emu:h200", cache="") as context:
+    try:
+        layers(context)
+    except gemmsmith.Error as error:
+        if error.name != "GS_ERROR_NO_COMPILER":
+            raise
 try:
     a.pointer
 except ValueError:
