@@ -111,7 +111,7 @@ static const char *const seeds[] = {
 static const char *const pieces[] = {
     ":", "x", "/", "=", ",", "_", "-", "+", "*", "(", ")", " ", "\n", "\t", "#", ".", "e", "0", "1", "9223372036854775807",
     "9223372036854775808", "-1", "2147483648", "1e9999", "1e-9999", "nan", "inf", "0x10", "f16", "bf16", "f32", ":lda=",
-    ":acc=f16", ":d=", ":ep=bias,relu", "+aux", ":ep=drelu", "+dbias", ":ldaux=", ":saux=", ":alpha=", "cdiv(", "min(", "sms", "ws/", "mma/", "sw128", "entry ", "zeroed ", "map a ",
+    ":acc=f16", ":inv=1", ":d=", ":ep=bias,relu", "+aux", ":ep=drelu", "+dbias", ":ldaux=", ":saux=", ":alpha=", "cdiv(", "min(", "sms", "ws/", "mma/", "sw128", "entry ", "zeroed ", "map a ",
     "%rd0", "%clock", ".global ", "st.global.u32 [t], 1;", "[", "]", "{", "}", ";", ".f16", "@%p0 ", "\\", "\\\n", "#include \"/", "/*", "*/", "\"", "include", "<", ">",
     "gemmsmith-tuned 1\n", "library", "cublaslt/", "\"problem\"", "\"source\":", "\\u0000", "```", "# Plan\n", "data: ", "\n\n", "[DONE]", "null", "{\"", "\":", "\\ud83d", "\"error\":", "\"index\":", "\xff", "\xc3\xa9", "%s%n", "\r\n", "//", "#if 0\n", "#endif\n", "R\"(", ")\"", "'", "asm(\"", "<|", "?\?/", "#line ", "TunableOp_", "_ld_", "_B_", "gemmsmith recorded 1\n", "\tx\t",
 };
