@@ -468,8 +468,10 @@ __device__ __forceinline__ float2 biased_pair(const gs_kernel_args &p, float2 x,
     if (row < p.m && column < p.n) add_c(p, gs_base_c(p, index), at, x.x, own.x);
     if (row < p.m && column + 1 < p.n) add_c(p, gs_base_c(p, index), at + 1, x.y, own.y);
 #endif
-    x.x += gs_bias_of(p, row, column, p.m, p.n, index);
-    x.y += gs_bias_of(p, row, column + 1, p.m, p.n, index);
+#if GS_BIAS
+    x.x = __fadd_rn(x.x, gs_bias_of(p, row, column, p.m, p.n, index));
+    x.y = __fadd_rn(x.y, gs_bias_of(p, row, column + 1, p.m, p.n, index));
+#endif
     return x;
 }
 

@@ -122,11 +122,58 @@ static void schedules_keep_the_order(void **state)
     }
 }
 
+/* D of the problem by a schedule, on the host; false: it does not take it. */
+static bool multiply(const gs_problem *p, const char *schedule, const gs_pointer at[GS_OPERANDS], void *d, size_t bytes)
+{
+    gs_error error = {0};
+    gs_contender contender;
+    const gs_args args = gs_operand_args(at);
+    assert_int_equal(gs_contender_schedule(&contender, device, schedule, &error), GS_OK);
+    const gs_status prepared = contender.prepare(&contender, p, &error);
+    if (prepared == GS_OK && (contender.run(&contender, &args, verifier->queue, &error) != GS_OK || device->ops->queue_wait(device, verifier->queue, &error) != GS_OK)) fail_msg("%s", error.text);
+    if (prepared == GS_OK) assert_int_equal(device->ops->copy_out(device, d, at[3], bytes, &error), GS_OK);
+    contender.destroy(&contender);
+    return prepared == GS_OK;
+}
+
+/* Two plans of different M may have different schedules: those have the same bits. tests/gpu/invariant.c has many more. */
+static void schedules_agree(void **state)
+{
+    (void)state;
+    static const char *const problems[] = {"f16:40x72x136:tn:alpha=0.3:beta=0.7:inv=1:ep=bias+gelu+residual", "bf16:40x72x152:tn:alpha=0.3:d=f32:inv=1:ep=scale_m+scale_n+bias",
+                                           "f16:40x64x72:tn:alpha=0.3:inv=1:ep=bias+silu+gate", "f16:40x72x0:tn:alpha=-2:inv=1"};   /* -0 */
+    static const char *const schedules[] = {"mma/32x32x64/w2x2/s3/g1", "mma/64x64x32/w2x2/s3/g1", "ws/64x64x64/s4/c1x1/coop/g1", "ws/16x128x64/s4/c1x1/coop/g1",
+                                            "splitk/64x16x64/s3/ab/c1x1/k1/any", "splitk/8x64x64/s3/ba/c1x1/k1/any"};
+    for (size_t i = 0; i < GS_COUNT(problems); i++) {
+        const gs_problem p = problem_of(problems[i]);
+        const size_t bytes = gs_problem_bytes(&p, 'd');
+        gs_pointer at[GS_OPERANDS] = {0};
+        gs_error error = {0};
+        static char first[40 * 72 * 4], other[40 * 72 * 4];
+        assert_true(bytes <= sizeof first);
+        for (int operand = 0; operand < GS_OPERANDS; operand++) {
+            const char letter = GS_OPERAND_LETTERS[operand];
+            if (letter != 'd' && !gs_is_read(&p, letter)) continue;
+            assert_int_equal(device->ops->alloc(device, gs_problem_bytes(&p, letter), &at[operand], &error), GS_OK);
+            if (letter != 'd') assert_int_equal(gs_generate(verifier, &p, letter, GS_DATA_NORMAL, 3, at[operand], verifier->queue, &error), GS_OK);
+        }
+        int taken = 0;
+        for (size_t j = 0; j < GS_COUNT(schedules); j++) {
+            if (!multiply(&p, schedules[j], at, taken ? other : first, bytes)) continue;
+            if (taken++ && memcmp(first, other, bytes) != 0) fail_msg("%s: %s has other bits than the schedules before it", problems[i], schedules[j]);
+        }
+        assert_true(taken >= (p.k > 0 ? 4 : 2));
+        for (int operand = 0; operand < GS_OPERANDS; operand++)
+            if (at[operand]) device->ops->free(device, at[operand]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(orders_that_depend),
         cmocka_unit_test(schedules_keep_the_order),
+        cmocka_unit_test(schedules_agree),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
