@@ -71,7 +71,8 @@ done
 # each call of the driver fails once: status 0, and the next problem is served or passed on, never a crash
 for what in cuCtxGetCurrent cuCtxGetDevice cuDeviceGetCount cuDevicePrimaryCtxGetState cuDevicePrimaryCtxRetain cuModuleLoadDataEx cuModuleGetFunction cuFuncSetAttribute cuMemAlloc_v2 \
     cuMemsetD32Async cuStreamIsCapturing cuStreamGetCaptureInfo cuThreadExchangeStreamCaptureMode cuTensorMapEncodeTiled; do
-    for nth in 1 2; do
+    for nth in 1 ${GS_PRELOAD:-2}; do   # with sanitizers once
+        if [ "$nth" != 1 ] && [ "$nth" != 2 ]; then continue; fi
         if [ "$what:$nth" = cuDevicePrimaryCtxRetain:1 ]; then continue; fi   # the program's own
         host FAKE_CUDA_FAIL=$what:$nth "$process" call call small
         [ "$(grep -c -v -e ': served$' -e ': passed on$' "$work/out")" = 0 ] || { cat "$work/out"; fail "$what fails, $nth"; }
