@@ -225,7 +225,7 @@ static void check_bits(layers *l)
 static void layers_have_the_bits_of_single_runs(void **state)
 {
     (void)state;
-    static const char *const schedules[] = {NULL, "mma/64x64x64/w2x2/s3/g8", "ws/64x64x64/s4/c1x1/coop/g8", "simple", "cublaslt"};
+    static const char *const schedules[] = {NULL, "mma/64x64x64/w2x2/s3/g8", "ws/64x64x64/s4/c1x1/coop/g8", "ws/64x64x64/s4/c2x1/coop/g8", "simple", "cublaslt"};
     static const int64_t sizes[] = {1, 16, 100, 512};
     for (size_t i = 0; i < GS_COUNT(schedules); i++) {
         if (schedules[i] && strncmp(schedules[i], "ws", 2) == 0 && device->caps.cc != 90) continue;
