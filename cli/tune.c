@@ -199,6 +199,10 @@ static void take_result(tuning *t, int index, gs_status status, const gs_tune_re
         sum->late++;
         return;
     }
+    if (status == GS_ERROR_UNSUPPORTED && t->problems->recorded) {   /* as pack has it */
+        cli_note("left out: %s: %s", gs_problem_format(problem, text), error->text);
+        return;
+    }
     const int failed = cli_fail(t->command, gs_problem_format(problem, text), error);
     t->failed = sum->failed == 0 || t->failed == failed ? failed : CLI_FAILED;
     sum->failed++;

@@ -34,14 +34,17 @@ grep -q "$# problems, .* 0 without a row of their own\$" said.4 || fail "pack: $
 
 rm -rf cache home bin
 chmod a-w .
+find . | sort > "${TMPDIR:-/tmp}/gemmsmith-before.$$"
+trap 'chmod -R u+w "$folder"; rm -rf "$folder" "${TMPDIR:-/tmp}/gemmsmith-before.$$"' EXIT
 served=
 for try in 1 2 3 4 5; do   # the first may wait for pages of the program
-    served=$(env -i PATH="$PATH" HOME=/nonexistent GEMMSMITH_COMPILE=off GEMMSMITH_NVRTC=/nonexistent GEMMSMITH_LIBCUDA=/nonexistent LSAN_OPTIONS="${LSAN_OPTIONS:-}" \
+    served=$(env -i PATH="$PATH" HOME="$folder/none" GEMMSMITH_COMPILE=off GEMMSMITH_NVRTC=/nonexistent GEMMSMITH_LIBCUDA=/nonexistent LSAN_OPTIONS="${LSAN_OPTIONS:-}" \
         sh -c "$(say 5)") || fail "the program failed"
     [ "$(echo "$served" | grep -c 'pack model.pack: ')" -eq $# ] || fail "not served from the pack: $served"
     first=$(echo "$served" | sed -n '1s/.*  \([0-9]*\) us .*/\1/p')
     [ "$first" -ge 1000 ] || break   # most of it is the emulated device's, which reads PTX
 done
+find . | sort | cmp -s - "${TMPDIR:-/tmp}/gemmsmith-before.$$" || fail "something was written"
 echo "$served"
 echo "the first plan took $first us of a processor"
 [ "$first" -lt "${SLOW:-20000}" ] || fail "something was compiled"
