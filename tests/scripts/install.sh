@@ -63,6 +63,7 @@ for call in $(sed -n 's/^ *\(gs_[a-z_]*\);$/\1/p' "$source/cmake/gemmsmith.map")
     [ -s "$prefix/share/man/man3/$call.3" ] || fail "$call has no page"
 done
 for file in libgemmsmith_blas.so libgemmsmith_blas_audit.so; do [ -s "$lib/$file" ] || fail "$file is missing"; done
+if "$prefix/bin/gemmsmith" record --out "$work/recorded" -- true 2>&1 | grep "not beside"; then fail "record does not find libgemmsmith_blas.so"; fi
 for file in bash-completion/completions/gemmsmith zsh/site-functions/_gemmsmith fish/vendor_completions.d/gemmsmith.fish \
     gemmsmith/tuned/nvidia-h200.tuned gemmsmith/tuned/nvidia-h200.weights gemmsmith/prompts/schedules-ask.md; do
     [ -s "$prefix/share/$file" ] || fail "share/$file is missing"
