@@ -340,6 +340,16 @@ static void test_launch_keeps_the_callers_context(void **state)
     assert_int_equal(w->device->ops->launch(w->device, &launch, w->queue, NULL), GS_OK);
     get_current(&current);
     assert_ptr_equal(current, others);
+    gs_graph graph;
+    assert_int_equal(w->device->ops->capture_begin(w->device, w->queue, NULL), GS_OK);
+    assert_int_equal(w->device->ops->launch(w->device, &launch, w->queue, NULL), GS_OK);
+    assert_int_equal(w->device->ops->capture_end(w->device, w->queue, &graph, NULL), GS_OK);
+    set_current(others);
+    assert_int_equal(w->device->ops->graph_launch(w->device, graph, w->queue, NULL), GS_OK);
+    get_current(&current);
+    assert_ptr_equal(current, others);
+    w->device->ops->graph_destroy(w->device, graph);
+    set_current(others);
     gs_device_close(&other);
     get_current(&current);
     assert_null(current);
