@@ -4,7 +4,8 @@
 # For clean_root.sh. Usage: clean_root_inside.sh apt|dpkg [WORD]: what brings them in, and how the system is called
 set -eu
 export LC_ALL=C HOME=/try/home DEBIAN_FRONTEND=noninteractive PATH=/usr/sbin:/usr/bin:/sbin:/bin
-unset GEMMSMITH_TUNED GEMMSMITH_WEIGHTS GEMMSMITH_EMULATOR GEMMSMITH_DEVICE GEMMSMITH_LIBRARY LD_LIBRARY_PATH PKG_CONFIG_PATH 2>/dev/null || :
+unset GEMMSMITH_TUNED GEMMSMITH_WEIGHTS GEMMSMITH_EMULATOR GEMMSMITH_DEVICE GEMMSMITH_LIBRARY LD_LIBRARY_PATH PKG_CONFIG_PATH PYTHONPATH CC CFLAGS LDFLAGS \
+    CMAKE_C_COMPILER_LAUNCHER CMAKE_GENERATOR CMAKE_PREFIX_PATH 2>/dev/null || :
 fail() { echo "not ok: $*"; exit 1; }
 mkdir -p /try/home /try/work
 cd /try/work
@@ -45,7 +46,7 @@ if [ -n "$(ls /try/nvrtc 2>/dev/null)" ]; then
     cc /try/source/examples/c/matmul.c -o matmul $(pkg-config --cflags --libs gemmsmith) || fail "an example by pkg-config"
     GEMMSMITH_DEVICE=emu:h200 ./matmul || fail "an example does not run"
     # the binding, by the Python that the package brings
-    (cd / && python3 -c 'import gemmsmith, gemmsmith_taskset
+    (cd / && python3 -c 'import gemmsmith
 with gemmsmith.open("emu:h200") as context:
     print(context.plan("f16:64x96x64:tn").why)') || fail "the binding of Python"
     gemmsmith gemm f16:64x96x64:tn --device emu:h200 --quiet || fail "gemmsmith gemm"
