@@ -115,8 +115,9 @@ def _lib():
     global _loaded
     if _loaded is None:
         named = _os.environ.get("GEMMSMITH_LIBRARY")
-        beside = _pathlib.Path(__file__).with_name(_SONAME)
-        library = _c.CDLL(named or (str(beside) if beside.exists() else _SONAME))
+        here = _pathlib.Path(__file__).parent
+        beside = [p for p in (here / "lib" / _SONAME, here / _SONAME) if p.exists()]   # as in the wheel
+        library = _c.CDLL(named or (str(beside[0]) if beside else _SONAME))
         for name, (result, arguments) in _PROTOTYPES.items():
             call = getattr(library, name)
             call.restype, call.argtypes = result, arguments
