@@ -247,7 +247,7 @@ static gs_status launch(const gs_torch_entry *e, const gs_torch_pointers *p, con
     args.bias = p->bias;
     args.offsets = p->offsets;
     args.alpha = alpha;
-    args.beta = beta;
+    args.beta = p->c ? beta : NULL;   /* the problem's, 0: nothing to compare */
     args.workspace = workspace;
     return gs_plan_run(e->plan, &args, stream);
 }
@@ -256,11 +256,10 @@ static gs_torch_reason run_ready(gs_torch_entry *e, const gs_torch_pointers *p, 
 {
     gs_error error = {0};
     gs_status status;
-    if (!p->c) beta = 0;
     if (!aligned(e, p)) return GS_TORCH_ALIGN;
     if (settings.emulated) {
         pthread_mutex_lock(&staging);
-        status = gs_torch_run_staged(devices[e->device].device, e->plan, p, alpha, beta, &error);
+        status = gs_torch_run_staged(devices[e->device].device, e->plan, p, alpha, p->c ? beta : 0, &error);
         pthread_mutex_unlock(&staging);
     } else if (e->workspaces) {
         void *workspace = NULL;

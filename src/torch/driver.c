@@ -4,12 +4,13 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { RELAXED = 2, ACTIVE_NONE = 0 };
 
 static struct {
-    int (*info)(void *stream, int *status, uint64_t *id, void **graph, const void ***dependencies, size_t *count);   /* cuStreamGetCaptureInfo_v2, from CUDA 11.3 on */
+    int (*info)(void *stream, int *status, uint64_t *id);   /* cuStreamGetCaptureInfo */
     int (*exchange)(int *mode);
     int (*get)(void **context);
     int (*set)(void *context);
@@ -25,9 +26,10 @@ static void look_up(void *object, const char *name, void *out)
 
 static void find(void)
 {
-    void *const object = dlopen("libcuda.so.1", RTLD_NOW);
+    const char *const set = getenv("GEMMSMITH_LIBCUDA");   /* as the library does */
+    void *const object = dlopen(set && *set ? set : "libcuda.so.1", RTLD_NOW);
     if (!object) return;
-    look_up(object, "cuStreamGetCaptureInfo_v2", &driver.info);
+    look_up(object, "cuStreamGetCaptureInfo", &driver.info);
     look_up(object, "cuThreadExchangeStreamCaptureMode", &driver.exchange);
     look_up(object, "cuCtxGetCurrent", &driver.get);
     look_up(object, "cuCtxSetCurrent", &driver.set);
@@ -38,7 +40,7 @@ uint64_t gs_torch_capture(gs_stream stream)
     int status = ACTIVE_NONE;
     uint64_t id = 0;
     pthread_once(&once, find);
-    if (!driver.info || driver.info(stream, &status, &id, NULL, NULL, NULL) != 0) return 1;
+    if (!driver.info || driver.info(stream, &status, &id) != 0) return 1;
     return status == ACTIVE_NONE ? 0 : id ? id : 1;
 }
 
