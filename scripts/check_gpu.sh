@@ -72,6 +72,7 @@ with gemmsmith.Context() as context:
 }
 [ "$random" = 0 ] || whole_programs
 [ "$random" = 0 ] || count "torch, preloaded" 400 python3 tests/gpu/preload.py "$build"/libgemmsmith_blas.so --tuned tuned
+[ "$random" = 0 ] || count "torch, adapter" 600 python3 tests/gpu/torch_adapter.py "$build"
 
 [ "$random" = 0 ] || count "hack suite" 600 sh -c '
     "$1" doctor > /dev/null 2>&1 || { echo "needs a GPU"; exit 3; }

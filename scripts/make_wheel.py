@@ -3,8 +3,9 @@
 """Makes the wheel of gemmsmith for Python from a build: the binding, gemmsmith.torch with its adapter, the library, the emulated device, tuned tables and weights. Kernels are inside the
 libraries. No torch is needed.
 
-    make_wheel.py [--build FOLDER] [--out FOLDER]          default: build/release, dist; prints the wheel's path
+    make_wheel.py [--build FOLDER] [--out FOLDER]          prints the wheel's path, in dist where --out does not say otherwise
 
+--build: a build that exists. Without it build/wheel is configured and built; GS_JOBS says with how many jobs.
 The tag says what the libraries need: manylinux_2_34 where they use symbols of glibc 2.34, manylinux_2_28 where they were built on such a system. The same tree and compiler give the same bytes;
 SOURCE_DATE_EPOCH is the day of CHANGELOG.md where it is not set."""
 import argparse
@@ -43,6 +44,16 @@ def check_build(build):
         fail(f"{build} is no build")
     if folder[1] != "lib":
         fail(f"{build} is configured for libraries in {folder[1]}: configure it with -DCMAKE_INSTALL_LIBDIR=lib")
+
+
+def build_own(build):
+    """No path of this machine in what is built."""
+    flags = {"CFLAGS": f"-g0 -ffile-prefix-map={ROOT}=.", "LDFLAGS": "-Wl,-z,relro,-z,now"}
+    subprocess.run(["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_INSTALL_PREFIX=/usr/local", "-DCMAKE_INSTALL_LIBDIR=lib", "-DGS_TESTS=OFF"],
+                   check=True, stdout=sys.stderr, env={**os.environ, **flags})
+    jobs = os.environ.get("GS_JOBS")
+    libraries = [library.format(major=version().split(".")[0]) for library in LIBRARIES]
+    subprocess.run(["cmake", "--build", build, "--target", *libraries, *(["-j", jobs] if jobs else [])], check=True, stdout=sys.stderr)
 
 
 def needs(library):
@@ -107,12 +118,15 @@ def add(wheel, name, data, when):
 
 def main():
     parser = argparse.ArgumentParser(description="the wheel of gemmsmith for Python")
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
+    parser.add_argument("--build", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "dist")
     arguments = parser.parse_args()
-    check_build(arguments.build)
+    build = arguments.build or ROOT / "build/wheel"
+    if not arguments.build:
+        build_own(build)
+    check_build(build)
     with tempfile.TemporaryDirectory() as folder:
-        files = collect(arguments.build, pathlib.Path(folder))
+        files = collect(build, pathlib.Path(folder))
         least = max(needs(path) for name, path in files.items() if ".so" in name)
         tag = f"py3-none-manylinux_{least[0]}_{least[1]}_{platform.machine()}"
         contents = {name: path.read_bytes() for name, path in files.items()}

@@ -247,11 +247,13 @@ static void *stream_of(void)
 
 static void capture(void *stream, bool begin)
 {
-    int (*start)(void *stream, int mode), (*end)(void *stream, void **graph);
-    void *graph;
+    int (*start)(void *stream, int mode), (*end)(void *stream, void **graph), (*destroy)(void *graph);
+    void *graph = NULL;
     put_function(driver, "cuStreamBeginCapture_v2", &start);
     put_function(driver, "cuStreamEndCapture", &end);
+    put_function(driver, "cuGraphDestroy", &destroy);
     assert_int_equal(begin ? start(stream, 1) : end(stream, &graph), 0);
+    if (graph) assert_int_equal(destroy(graph), 0);
 }
 
 static bool find_line(const char *words, char text[1024])

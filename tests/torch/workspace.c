@@ -29,12 +29,15 @@ static int teardown(void **state)
     return 0;
 }
 
+/* They are never freed: all of them stay known. */
 static gs_torch_workspaces *made(void)
 {
-    gs_torch_workspaces *all = NULL;
+    static gs_torch_workspaces *kept[4];
+    static int count;
     gs_error error = {0};
-    assert_int_equal(gs_torch_workspaces_create(&all, device, 1000, &error), GS_OK);
-    return all;
+    gs_torch_workspaces **const all = &kept[count++];
+    assert_int_equal(gs_torch_workspaces_create(all, device, 1000, &error), GS_OK);
+    return *all;
 }
 
 static bool take(gs_torch_workspaces *all, uintptr_t stream, uint64_t capture, void **out)
