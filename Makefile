@@ -35,7 +35,8 @@ check-kill: build
 check-load: build
 	python3 tests/service/load.py build/release/gemmsmith --requests 10000 --evaluated 0.5
 
-check-release: setup
+check-release:
+	@sh scripts/setup.sh release
 	@sh scripts/check_release.sh
 
 fuzz: setup

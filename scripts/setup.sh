@@ -5,6 +5,7 @@
 # Does nothing where everything is there. Writes build/deps/env, which the other scripts read.
 #   setup.sh          what building and running need
 #   setup.sh tests    and openssl, which makes certificates for tests, postgresql, in which they keep stores, abigail-tools, which compare the ABI, and a browser, in which they open the page of gemmsmith report
+#   setup.sh release   and lintian and mmdebstrap, by which packages of a release are tried
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -31,6 +32,8 @@ need libcmocka-dev     sh -c "printf '#include <stdarg.h>\n#include <stddef.h>\n
 [ "${1:-}" != tests ] || need openssl openssl version
 [ "${1:-}" != tests ] || need postgresql sh -c 'command -v initdb || ls /usr/lib/postgresql/*/bin/initdb'
 [ "${1:-}" != tests ] || need abigail-tools abidiff --version
+[ "${1:-}" != release ] || need lintian lintian --version
+[ "${1:-}" != release ] || need mmdebstrap mmdebstrap --version
 if [ -n "$missing" ]; then
     command -v apt-get >/dev/null || { echo "setup: please install:$missing" >&2; exit 1; }
     root=

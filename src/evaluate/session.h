@@ -8,7 +8,7 @@
 
 #define GS_SESSION_VERSION 32
 
-/* "0.9.0+e976d235": the program and the sources of its kernels, as results of a GPU carry it. Returns text. */
+/* "1.0.0+e976d235": the program and the sources of its kernels, as results of a GPU carry it. Returns text. */
 char *gs_session_version(char text[GS_SESSION_VERSION]);
 
 typedef struct gs_device_session {
