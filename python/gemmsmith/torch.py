@@ -19,6 +19,7 @@ import ctypes as _c
 import dataclasses as _dataclasses
 import os as _os
 import pathlib as _pathlib
+import sys as _sys
 import warnings as _warnings
 
 import torch as _torch
@@ -130,13 +131,39 @@ def _take_scaled():
 
 # ---- the interface ----
 
-def enable(emulated=None, plans=512, invariant=None):
+_BACKENDS = "TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_BACKENDS"
+_inductor_was = None   # what disable() puts back: ("environment", None) or ("config", value)
+
+
+def _set_inductor(on):
+    """Whether max-autotune chooses among ATen's kernels alone, which are ours then. A choice that the program made stays."""
+    global _inductor_was
+    config = _sys.modules.get("torch._inductor.config")
+    if on and _inductor_was is None and not _os.environ.get(_BACKENDS):
+        if config is None:
+            _os.environ[_BACKENDS], _inductor_was = "ATEN", ("environment", None)
+        elif "TRITON" in config.max_autotune_gemm_backends and "ATEN" in config.max_autotune_gemm_backends:
+            _inductor_was = ("config", config.max_autotune_gemm_backends)
+            config.max_autotune_gemm_backends = "ATEN"
+    elif not on and _inductor_was is not None:
+        kind, value = _inductor_was
+        _inductor_was = None
+        if kind == "environment":
+            _os.environ.pop(_BACKENDS, None)
+            value = "ATEN,TRITON,CPP"
+        if config is not None and config.max_autotune_gemm_backends == "ATEN":
+            config.max_autotune_gemm_backends = value
+
+
+def enable(emulated=None, plans=512, invariant=None, inductor=True):
     """Takes the calls of mm, addmm, bmm, baddbmm and their .out, in every thread from now on. True: they are taken. False, with a warning: there is no GPU, or this torch has no CUDA; torch
     stays as it is. A second call changes nothing but `invariant`.
 
     plans: most plans of a device; problems that come later go to torch's own kernels.
     invariant: True: the bits of a row of a result depend neither on how many rows there are nor on the others, for every call that is taken (docs/internals/invariant.md); calls that are left
     to torch have torch's bits, and why() lists them. False: the fastest kernel is used. None: as before, at first False. A second call may change it.
+    inductor: True: torch.compile's max-autotune calls ATen, and so what is taken, instead of racing Triton's kernels against it. Its race counts about 8 us of the host for each call,
+    which hides what is faster. False, or where the program has chosen max_autotune_gemm_backends: as torch does it. disable() puts it back.
     emulated: for tests without a GPU, "emu:h200": the calls of tensors on the CPU are taken instead, and computed by the kernels of the library on an emulated device, slowly.
     """
     global _routes
@@ -159,6 +186,7 @@ def enable(emulated=None, plans=512, invariant=None):
             routes._destroy()
             raise
     _routes = routes
+    _set_inductor(inductor)
     return True
 
 
@@ -169,6 +197,7 @@ def disable():
         return
     _routes._destroy()
     _routes = None
+    _set_inductor(False)
     _call(_library.gs_torch_route, 0)
 
 

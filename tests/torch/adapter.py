@@ -242,6 +242,27 @@ def compiled():
 
 
 @case
+def inductor():
+    """What max-autotune chooses from: ATen alone while calls are taken, as before afterwards, and whatever the program has chosen."""
+    early = f"import os\nEMULATED = {EMULATED!r}\n" + """
+name = "TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_BACKENDS"
+os.environ.pop(name, None)   # of the process that started this one
+ours.enable(emulated=EMULATED, inductor=False); assert name not in os.environ; ours.disable()
+ours.enable(emulated=EMULATED); assert os.environ[name] == "ATEN"
+import torch._inductor.config as config
+assert config.max_autotune_gemm_backends == "ATEN"
+ours.disable(); assert name not in os.environ and config.max_autotune_gemm_backends == "ATEN,TRITON,CPP", config.max_autotune_gemm_backends
+ours.enable(emulated=EMULATED); assert config.max_autotune_gemm_backends == "ATEN"
+ours.disable(); assert config.max_autotune_gemm_backends == "ATEN,TRITON,CPP"
+config.max_autotune_gemm_backends = "TRITON"
+ours.enable(emulated=EMULATED); assert config.max_autotune_gemm_backends == "TRITON"
+ours.disable(); assert config.max_autotune_gemm_backends == "TRITON"
+print("good")
+"""
+    assert "good" in apart(early)[0]
+
+
+@case
 def refusals():
     a, b = random(6, 5), random(5, 4)
     for function, words in ((lambda: torch.mm(a, a), "cannot be multiplied (6x5 and 6x5)"),
