@@ -163,6 +163,41 @@ static void dependent_behind_own_kernels_alone(void **state)
     }
 }
 
+/* Kernels whose manifests allow no dependent launch, or only of some: also of a chain within one kernel. */
+static void kernels_that_allow_it(void **state)
+{
+    (void)state;
+    need_compiler();
+    static const struct { bool before, allows[2], dependent, triggers; int edges; } cases[] = {
+        {true, {true, true}, true, true, 1}, {true, {false, true}, false, true, 0}, {true, {true, false}, true, false, 0}, {false, {true, true}, false, true, 1}, {true, {false, false}, false, false, 0},
+    };
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 128, 64, 33);
+    gs_device *device;
+    OK(gs_device_open(&device, "cuda:0", folder, &error));
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        gs_kernel kernel = {.name = "k.cu", .source = "#include \"common/args.h\"\nextern \"C\" __global__ void k(gs_kernel_args) {}", .manifest = {.accumulator = GS_F32, .align = {2, 2, 2, 2}, .entry_count = 2}};
+        for (int j = 0; j < 2; j++) kernel.manifest.entry[j] = (gs_entry){.name = "k", .grid = {{"1"}, {"1"}, {"1"}}, .block = {32, 1, 1}, .cluster = {1, 1, 1}, .dependent = cases[i].allows[j]};
+        const gs_args args = args_at(0);
+        bool triggers = cases[i].before;
+        gs_loaded *loaded;
+        gs_captured captured;
+        gs_queue queue;
+        gs_graph graph;
+        OK(gs_loaded_create(&loaded, device, &kernel, &problem, &error));
+        OK(device->ops->queue_create(device, &queue, &error));
+        OK(device->ops->capture_begin(device, queue, &error));
+        OK(gs_loaded_capture(loaded, &args, NULL, true, &triggers, queue, &captured, &error));
+        OK(device->ops->capture_end(device, queue, &graph, &error));
+        if (captured.dependent != cases[i].dependent || triggers != cases[i].triggers || last_launch()->edges != cases[i].edges) fail_msg("case %zu: %d %d %d", i, captured.dependent, triggers, last_launch()->edges);
+        assert_true(captured.changeable && captured.node[0] && captured.node[1] && captured.node[0] != captured.node[1]);
+        device->ops->graph_destroy(device, graph);
+        device->ops->queue_destroy(device, queue);
+        gs_loaded_destroy(&loaded);
+    }
+    gs_device_close(&device);
+    assert_int_equal(live(), 0);
+}
+
 static void single_launches_keep_the_devices_mode(void **state)
 {
     (void)state;
@@ -540,7 +575,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(drivers_that_know_less),   /* first: this process has loaded no driver */
-        cmocka_unit_test(dependent_behind_own_kernels_alone), cmocka_unit_test(single_launches_keep_the_devices_mode), cmocka_unit_test(nodes_are_changed),
+        cmocka_unit_test(dependent_behind_own_kernels_alone), cmocka_unit_test(kernels_that_allow_it), cmocka_unit_test(single_launches_keep_the_devices_mode), cmocka_unit_test(nodes_are_changed),
         cmocka_unit_test(maps_are_encoded_anew), cmocka_unit_test(members_of_cublaslt), cmocka_unit_test(not_while_a_stream_is_captured), cmocka_unit_test(spoilt_captures),
         cmocka_unit_test(every_call_of_build_may_fail), cmocka_unit_test(every_call_of_create_and_launch_may_fail), cmocka_unit_test(changes_may_fail),
         cmocka_unit_test(half_a_change_is_undone), cmocka_unit_test(every_allocation_may_fail),

@@ -212,14 +212,15 @@ static void layers_with_a_kernel_between(void **state)
     if (!context) skip();
     for (size_t s = 0; s < GS_COUNT(schedules); s++) {
         layers l = make_layers(schedules[s]);
-        float half = 0.5f, quarter = 0.25f;
+        float half = 0.5f, quarter = 0.25f, one = 1;
         l.args[1].alpha = &half;
+        l.args[2].beta = &one;
         OK(gs_sequence_add(l.sequence, l.plan[0], &l.args[0], &l.index[0], &error));
         OK(gs_sequence_add_call(l.sequence, run_relu, &l.relu, &error));
         OK(gs_sequence_add(l.sequence, l.plan[1], &l.args[1], &l.index[1], &error));
         OK(gs_sequence_add(l.sequence, l.plan[2], &l.args[2], &l.index[2], &error));
         assert_true(l.index[0] == 0 && l.index[1] == 2 && l.index[2] == 3);
-        half = 77;   /* its value was taken */
+        half = one = 77;   /* their values were taken */
         OK(gs_sequence_build(l.sequence, &error));
         launch(l.sequence);
         expect_layers(&l, X, W2, 0.5f, 1, Y, schedules[s]);
@@ -233,6 +234,7 @@ static void layers_with_a_kernel_between(void **state)
         l.args[1].alpha = NULL;
         OK(gs_sequence_set(l.sequence, l.index[1], &l.args[1], &error));
         l.args[2].d = l.m[OTHER_Y]->at;
+        l.args[2].beta = NULL;
         OK(gs_sequence_set(l.sequence, l.index[2], &l.args[2], &error));
         launch(l.sequence);
         expect_layers(&l, OTHER_X, OTHER_W2, 1, 1, OTHER_Y, "another w2 and y, alpha of the problem");
