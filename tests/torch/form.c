@@ -254,9 +254,84 @@ static void keys(void **state)
     assert_string_equal(gs_torch_reason_text(GS_TORCH_REASONS), "");
 }
 
+/* ---- what a problem says of where an element lies is what the tensor says ---- */
+
+static uint64_t drawn = 4711;
+static int64_t draw(int64_t below)
+{
+    drawn = drawn * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)((drawn >> 33) % (uint64_t)below);
+}
+
+/* Strides as views have them: of any order, with gaps, at times repeated. */
+static void draw_tensor(made *m, int place, int64_t dim, const int64_t *size)
+{
+    int64_t order[3] = {0, 1, 2}, stride[3] = {0}, step = 1;
+    for (int64_t i = dim - 1; i > 0; i--) {
+        const int64_t j = draw(4) == 0 ? draw(i + 1) : i, kept = order[i];
+        order[i] = order[j], order[j] = kept;
+    }
+    for (int64_t i = dim - 1; i >= 0; i--) {
+        stride[order[i]] = draw(12) == 0 ? 0 : step;
+        step = step * size[order[i]] + (draw(3) == 0 ? draw(5) : 0);
+    }
+    if (draw(10) == 0) stride[dim - 1] = 2;
+    tensor(m, place, GS_BF16, dim, size, stride);
+}
+
+/* Where the problem has an element of a stored matrix of rows x cols. */
+static int64_t at(int64_t batch, int64_t i, int64_t j, bool exchanged, int64_t ld, int64_t stride, int64_t rows, int64_t cols)
+{
+    const int64_t step = stride == GS_SAME_MATRIX ? 0 : stride ? stride : ld * (exchanged ? cols : rows);
+    return batch * step + (exchanged ? j * ld + i : i * ld + j);
+}
+
+static void compare(const made *m, const gs_problem *p, bool exchanged, int64_t ld, int64_t stride, int64_t rows, int64_t cols)
+{
+    const int64_t last = m->t.dim - 1;
+    for (int64_t b = 0; b < p->batch; b++)
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t j = 0; j < cols; j++) {
+                const int64_t there = (last == 2 ? b * m->stride[0] : 0) + i * m->stride[last - 1] + j * m->stride[last];
+                assert_int_equal(at(b, i, j, exchanged, ld, stride, rows, cols), there);
+            }
+}
+
+static void random_views(void **state)
+{
+    (void)state;
+    int fitted = 0, refused = 0;
+    for (int round = 0; round < 20000; round++) {
+        made a, b, c, d;
+        gs_torch_key key;
+        gs_torch_pointers pointers;
+        gs_problem p;
+        gs_error error = {0};
+        const int64_t dim = 2 + draw(2), batch = 1 + draw(3), m = 1 + draw(4), n = 1 + draw(4), k = 1 + draw(4);
+        const int64_t *const as = dim == 3 ? L(batch, m, k) : L(m, k), *const bs = dim == 3 ? L(batch, k, n) : L(k, n), *const ds = dim == 3 ? L(batch, m, n) : L(m, n);
+        draw_tensor(&a, 0, dim, as);
+        draw_tensor(&b, 1, dim, bs);
+        draw_tensor(&c, 2, dim, ds);
+        draw_tensor(&d, 3, dim, ds);
+        const gs_torch_call call = {.a = &a.t, .b = &b.t, .c = draw(2) ? &c.t : NULL, .d = draw(2) ? &d.t : NULL, .alpha = 1, .beta = 2};
+        if (gs_torch_form(&call, &key, &pointers) != GS_TORCH_FITS) {
+            refused++;
+            continue;
+        }
+        fitted++;
+        if (gs_torch_problem(&key, &p, &error) != GS_OK) fail_msg("%s: %s", error.field, error.text);
+        compare(&a, &p, p.layout == GS_NT || p.layout == GS_TT, p.lda, p.stride_a, m, k);
+        compare(&b, &p, p.layout == GS_TN || p.layout == GS_TT, p.ldb, p.stride_b, k, n);
+        if (call.c) compare(&c, &p, false, p.ldc, p.stride_c, m, n);
+        if (call.d) compare(&d, &p, false, p.ldd, p.stride_d, m, n);
+    }
+    assert_in_range(fitted, 3000, 19000);
+    assert_in_range(refused, 1000, 17000);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(layouts), cmocka_unit_test(not_ours), cmocka_unit_test(batched), cmocka_unit_test(added), cmocka_unit_test(more),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_views), cmocka_unit_test(layouts), cmocka_unit_test(not_ours), cmocka_unit_test(batched), cmocka_unit_test(added), cmocka_unit_test(more),
                                        cmocka_unit_test(keys)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
