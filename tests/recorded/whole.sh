@@ -12,7 +12,7 @@ fail() { echo "whole.sh: $*" >&2; exit 1; }
 cd "$folder"
 mkdir home bin
 ln -s "$program" bin/gemmsmith
-PATH=$folder/bin:$PATH HOME=$folder/home GEMMSMITH_CACHE=$folder/cache GEMMSMITH_LIBCUDA=/nonexistent GEMMSMITH_BLAS=off
+PATH=$folder/bin:$PATH HOME=$folder/home GEMMSMITH_CACHE=${GS_TEST_CACHE:-$folder/cache} GEMMSMITH_LIBCUDA=/nonexistent GEMMSMITH_BLAS=off
 export PATH HOME GEMMSMITH_CACHE GEMMSMITH_LIBCUDA GEMMSMITH_BLAS
 unset GEMMSMITH_TUNED GEMMSMITH_STORE GEMMSMITH_PACK GEMMSMITH_RECORD GEMMSMITH_DEVICE XDG_DATA_HOME 2> /dev/null || :
 
