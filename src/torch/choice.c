@@ -39,7 +39,7 @@ struct gs_torch_entry {
 };
 
 typedef struct device_state {
-    pthread_mutex_t           lock;       /* of opening, of making plans and of adding entries */
+    pthread_mutex_t           lock;       /* of opening, of counting plans and of adding entries */
     _Atomic(gs_torch_entry *) bucket[BUCKETS];
     bool                      tried;
     gs_device                *device;
@@ -135,8 +135,9 @@ gs_torch_entry *gs_torch_find(int device, const gs_torch_key *key)
     return e;
 }
 
-/* ---- making a plan, under the device's lock ---- */
+/* ---- making a plan ---- */
 
+/* Under the device's lock. */
 static gs_status open_device(device_state *d, int number, gs_error *error)
 {
     char name[32];
@@ -176,12 +177,29 @@ static void describe(gs_torch_entry *e, const gs_plan *plan)
 /* What torch's own calls compute: no activation, gate, residual or groups. */
 static bool is_plain(const gs_torch_key *key) { return (key->epilogue & 0xf0ffff) == 0 && key->groups == 0; }
 
+/* Opens the device and takes a place for a plan, under the device's lock: who only looks for an entry does not wait for a compiler. */
+static gs_torch_reason begin(device_state *d, int number, gs_error *error)
+{
+    gs_torch_reason reason = GS_TORCH_FITS;
+    pthread_mutex_lock(&d->lock);
+    if (open_device(d, number, error) != GS_OK) reason = GS_TORCH_NO_GPU;
+    else if (d->plans >= settings.most_plans) reason = GS_TORCH_FULL;
+    else d->plans++;
+    pthread_mutex_unlock(&d->lock);
+    return reason;
+}
+
+static void give_up(device_state *d)
+{
+    pthread_mutex_lock(&d->lock);
+    d->plans--;
+    pthread_mutex_unlock(&d->lock);
+}
+
 /* A plan that is what torch does anyway is none. */
-static gs_torch_reason make(device_state *d, gs_torch_entry *e, gs_error *error)
+static gs_torch_reason create(const device_state *d, gs_torch_entry *e, gs_error *error)
 {
     gs_plan *plan = NULL;
-    if (open_device(d, e->device, error) != GS_OK) return GS_TORCH_NO_GPU;
-    if (d->plans >= settings.most_plans) return GS_TORCH_FULL;
     if (gs_plan_create(d->context, &e->problem, &plan, error) != GS_OK) return GS_TORCH_FAILED;
     describe(e, plan);
     if ((strcmp(gs_plan_schedule(plan), "cublaslt") == 0 && is_plain(&e->key)) || gs_plan_origin(plan) == GS_ORIGIN_EMPTY) {
@@ -193,22 +211,30 @@ static gs_torch_reason make(device_state *d, gs_torch_entry *e, gs_error *error)
         return GS_TORCH_FAILED;
     }
     e->plan = plan;
-    d->plans++;
     return GS_TORCH_FITS;
 }
 
-/* The state that the entry has then. Those that come while it is made do not wait. */
+static gs_torch_reason make(device_state *d, gs_torch_entry *e, gs_error *error)
+{
+    gs_torch_reason reason = begin(d, e->device, error);
+    if (reason != GS_TORCH_FITS) return reason;
+    reason = create(d, e, error);
+    if (reason != GS_TORCH_FITS) give_up(d);
+    return reason;
+}
+
+/* The state that the entry has then. Those that come while it is made do not wait. An emulated device is for one thread at a time; a GPU makes several plans at once. */
 static int make_once(gs_torch_entry *e, gs_error *error)
 {
     device_state *const d = &devices[e->device];
     gs_torch_aside aside;
     int expected = UNMADE;
     if (!atomic_compare_exchange_strong(&e->state, &expected, MAKING)) return expected;
-    if (!settings.emulated) gs_torch_step_aside(&aside);
-    pthread_mutex_lock(&d->lock);
+    if (settings.emulated) pthread_mutex_lock(&staging);
+    else gs_torch_step_aside(&aside);
     const gs_torch_reason reason = make(d, e, error);
-    pthread_mutex_unlock(&d->lock);
-    if (!settings.emulated) gs_torch_step_back(&aside);
+    if (settings.emulated) pthread_mutex_unlock(&staging);
+    else gs_torch_step_back(&aside);
     e->reason = reason;
     if (reason == GS_TORCH_FAILED || reason == GS_TORCH_NO_GPU) snprintf(e->why, sizeof e->why, "%.250s", error->text);
     const int state = reason == GS_TORCH_FITS ? READY : LEFT;
