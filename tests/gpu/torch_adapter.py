@@ -147,6 +147,23 @@ def threads():
 
 
 @case
+def devices():
+    """Tensors on another GPU than the current one."""
+    if CPU or torch.cuda.device_count() < 2:
+        return "one device"
+    x, w = rnd(16, 4096), rnd(4096, 4096)
+    want = x.float() @ w.float().t()
+    far = x.to("cuda:1"), w.to("cuda:1")
+    for _ in range(3):
+        near((far[0] @ far[1].t()).to("cuda:0"), want)
+        near(x @ w.t(), want)
+    with torch.cuda.device(1):
+        near((far[0] @ far[1].t()).to("cuda:0"), want)
+        near(x @ w.t(), want)
+    assert {line.device for line in ours.why()} >= {0, 1}
+
+
+@case
 def autograd():
     for bias in (False, True):
         layer = torch.nn.Linear(1024 // S, 2048 // S, bias=bias, device=DEV, dtype=torch.bfloat16)
