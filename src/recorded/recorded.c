@@ -102,10 +102,9 @@ uint64_t gs_recorded_calls(const gs_recorded *r)
 int gs_recorded_problems(const gs_recorded *r)
 {
     gs_recorded once = {0};
-    int count = 0;
-    for (int i = 0; i < r->count && count >= 0; i++)
-        if (gs_recorded_add(&once, &r->rows[i].problem, "", 1, NULL) != GS_OK) return r->count;   /* an upper limit */
-    count = once.count;
+    gs_status status = GS_OK;
+    for (int i = 0; i < r->count && status == GS_OK; i++) status = gs_recorded_add(&once, &r->rows[i].problem, "", 1, NULL);
+    const int count = status == GS_OK ? once.count : r->count;   /* without memory: an upper limit */
     gs_recorded_free(&once);
     return count;
 }
