@@ -206,12 +206,33 @@ def is_enabled():
     return _routes is not None
 
 
-def prepare(problems, device=None):
-    """Makes plans now, so that a capture finds them: a problem's text or a list of them, "bf16:16x4096x14336:tn" for nn.Linear(14336, 4096) with 16 rows. Returns for each what is used.
+def _problems_of(model, rows):
+    """The products of a model's linear layers, each once: of nn.Linear and of this module's, in f16 and bf16."""
+    found = {}
+    for module in model.modules():
+        if isinstance(module, _torch.nn.Linear):
+            epilogue = "+".join((["bias"] if module.bias is not None else []) + [_WORDS[word] for word in [getattr(module, "activation", "none")] if word != "none"])
+            weights = [(module.weight, module.weight.shape[0], epilogue)]
+        elif isinstance(module, SwiGLU):
+            weights = [(module.gate_up, module.gate_up.shape[0] // 2, f"{_WORDS[module.activation]}+gate"), (module.down, module.down.shape[0], "")]
+        else:
+            continue
+        for weight, outputs, epilogue in weights:
+            if weight.dtype in _HALVES:
+                kind = "f16" if weight.dtype == _torch.float16 else "bf16"
+                found.update({f"{kind}:{count}x{outputs}x{weight.shape[1]}:tn" + (f":ep={epilogue}" if epilogue else ""): None for count in rows})
+    return list(found)
+
+
+def prepare(problems, device=None, rows=(1,)):
+    """Makes plans now, so that a capture finds them. problems: a problem's text or a list of them, "bf16:16x4096x14336:tn" for nn.Linear(14336, 4096) with 16 rows; or a model, whose linear layers
+    are prepared for each number of rows (tokens of a call) in `rows`. Returns what is used: a text, or for a list a list of them, or for a model a dict by problem.
     device: torch's number of it; None: the current one."""
     if _key is None:
         raise RuntimeError("gemmsmith.torch: enable() comes first")
     number = (_torch.cuda.current_device() if device is None else int(device)) if _key == "CUDA" else 0
+    if isinstance(problems, _torch.nn.Module):
+        return {problem: prepare(problem, device) for problem in _problems_of(problems, rows)}
     many = [problems] if isinstance(problems, str) else list(problems)
     found = [_call(_library.gs_torch_prepare_text, number, problem.encode()) for problem in many]
     return found[0] if isinstance(problems, str) else found
@@ -245,6 +266,7 @@ def why():
 # ---- fusions ----
 
 _ACTIVATIONS = {"none": 0, "relu": 1, "gelu_tanh": 2, "gelu": 3, "silu": 4}   # gs_activation
+_WORDS = {"relu": "relu", "gelu_tanh": "gelu", "gelu": "gelu_erf", "silu": "silu"}   # in a problem's text
 _GATE, _HAS_C, _HAS_BIAS, _HAS_OFFSETS = 1 << 8, 1 << 16, 1 << 17, 1 << 18    # src/torch/kernels.c
 _HALVES = (_torch.float16, _torch.bfloat16)
 

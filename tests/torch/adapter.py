@@ -397,6 +397,9 @@ def alone():
     assert said.strip() == "8.0" and not warned, warned
     said, warned = apart("try:\n    ours.enable(emulated='emu:h200')\nexcept OSError as error:\n    print('missing')", GEMMSMITH_TORCH_LIBRARY="/nonexistent.so")
     assert said.strip() == "missing"
+    said, warned = apart(f"ours.enable(emulated={EMULATED!r})\nx = torch.ones(16, 16, dtype=torch.bfloat16)\nprint(torch.mm(x, x).sum().item(), ours.why()[0].origin)",
+                         GEMMSMITH_COMPILE="off", GEMMSMITH_CACHE=tempfile.gettempdir() + "/gemmsmith-none")
+    assert said.split() == ["4096.0", "torch"] and not warned, (said, warned)
     said, warned = apart("ours.enable(emulated='emu:none')\nx = torch.ones(16, 16, dtype=torch.bfloat16)\nprint(torch.mm(x, x).sum().item(), ours.why()[0].reason)")
     assert said.startswith("4096.0 ") and "none" in said, said
 

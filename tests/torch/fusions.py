@@ -151,6 +151,20 @@ def fused_models():
 
 
 @case
+def prepared():
+    """Plans of all layers of a model, for several numbers of rows: its calls find them."""
+    model = torch.nn.Sequential(torch.nn.Linear(FEATURES, 56), ours.Linear(56, FEATURES, bias=False, activation="gelu"), ours.SwiGLU(FEATURES, 56, "gelu_tanh"), torch.nn.LayerNorm(FEATURES)).to(torch.bfloat16)
+    said = ours.prepare(model, rows=(7, 9))
+    assert sorted(said) == sorted(f"bf16:{rows}x{rest}" for rows in (7, 9) for rest in ("56x32:tn:ep=bias", "32x56:tn:ep=gelu_erf", "56x32:tn:ep=gelu+gate", "32x56:tn")), said
+    before = {line.problem for line in ours.why()}
+    with Expect(8), torch.no_grad():
+        model(random(7, FEATURES))
+        model(random(9, FEATURES))
+    assert {line.problem for line in ours.why()} == before
+    assert ours.prepare(torch.nn.Linear(4, 4)) == {}
+
+
+@case
 def refusals():
     x, weight, offsets = random(6, FEATURES), random(HIDDEN, FEATURES), torch.tensor([0, 3, 6], dtype=torch.int32)
     for function, words in ((lambda: ours.linear(x, weight, activation="tanh"), "not one of none, relu"),
