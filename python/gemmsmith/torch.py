@@ -103,6 +103,7 @@ def _load(emulated, plans):
 def _scaled(name, product, out):
     """aten's addmm or baddbmm, as a function for torch.library."""
     own = getattr(_torch.ops.gemmsmith, name + ("_out" if out else "")).default
+    own = getattr(own, "_op", own)   # what it calls, 0.4 us sooner
 
     def complicated(self, a, b, beta, alpha):
         added = product(a, b) * alpha
