@@ -278,15 +278,23 @@ static gs_status launch(const gs_torch_entry *e, const gs_torch_pointers *p, con
     return gs_plan_run(e->plan, &args, stream);
 }
 
-static gs_torch_reason run_ready(gs_torch_entry *e, const gs_torch_pointers *p, float alpha, float beta, gs_stream stream)
+/* Apart from the way of most calls, as is all that has a gs_error: half a kilobyte that would be cleared. */
+static __attribute__((noinline)) gs_status run_staged(const gs_torch_entry *e, const gs_torch_pointers *p, float alpha, float beta)
 {
     gs_error error = {0};
+    pthread_mutex_lock(&staging);
+    const gs_status status = gs_torch_run_staged(devices[e->device].device, e->plan, p, alpha, p->c ? beta : 0, &error);
+    pthread_mutex_unlock(&staging);
+    if (status != GS_OK) gs_log(GS_LOG_WARNING, "%s", error.text);
+    return status;
+}
+
+static gs_torch_reason run_ready(gs_torch_entry *e, const gs_torch_pointers *p, float alpha, float beta, gs_stream stream)
+{
     gs_status status;
     if (!aligned(e, p)) return GS_TORCH_ALIGN;
     if (settings.emulated) {
-        pthread_mutex_lock(&staging);
-        status = gs_torch_run_staged(devices[e->device].device, e->plan, p, alpha, p->c ? beta : 0, &error);
-        pthread_mutex_unlock(&staging);
+        status = run_staged(e, p, alpha, beta);
     } else if (e->workspaces) {
         void *workspace = NULL;
         if (!gs_torch_workspaces_take(e->workspaces, stream, gs_torch_capture(stream), &workspace)) return GS_TORCH_NO_PLAN;
@@ -296,13 +304,19 @@ static gs_torch_reason run_ready(gs_torch_entry *e, const gs_torch_pointers *p, 
         status = launch(e, p, &alpha, &beta, NULL, stream);
     }
     if (status == GS_OK) return GS_TORCH_FITS;
-    gs_log(GS_LOG_WARNING, "a call is left to torch: %s %s", gs_status_string(status), error.text);
+    gs_log(GS_LOG_WARNING, "a call is left to torch: %s", gs_status_string(status));
     return GS_TORCH_RUN;
+}
+
+/* The state that the entry has after its first call. */
+static __attribute__((noinline)) int see_first(gs_torch_entry *e, gs_stream stream)
+{
+    gs_error error = {0};
+    return settings.emulated || gs_torch_capture(stream) == 0 ? make_once(e, &error) : UNMADE;
 }
 
 gs_torch_reason gs_torch_run(int device, const gs_torch_key *key, const gs_torch_pointers *pointers, float alpha, float beta, gs_stream stream, const char *via)
 {
-    gs_error error = {0};
     gs_torch_reason reason = GS_TORCH_NO_PLAN;
     gs_torch_entry *const e = gs_torch_find(device, key);
     if (!e) {
@@ -314,7 +328,7 @@ gs_torch_reason gs_torch_run(int device, const gs_torch_key *key, const gs_torch
     if (atomic_load_explicit(&forked, memory_order_relaxed)) {
         reason = GS_TORCH_FORKED;
     } else {
-        if (state == UNMADE && (settings.emulated || gs_torch_capture(stream) == 0)) state = make_once(e, &error);
+        if (state == UNMADE) state = see_first(e, stream);
         if (state == READY) reason = run_ready(e, pointers, alpha, beta, stream);
         else if (state == LEFT) reason = e->reason;
     }
