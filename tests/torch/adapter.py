@@ -405,6 +405,18 @@ def alone():
 
 
 @case
+def packed():
+    """Plans of a pack, without a compiler and a cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = subprocess.run([BUILD / "gemmsmith", "pack", "--device", "emu:h200", "bf16:16x64x64:tn", "bf16:16x64x64:tn:ep=bias", "--out", f"{folder}/a.pack"], capture_output=True, text=True)
+        assert made.returncode == 0, made.stderr
+        said, _ = apart("ours.enable(emulated='emu:h200')\nx, w = torch.ones(16, 64, dtype=torch.bfloat16), torch.ones(64, 64, dtype=torch.bfloat16)\n"
+                        "print((x @ w.t()).sum().item(), torch.nn.functional.linear(x, w, w[0]).sum().item(), *[line.origin for line in ours.why()])",
+                        GEMMSMITH_PACK=f"{folder}/a.pack", GEMMSMITH_COMPILE="off", GEMMSMITH_CACHE=f"{folder}/none")
+    assert said.split() == ["65536.0", "66560.0", "pack", "pack"], said
+
+
+@case
 def recorded():
     with tempfile.TemporaryDirectory() as folder:
         apart(f"ours.enable(emulated={EMULATED!r})\nx = torch.ones(16, 16, dtype=torch.bfloat16)\nfor _ in range(5):\n    torch.mm(x, x.t())\ntorch.addmm(x[0], x, x)\n", GEMMSMITH_RECORD=folder)
