@@ -110,14 +110,21 @@ _ORIGINS = ("table", "nearest", "default", "cublaslt", "explicit", "empty", "mea
 _loaded = None
 
 
+def _file(name, variable):
+    """One of our libraries: what the variable names, beside this file as in the wheel, in the prefix that this file is installed in, else as the loader finds it."""
+    here = _pathlib.Path(__file__).resolve().parent
+    places = [here / "lib", here]
+    if here.parts[-4:-1] == ("share", "gemmsmith", "python"):
+        prefix = here.parents[3]
+        places += [prefix / "lib", prefix / "lib64", *sorted(prefix.glob("lib/*-linux-gnu"))]
+    return _os.environ.get(variable) or next((str(place / name) for place in places if (place / name).exists()), name)
+
+
 def _lib():
-    """The library, opened at first use: $GEMMSMITH_LIBRARY, beside this file, then where the loader looks."""
+    """The library, opened at first use."""
     global _loaded
     if _loaded is None:
-        named = _os.environ.get("GEMMSMITH_LIBRARY")
-        here = _pathlib.Path(__file__).parent
-        beside = [p for p in (here / "lib" / _SONAME, here / _SONAME) if p.exists()]   # as in the wheel
-        library = _c.CDLL(named or (str(beside[0]) if beside else _SONAME))
+        library = _c.CDLL(_file(_SONAME, "GEMMSMITH_LIBRARY"))
         for name, (result, arguments) in _PROTOTYPES.items():
             call = getattr(library, name)
             call.restype, call.argtypes = result, arguments

@@ -24,6 +24,8 @@ import warnings as _warnings
 
 import torch as _torch
 
+import gemmsmith as _package
+
 __all__ = ["Linear", "SwiGLU", "Used", "disable", "enable", "fuse", "grouped", "is_enabled", "linear", "linear_residual", "pack_swiglu", "prepare", "swiglu", "why"]
 
 _FILE = "libgemmsmith_torch.so"
@@ -42,10 +44,7 @@ def _open():
     if _ops is None:
         raise RuntimeError("gemmsmith.torch: another copy of it is loaded in this process, and serves")
     if _library is None:
-        named = _os.environ.get("GEMMSMITH_TORCH_LIBRARY")
-        here = _pathlib.Path(__file__).parent
-        beside = [p for p in (here / "lib" / _FILE, here / _FILE) if p.exists()]
-        library = _c.CDLL(named or (str(beside[0]) if beside else _FILE))
+        library = _c.CDLL(_package._file(_FILE, "GEMMSMITH_TORCH_LIBRARY"))
         for name, arguments in (("gs_torch_load", [_c.c_char_p, _c.c_char_p, _c.c_int, _c.c_char_p, _c.c_size_t]), ("gs_torch_route", [_c.c_int, _c.c_char_p, _c.c_size_t]),
                                 ("gs_torch_invariant", [_c.c_int, _c.c_char_p, _c.c_size_t]),
                                 ("gs_torch_prepare_text", [_c.c_int, _c.c_char_p, _c.c_char_p, _c.c_size_t]), ("gs_torch_why", [_c.c_int, _c.c_char_p, _c.c_size_t])):

@@ -27,6 +27,7 @@ print(*gemmsmith.torch.why(), sep="\\n")
 SOURCE, BUILD = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 del sys.argv[1:3]
 README = (SOURCE / "README.md").read_text(encoding="utf-8")
+HEADER = (SOURCE / "include/gemmsmith/gemmsmith.h").read_text(encoding="utf-8")
 INSTALL = (SOURCE / "docs/howto/install.md").read_text(encoding="utf-8")
 # what stands for a server that multiplies by cuBLAS: the call that it would make is ours
 SERVE = """
@@ -88,6 +89,13 @@ class Readme(unittest.TestCase):
         (self.folder / "torch_user.py").write_text(printed + MULTIPLY, encoding="utf-8")
         modules = next(self.folder.rglob("gemmsmith/torch.py")).parent.parent
         self.assertIn("16x32x64", self.run_printed(f"{TORCH} torch_user.py", PYTHONPATH=str(modules)))
+
+    def test_python_in_a_prefix(self):
+        """The binding finds the library of its own prefix, without the loader."""
+        modules = next(self.folder.rglob("gemmsmith/__init__.py")).parent.parent
+        printed = lines(INSTALL, "**Python in a prefix").replace('"$HOME/gemmsmith/share', f'"{modules.parents[1]}')
+        self.assertIn(str(modules), printed)
+        self.assertEqual(self.run_printed(printed, LD_LIBRARY_PATH=""), re.search(r'GS_VERSION_TEXT +"(.*)"', HEADER)[1] + "\n")
 
     def test_an_unmodified_program(self):
         (self.folder / "serve.py").write_text(SERVE, encoding="utf-8")
