@@ -65,11 +65,17 @@ static gs_problem of_product(const gs_problem *problem)
     return product;
 }
 
+/* Whether the biases of a batch lie as far apart as cuBLASLt can read them: with others its kernels fault (misaligned address, H100, cuBLASLt 13.1). */
+static bool reads_biases(const gs_problem *p)
+{
+    return !p->bias || p->batch == 1 || p->stride_bias % (BIAS_ALIGNMENT / (int64_t)gs_type_size(p->out)) == 0;
+}
+
 /* cublasLtEpilogue_t of the problem's; 0: there is none. */
 static uint32_t fused_epilogue(const gs_problem *p)
 {
     const uint32_t activation = p->activation == GS_RELU ? GS_LT_EPILOGUE_RELU : p->activation == GS_GELU ? GS_LT_EPILOGUE_GELU : 0;
-    if (p->residual || p->gate || p->aux || p->scales || p->bias == GS_BIAS_M || p->bias == GS_DBIAS || (p->activation && !activation)) return 0;
+    if (p->residual || p->gate || p->aux || p->scales || p->bias == GS_BIAS_M || p->bias == GS_DBIAS || (p->activation && !activation) || !reads_biases(p)) return 0;
     const uint32_t both = activation | (p->bias ? GS_LT_EPILOGUE_BIAS : 0);
     return both ? both : GS_LT_EPILOGUE_NONE;
 }

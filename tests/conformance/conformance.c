@@ -218,7 +218,7 @@ static void every_kernel(gs_worker *worker, int64_t index)
             continue;
         }
         for (int again = c.kernel < GS_FAMILIES ? SPILLS : 0; judge(worker, &c, edges, again > 0); again--) {
-            gs_random_schedule(&own, (gs_family_id)c.kernel, &made.problem, &run.caps, &schedule);
+            if (!gs_random_schedule(&own, (gs_family_id)c.kernel, &made.problem, &run.caps, &schedule)) break;
             gs_schedule_format(&schedule, c.name);
         }
     }

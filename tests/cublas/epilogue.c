@@ -136,6 +136,7 @@ static void what_it_has_is_fused(void **state)
         {"f16:16x24x8:tn:beta=1:ep=bias+gelu", 36,  4}, {"f16:16x24x8:tn:ep=bias_m",          0, 2}, {"f16:16x24x8:tn:ep=silu",        0, 2},
         {"f16:16x24x8:tn:ep=bias+gelu_erf",     0,  2}, {"f16:16x24x8:tn:beta=1:ep=relu+residual", 0, 2},
         {"f16:16x24x8:tn:ep=bias+gelu+aux",     0,  2}, {"f16:16x24x8:tn:ep=relu+aux",        0, 2}, {"f16:16x24x8:nn:ep=dgelu",       0, 2},
+        {"f16:16x24x8:tn:b=3:se=24:ep=bias",   4,  4}, {"f16:16x24x8:tn:b=3:se=25:ep=bias",   0, 2}, {"f16:16x24x8:tn:d=f32:b=3:se=27:ep=bias+relu", 0, 2},   /* biases at multiples of 16 bytes */
         {"f16:16x24x8:tn:ep=dbias",            0,  2}, {"f16:16x24x8:tn:ep=scale_n",          0, 2}, {"bf16:16x24x8:nn:ep=scale_m+bias", 0, 2},
         {"f16:16x24x8:tn:ep=relu+gate",         0,  2}, {"f16:16x24x8:nn:ep=bias+gelu+gate_i", 0, 2},
     };
@@ -174,7 +175,7 @@ static void check_results(const char *text, bool in_place)
 {
     const gs_problem p = problem_of(text);
     gs_library *library = library_of(text);
-    const size_t count = (size_t)(p.ldd * p.m * p.batch), bias_count = (size_t)GS_MAX(p.m, gs_columns_of_b(&p));
+    const size_t count = (size_t)(p.ldd * p.m * p.batch), bias_count = (size_t)(GS_MAX(p.m, gs_columns_of_b(&p)) + (p.batch - 1) * p.stride_bias);
     const bool behind = p.residual || p.gate || p.scales, wide = p.scales && p.acc == GS_F32;   /* the product is in the workspace, f32 */
     const int64_t ld = behind ? (gs_columns_of_b(&p) + 7) / 8 * 8 : p.ldd;
     const size_t middle = (size_t)(ld * p.m * p.batch);
@@ -236,7 +237,7 @@ static void check_results(const char *text, bool in_place)
                     const int64_t at = gs_gate_column((int)p.gate, p.n, col, true);
                     up += p.bias ? gs_f16_to_f32(bias[at]) : 0;
                     if (p.bias) want += gs_f16_to_f32(bias[gs_gate_column((int)p.gate, p.n, col, false)]);
-                } else if (gs_adds_bias(&p)) want += gs_f16_to_f32(bias[p.bias == GS_BIAS_N ? col : row % p.m]);
+                } else if (gs_adds_bias(&p)) want += gs_f16_to_f32(bias[(p.bias == GS_BIAS_N ? col : row % p.m) + row / p.m * p.stride_bias]);
                 const double beside = gs_has_aux(&p) ? gs_f16_to_f32(aux[row / p.m * shape.stride + row % p.m * shape.ld + col]) : 0;
                 if (p.aux && (p.scales ? fabs(beside - want) > 0x1p-10 * fabs(want) + 0x1p-10 : beside != want)) fail_msg("%s: (%d, %d): %g in aux, want %g", text, (int)row, (int)col, beside, want);
                 want = gs_is_gradient(p.activation) ? gs_slope_result((int)p.activation, want, beside, 0, -1e9).value : gs_activate((int)p.activation, want) * up;
@@ -271,6 +272,7 @@ static void results_are_right(void **state)
     check_results("f16:16x24x8:tn:ep=bias+gelu", false);
     check_results("f16:17x27x8:tn:ep=bias_m+silu", false);
     check_results("f16:9x40x8:nn:b=3:ep=bias_m+relu", false);
+    check_results("f16:9x40x8:nn:b=3:se=41:ep=bias+relu", false);
     check_results("f16:5x1030x8:tn:ldd=1040:ldc=1040:ep=bias+gelu_erf", false);
     check_results("f16:16x24x8:tn:beta=1:ep=bias+silu+residual", false);
     check_results("f16:16x21x8:tn:beta=1:ep=relu+residual", true);

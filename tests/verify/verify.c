@@ -417,6 +417,11 @@ static void bounds_tell_the_accumulators_apart(void **state)
         const gs_compare theirs = {.frobenius = 0.01, .bias = 0.1};
         assert_true(fabs(gs_frobenius_limit(&f32, &theirs, 1, 1e9) - 1.5 * 0.01) < 1e-6);
         assert_true(gs_frobenius_limit(&f32, NULL, 0x1p-24, 1e9) > 0.4);   /* results of a bit or two */
+        gs_problem added = f16;
+        added.beta = 0.7f;
+        assert_true(gs_frobenius_limit(&added, NULL, 1, 1e9) == gs_frobenius_limit(&f16, NULL, 1, 1e9));
+        added.m = added.n = 1;   /* C may cancel the one product */
+        assert_true(gs_frobenius_limit(&added, NULL, 1, 1) >= 0.1 && gs_frobenius_limit(&added, NULL, 1, 1) < 0.2);
         assert_true(gs_bias_limit(&f32, NULL, 60000, 1e9) == 2 && gs_bias_limit(&f32, NULL, 0x1p-22, 1e9) == 2);
         assert_true(gs_bias_limit(&f32, NULL, 1, 1e9) < 0.6);   /* truncation leans by 1 */
         assert_true(gs_bias_limit(&f32, &theirs, 1, 1e9) < 0.7);
