@@ -82,11 +82,15 @@ def collect(build, stage):
     return files
 
 
+ENGINES = "[vllm.general_plugins]\ngemmsmith = gemmsmith.engines:register\n\n[sglang.srt.plugins]\ngemmsmith = gemmsmith.engines:register\n"
+
+
 def metadata(tag):
     name = f"gemmsmith-{version()}.dist-info"
     about = (f"Metadata-Version: 2.1\nName: gemmsmith\nVersion: {version()}\nSummary: Half-precision matrix multiplication for NVIDIA Hopper, also inside PyTorch\nLicense: MIT\n"
              "Requires-Python: >=3.9\nProvides-Extra: torch\nRequires-Dist: torch>=2.7; extra == 'torch'\nDescription-Content-Type: text/markdown\n\n")
     return {f"{name}/METADATA": (about + (ROOT / "docs/howto/pytorch.md").read_text()).encode(), f"{name}/LICENSE": (ROOT / "LICENSE").read_bytes(),
+            f"{name}/entry_points.txt": ENGINES.encode(),
             f"{name}/WHEEL": f"Wheel-Version: 1.0\nGenerator: gemmsmith make_wheel\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()}, f"{name}/RECORD"
 
 

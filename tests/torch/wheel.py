@@ -75,6 +75,13 @@ class Wheel(unittest.TestCase):
         if "NVRTC" not in said:
             self.assertIn("learned weights", said)   # which lie in the wheel
 
+    def test_engines(self):
+        if self.pip[0] != 0:
+            self.skipTest(f"{PYTHON} has no pip")
+        said = self.run_there("import importlib.metadata as metadata, sys\nfor group in ('vllm.general_plugins', 'sglang.srt.plugins'):\n"
+                              "    (point,) = [p for p in metadata.entry_points(group=group) if p.name == 'gemmsmith']\n    print(point.load().__module__, 'torch' in sys.modules)")
+        self.assertEqual(said.splitlines(), ["gemmsmith.engines False"] * 2)
+
     def test_torch(self):
         if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode != 0 or self.pip[0] != 0:
             self.skipTest(f"{PYTHON} has no torch or no pip; name one that has with GS_TORCH_PYTHON")
