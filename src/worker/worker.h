@@ -21,7 +21,7 @@
  *   -> {"ok":true,"metrics":"registers 168\nsmem 214016\n"}
  *      lines of worker/metrics.h: of the kernel as it is compiled, or, on an emulated device, of one launch on zeros.
  *
- * {"op":"verify","problem":P,"candidate":C,["kernel":KERNEL,"parts":127,"seed":0,"repeats":0,"dependent":false]}
+ * {"op":"verify","problem":P,"candidate":C,["kernel":KERNEL,"parts":255,"seed":0,"repeats":0,"dependent":false]}
  *   -> {"ok":true,"verdict":"pass","part":0,"problem":P,"mismatches":0,"row":-1,"col":-1,"got":0,"want":0,"error":0,"limit":0,
  *       "reason":"...","detail":"...","yardstick":true,"registers":168,"smem":214016,"seconds":1.2}
  *      problem: the one it failed on; yardstick: cuBLAS was there to compare with; registers and smem of a schedule, else 0.
