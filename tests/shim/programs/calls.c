@@ -106,28 +106,10 @@ static int multiply(const setting *s)
 static setting read_case(const char *text)
 {
     setting s = {.m = 64, .n = 32, .k = 64, .type = F16, .out = F16, .compute = COMPUTE_32F, .algo = 99, .batch = 1, .alpha = 1};
-    char copy[256], *at = NULL;
-    snprintf(copy, sizeof copy, "%s", text);
-    for (char *word = strtok_r(copy, ",", &at); word; word = strtok_r(NULL, ",", &at)) {
-        char *const value = strchr(word, '=');
-        const double number = value ? strtod(value + 1, NULL) : 1;
-        if (value) *value = '\0';
-        const struct { const char *name; int *to; } numbers[] = {{"m", &s.m}, {"n", &s.n}, {"k", &s.k}, {"op_a", &s.op_a}, {"op_b", &s.op_b}, {"type", &s.type}, {"out", &s.out},
+    const named_number numbers[] = {{"m", &s.m}, {"n", &s.n}, {"k", &s.k}, {"op_a", &s.op_a}, {"op_b", &s.op_b}, {"type", &s.type}, {"out", &s.out},
             {"compute", &s.compute}, {"algo", &s.algo}, {"batch", &s.batch}, {"pad", &s.pad}, {"math", &s.math}, {"shift", &s.shift}, {"expected", &s.expected}};
-        const struct { const char *name; bool *to; } flags[] = {{"hgemm", &s.hgemm}, {"wide", &s.wide}, {"strided", &s.strided}, {"device_scalars", &s.device_scalars}, {"stream", &s.in_stream}, {"pointers", &s.pointers}, {"no_handle", &s.no_handle}};
-        bool known = true;
-        if (strcmp(word, "alpha") == 0) s.alpha = number;
-        else if (strcmp(word, "beta") == 0) s.beta = number;
-        else if (strcmp(word, "usual") != 0) known = false;
-        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-            if (strcmp(word, numbers[i].name) == 0) *numbers[i].to = (int)number, known = true;
-        for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-            if (strcmp(word, flags[i].name) == 0) *flags[i].to = true, known = true;
-        if (!known) {
-            fprintf(stderr, "calls: what is %s?\n", word);
-            exit(2);
-        }
-    }
+    const named_flag flags[] = {{"hgemm", &s.hgemm}, {"wide", &s.wide}, {"strided", &s.strided}, {"device_scalars", &s.device_scalars}, {"stream", &s.in_stream}, {"pointers", &s.pointers}, {"no_handle", &s.no_handle}};
+    read_words(text, numbers, sizeof numbers / sizeof *numbers, flags, sizeof flags / sizeof *flags, &s.alpha, &s.beta);
     return s;
 }
 

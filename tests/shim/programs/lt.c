@@ -136,28 +136,10 @@ static int multiply(const setting *s)
 static setting read_case(const char *text)
 {
     setting s = {.m = 64, .n = 32, .k = 64, .type = F16, .out = F16, .c_type = -1, .compute = COMPUTE_32F, .batch = 1, .alpha = 1};
-    char copy[256], *at_word = NULL;
-    snprintf(copy, sizeof copy, "%s", text);
-    for (char *word = strtok_r(copy, ",", &at_word); word; word = strtok_r(NULL, ",", &at_word)) {
-        char *const value = strchr(word, '=');
-        const double number = value ? strtod(value + 1, NULL) : 1;
-        if (value) *value = '\0';
-        const struct { const char *name; int *to; } numbers[] = {{"m", &s.m}, {"n", &s.n}, {"k", &s.k}, {"op_a", &s.op_a}, {"op_b", &s.op_b}, {"type", &s.type}, {"out", &s.out}, {"c_type", &s.c_type},
+    const named_number numbers[] = {{"m", &s.m}, {"n", &s.n}, {"k", &s.k}, {"op_a", &s.op_a}, {"op_b", &s.op_b}, {"type", &s.type}, {"out", &s.out}, {"c_type", &s.c_type},
             {"compute", &s.compute}, {"batch", &s.batch}, {"pad", &s.pad}, {"epilogue", &s.epilogue}, {"algo", &s.algo}, {"order", &s.order}, {"attribute", &s.attribute}, {"again", &s.again}, {"expected", &s.expected}};
-        const struct { const char *name; bool *to; } flags[] = {{"apart", &s.apart}, {"device_scalars", &s.device_scalars}, {"stream", &s.in_stream}, {"no_aux", &s.no_aux}};
-        bool known = true;
-        if (strcmp(word, "alpha") == 0) s.alpha = number;
-        else if (strcmp(word, "beta") == 0) s.beta = number;
-        else if (strcmp(word, "usual") != 0) known = false;
-        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-            if (strcmp(word, numbers[i].name) == 0) *numbers[i].to = (int)number, known = true;
-        for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-            if (strcmp(word, flags[i].name) == 0) *flags[i].to = true, known = true;
-        if (!known) {
-            fprintf(stderr, "lt: what is %s?\n", word);
-            exit(2);
-        }
-    }
+    const named_flag flags[] = {{"apart", &s.apart}, {"device_scalars", &s.device_scalars}, {"stream", &s.in_stream}, {"no_aux", &s.no_aux}};
+    read_words(text, numbers, sizeof numbers / sizeof *numbers, flags, sizeof flags / sizeof *flags, &s.alpha, &s.beta);
     return s;
 }
 

@@ -71,4 +71,40 @@ static inline void free_matrix(matrix *m)
     free(m->host);
 }
 
+/* ---- a case as text: "m=64,op_a=1,alpha=0.5" ---- */
+
+typedef struct named_number {
+    const char *name;
+    int        *to;
+} named_number;
+
+typedef struct named_flag {
+    const char *name;
+    bool       *to;
+} named_flag;
+
+/* Fills what the text names; what it does not name stays as it is. A name that is in none of the lists ends the program. */
+static inline void read_words(const char *text, const named_number *numbers, size_t number_count, const named_flag *flags, size_t flag_count, double *alpha, double *beta)
+{
+    char copy[256], *at = NULL;
+    snprintf(copy, sizeof copy, "%s", text);
+    for (char *word = strtok_r(copy, ",", &at); word; word = strtok_r(NULL, ",", &at)) {
+        char *const value = strchr(word, '=');
+        const double number = value ? strtod(value + 1, NULL) : 1;
+        if (value) *value = '\0';
+        bool known = true;
+        if (strcmp(word, "alpha") == 0) *alpha = number;
+        else if (strcmp(word, "beta") == 0) *beta = number;
+        else if (strcmp(word, "usual") != 0) known = false;
+        for (size_t i = 0; i < number_count; i++)
+            if (strcmp(word, numbers[i].name) == 0) *numbers[i].to = (int)number, known = true;
+        for (size_t i = 0; i < flag_count; i++)
+            if (strcmp(word, flags[i].name) == 0) *flags[i].to = true, known = true;
+        if (!known) {
+            fprintf(stderr, "what is %s?\n", word);
+            exit(2);
+        }
+    }
+}
+
 #endif
