@@ -91,6 +91,8 @@ static gs_status check(const gs_problem *problem, gs_error *error)
     if (gs_has_offsets(problem)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "g", "cuBLASLt takes no groups whose sizes are on the device");
     if (problem->acc == GS_F16 && !gs_cublas_fits_f16(problem))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "alpha", "cuBLASLt takes alpha and beta as f16 with f16 accumulation; they do not fit");
+    if (problem->alpha == 0 && (problem->m == 1 || problem->n == 1))   /* NaN and inf of A and B would reach D (H100, cuBLASLt 13.1) */
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "alpha", "cuBLASLt multiplies vectors also where alpha is 0");
     if (problem->m == 0 || problem->n == 0 || problem->k == 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, problem->m == 0 ? "m" : problem->n == 0 ? "n" : "k", "cuBLASLt takes no extent of 0");
     return GS_OK;

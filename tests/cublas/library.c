@@ -135,6 +135,11 @@ static void impossible_problems_are_refused(void **state)
     assert_int_equal(gs_library_create(&library, &empty, &hollow, &error), GS_ERROR_UNSUPPORTED);
     assert_string_equal(error.field, "k");
     assert_null(library);
+    gs_problem nothing = small();
+    nothing.alpha = 0;
+    nothing.n = 1;
+    assert_int_equal(gs_library_create(&library, &empty, &nothing, &error), GS_ERROR_UNSUPPORTED);
+    assert_string_equal(error.field, "alpha");
 }
 
 static void baselines(void **state)
