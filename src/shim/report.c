@@ -88,14 +88,14 @@ uint64_t gs_shim_after_now(void)
 
 /* ---- the report ---- */
 
-static void add_function(int file, gs_shim_function f)
+static void add_function(gs_text *text, gs_shim_function f)
 {
     uint64_t of[GS_SHIM_REASONS], calls = 0;
     for (int r = 0; r < GS_SHIM_REASONS; r++) calls += of[r] = atomic_load_explicit(&counts[f][r], memory_order_relaxed);
     if (calls == 0) return;
-    dprintf(file, "%s\tcalls\t%llu\n", symbols[f], (unsigned long long)calls);
+    gs_text_addf(text, "%s\tcalls\t%llu\n", symbols[f], (unsigned long long)calls);
     for (int r = 0; r < GS_SHIM_REASONS; r++)
-        if (of[r]) dprintf(file, "%s\t%s\t%llu\n", symbols[f], words[r], (unsigned long long)of[r]);
+        if (of[r]) gs_text_addf(text, "%s\t%s\t%llu\n", symbols[f], words[r], (unsigned long long)of[r]);
 }
 
 /* A process that forked and called nothing adds nothing. */
@@ -107,20 +107,32 @@ static bool is_empty(void)
     return true;
 }
 
+/* In one piece, so that the lines of processes that end together stay apart. */
+static void make_report(gs_text *text)
+{
+    gs_text_addf(text, "# gemmsmith blas, process %ld, mode %s\n", (long)getpid(), modes[gs_shim_mode_now()]);
+    for (int f = 0; f < GS_SHIM_FUNCTIONS; f++) add_function(text, (gs_shim_function)f);
+    const uint64_t compared = atomic_load(&checked), bad = atomic_load(&wrong);
+    if (compared) gs_text_addf(text, "check\tcompared\t%llu\ncheck\twrong\t%llu\n", (unsigned long long)compared, (unsigned long long)bad);
+}
+
+/* Nothing may keep the program from ending: a pipe that nobody reads cannot be opened so. */
+static bool append(const char *path, const gs_text *text)
+{
+    const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+    if (file < 0) return false;
+    const bool written = !text->failed && write(file, text->data, text->size) == (ssize_t)text->size;
+    return close(file) == 0 && written;
+}
+
 __attribute__((destructor)) static void at_end(void)
 {
     const char *const path = getenv("GEMMSMITH_BLAS_REPORT");
     if (!path || !*path || is_empty()) return;
-    const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (file < 0) {
-        gs_log(GS_LOG_ERROR, "GEMMSMITH_BLAS_REPORT: %s cannot be written", path);
-        return;
-    }
-    dprintf(file, "# gemmsmith blas, process %ld, mode %s\n", (long)getpid(), modes[gs_shim_mode_now()]);
-    for (int f = 0; f < GS_SHIM_FUNCTIONS; f++) add_function(file, (gs_shim_function)f);
-    const uint64_t compared = atomic_load(&checked), bad = atomic_load(&wrong);
-    if (compared) dprintf(file, "check\tcompared\t%llu\ncheck\twrong\t%llu\n", (unsigned long long)compared, (unsigned long long)bad);
-    close(file);
+    gs_text text = {0};
+    make_report(&text);
+    if (!append(path, &text)) gs_log(GS_LOG_ERROR, "GEMMSMITH_BLAS_REPORT: %s cannot be written", path);
+    gs_text_free(&text);
 }
 
 /* The counts so far are the parent's. */

@@ -16,6 +16,12 @@ call: served" "a fork after use"
 [ "$(grep -c '^# gemmsmith blas' "$work/report")" = 2 ] || fail "two processes, two reports"
 grep -qx 'cublasGemmEx	forked	1' "$work/report" || fail "the child's report"
 counted cublasGemmEx served 2
+# a report that cannot be written is a line in the log: the program ends by itself, with its own exit code
+mkfifo "$work/pipe"
+for path in "$work/pipe" "$work" /dev/full; do
+    env LD_PRELOAD="$preload" FAKE_CUDART=host GEMMSMITH_LIBCUDA="$fake" GEMMSMITH_LOG=3 GEMMSMITH_BLAS_REPORT="$path" timeout 60 "$process" call > "$work/out" 2> "$work/log" || fail "a report to $path: exit $?"
+    grep -q "GEMMSMITH_BLAS_REPORT: $path cannot be written" "$work/log" || { cat "$work/log"; fail "a report to $path"; }
+done
 host "$process" fork call
 says "child: served
 call: served" "a fork before use"
