@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "command.h"
+#include "device/device.h"
 #include "inspect/inspect.h"
 #include "output.h"
 #include "packing/packing.h"
@@ -87,7 +88,7 @@ static int verify(const cli_command *command, const char *path, const char *devi
     int failed = 0, loose = 0;
     double first = 0, sum = 0, us;
     config.pack_path = path;
-    config.device = device;
+    config.device = device && *device ? device : gs_device_gpu();   /* as everywhere here: the environment may name an emulated one */
     setenv("GEMMSMITH_COMPILE", "off", 1);
     if (gs_open(&context, &config, &error) != GS_OK) return cli_fail(command, cli_needs(error.status, device, NULL), &error);
     if (gs_pack_open(&pack, path, &error) != GS_OK || gs_pack_fits(pack, gs_context_caps(context), &error) != GS_OK) {
