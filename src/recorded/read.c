@@ -57,6 +57,8 @@ static gs_status read_line(char *line, gs_recorded_row *row, gs_error *error)
     if (!read_count(line, via, &row->count)) return gs_fail_at(error, GS_ERROR_PARSE, 1, NULL, "'%.*s' is not a count of calls", (int)GS_MIN(via - line, 40), line);
     const size_t length = (size_t)(text - via - 1);
     if (length == 0 || length >= sizeof row->via) return gs_fail_at(error, GS_ERROR_PARSE, (int)(via - line) + 2, NULL, "the name of the call has %zu bytes, at most %d are allowed", length, GS_RECORDED_VIA - 1);
+    for (size_t i = 0; i < length; i++)   /* names are printed, on terminals too */
+        if ((unsigned char)via[1 + i] < ' ' || via[1 + i] == 0x7f) return gs_fail_at(error, GS_ERROR_PARSE, (int)(via - line) + 2 + (int)i, NULL, "the name of the call has a control character");
     memcpy(row->via, via + 1, length);
     row->via[length] = '\0';
     gs_status status = gs_problem_parse(&row->problem, text + 1, error);

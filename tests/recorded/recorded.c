@@ -153,6 +153,8 @@ static void test_damage_is_named(void **state)
         {MAGIC "\n\nx\tgs_gemm\tf16:16x4096x4096:tn\n", "line 4", "'x' is not a count of calls"},
         {MAGIC "0\tgs_gemm\tf16:16x4096x4096:tn\n", "line 2", "not a count of calls"},
         {MAGIC "-1\tgs_gemm\tf16:16x4096x4096:tn\n", "line 2", "not a count of calls"},
+        {MAGIC "1\tgs\x1b[2Jgemm\tf16:16x4096x4096:tn\n", "line 2", "control character"},
+        {MAGIC "1\tgs_gemm\x7f\tf16:16x4096x4096:tn\n", "line 2", "control character"},
         {MAGIC "99999999999999999999\tgs_gemm\tf16:16x4096x4096:tn\n", "line 2", "not a count of calls"},
         {MAGIC "1\t\tf16:16x4096x4096:tn\n", "line 2", "the name of the call"},
         {MAGIC "1\tgs_gemm\tf16:16x4096x4096:xx\n", "line 2", "some.txt: layout: "},
