@@ -319,6 +319,18 @@ GS_SHARED float gs_value_range_c(const gs_datagen *g, long long batch, long long
     return gs_range_number(bits, gs_range_between(bits << 20, least, most), g->plan.range.c_bits);
 }
 
+/* Rows of a pool in A that are unlike the others: what a row's neighbours hold must not matter. */
+enum { GS_ROW_NAN, GS_ROW_INF, GS_ROW_LARGE, GS_ROW_ZERO };
+GS_SHARED int gs_row_is_odd(int which, long long pool, long long row) { return row == pool - 1 - which; }
+
+GS_SHARED float gs_value_of_pool(const gs_datagen *g, long long row, long long k, float value)
+{
+    const long long place = gs_pick_below(gs_draw(g, 2, 0, row, 0), g->k);
+    if (gs_row_is_odd(GS_ROW_NAN, g->pool, row)) return k == place ? gs_infinity() - gs_infinity() : value;
+    if (gs_row_is_odd(GS_ROW_INF, g->pool, row)) return k == place ? gs_infinity() : value;
+    return gs_row_is_odd(GS_ROW_LARGE, g->pool, row) ? value * 1024.0f : gs_row_is_odd(GS_ROW_ZERO, g->pool, row) ? 0.0f : value;
+}
+
 /* Value at a logical position: A (m, k), B (k, n), C (m, n). */
 GS_SHARED float gs_value(const gs_datagen *g, long long batch, long long row, long long col)
 {
@@ -334,7 +346,9 @@ GS_SHARED float gs_value(const gs_datagen *g, long long batch, long long row, lo
     case GS_VALUES_STEEP:   return gs_value_steep(g, batch, row, col);
     case GS_VALUES_POWERS:
     case GS_VALUES_WIDE:
-    case GS_VALUES_SIGNS:   return gs_value_factor(g, batch, row, col);
+    case GS_VALUES_SIGNS:
+        if (g->scattered == 1 && g->operand == 0) return gs_value_of_pool(g, row, k, gs_value_factor(g, batch, row, col));
+        return gs_value_factor(g, batch, row, col);
     case GS_VALUES_RANGE:   return g->operand == 2 ? gs_value_range_c(g, batch, row, col) : gs_value_range(g, batch, line, k);
     default: break;
     }

@@ -129,6 +129,8 @@ typedef struct gs_launch_ready {
     _Alignas(16) unsigned char bytes[256];
 } gs_launch_ready;
 
+#define GS_READ_ONLY 11   /* operands, arrays of pointers and scalars that a kernel may only read */
+
 typedef struct gs_memory_range {
     gs_pointer at;
     size_t     bytes;         /* 0: nothing */
@@ -148,7 +150,7 @@ typedef struct gs_launch {
     bool        dependent;    /* the kernel allows a programmatic dependent launch */
     gs_launch_mode mode;      /* whether one that allows it becomes one */
     void      **params;       /* addresses of the kernel's parameters, in order */
-    gs_memory_range read_only[3];   /* what the kernel may not store to, although it lies beside what it may: an emulated device says so */
+    gs_memory_range read_only[GS_READ_ONLY];   /* what the kernel may not store to, although it lies beside what it may: an emulated device says so. Those with bytes stand first */
     gs_launch_ready *ready;   /* NULL, or what prepare made of the fields above, which have not changed since */
 } gs_launch;
 

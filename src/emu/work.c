@@ -141,6 +141,8 @@ static uint32_t clusters_held(const gs_emu_device *emu, const gs_emu_work *work)
     return (uint32_t)GS_MAX(gs_launch_resident(&shape, emu->profile) * (emu->caps.sms / shape.cluster), 1);
 }
 
+_Static_assert(GS_EMU_READ_ONLY == GS_READ_ONLY, "as many ranges");
+
 gs_status gs_emu_launch_now(gs_emu_device *emu, const gs_emu_work *work, double *us, gs_error *error)
 {
     gs_random random = {emu->seed + emu->launches++ * 0x9e3779b97f4a7c15ull};

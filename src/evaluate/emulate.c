@@ -117,7 +117,8 @@ gs_problem gs_small_problem(const gs_problem *asked, const gs_manifest *manifest
 {
     if (products_of(asked) <= PRODUCTS) return *asked;
     const int64_t m = tile_of(manifest, asked, sms, 'm'), n = tile_of(manifest, asked, sms, 'n');
-    gs_problem small = gs_problem_resized(asked, shorten(asked->m, m, m), shorten(asked->n, n, n), asked->k);
+    const int64_t rows = shorten(asked->m, m, m), groups = asked->grouping == GS_GROUPS_MASKED ? asked->groups : 1;   /* masked groups have the same room each */
+    gs_problem small = gs_problem_resized(asked, (rows + groups - 1) / groups * groups, shorten(asked->n, n, n), asked->k);
     small.batch = GS_MIN(asked->batch, 2);
     return products_of(&small) > PRODUCTS ? gs_problem_resized(&small, small.m, small.n, shorten_k(manifest, asked, sms)) : small;
 }

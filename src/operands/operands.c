@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "common/datagen.h"
@@ -79,25 +80,49 @@ gs_args gs_operand_args(const gs_pointer at[GS_OPERANDS])
     };
 }
 
+/* A call may have its alpha and its beta anywhere: between them, and around, lie numbers that are neither. */
+enum { BETA_AT = 2, ALPHA_AT = 5, SCALARS = 8 };
+
+typedef struct scalars_memory { float number[SCALARS]; } scalars_memory;
+
+static void fill_scalars(const gs_problem *problem, scalars_memory *memory)
+{
+    for (int i = 0; i < SCALARS; i++) memory->number[i] = NAN;
+    memory->number[ALPHA_AT] = problem->alpha;
+    memory->number[BETA_AT] = problem->beta;
+}
+
 gs_status gs_operand_put_scalars(gs_device *device, const gs_problem *problem, gs_pointer to, gs_error *error)
 {
-    const float scalars[] = {problem->alpha, problem->beta};
-    return device->ops->copy_in(device, to, scalars, sizeof scalars, error);
+    scalars_memory memory;
+    fill_scalars(problem, &memory);
+    return device->ops->copy_in(device, to, &memory, sizeof memory, error);
+}
+
+gs_status gs_operand_scalars_kept(gs_device *device, const gs_problem *problem, gs_pointer at, bool *kept, gs_error *error)
+{
+    scalars_memory memory, found;
+    *kept = true;
+    if (!at) return GS_OK;
+    fill_scalars(problem, &memory);
+    GS_TRY(device->ops->copy_out(device, &found, at, sizeof found, error));
+    *kept = memcmp(&memory, &found, sizeof found) == 0;
+    return GS_OK;
 }
 
 gs_status gs_operand_scalars(gs_device *device, const gs_problem *problem, gs_pointer *out, gs_error *error)
 {
     *out = 0;
     if (problem->scalars != GS_SCALARS_DEVICE) return GS_OK;
-    GS_TRY(device->ops->alloc(device, 2 * sizeof(float), out, error));
+    GS_TRY(device->ops->alloc(device, sizeof(scalars_memory), out, error));
     return gs_operand_put_scalars(device, problem, *out, error);
 }
 
 void gs_operand_set_scalars(gs_args *args, gs_pointer scalars)
 {
     if (!scalars) return;
-    args->alpha = (const float *)(uintptr_t)scalars;
-    args->beta = args->alpha + 1;
+    args->alpha = (const float *)(uintptr_t)scalars + ALPHA_AT;
+    args->beta = (const float *)(uintptr_t)scalars + BETA_AT;
 }
 
 gs_status gs_operand_put_pointers(gs_device *device, const gs_problem *pool, const gs_pointer at[4], uint64_t seed, gs_pointer to, gs_error *error)

@@ -129,5 +129,6 @@ gs_status gs_contender_kernel(gs_contender *out, gs_device *device, const char *
 {
     GS_TRY(gs_contender_kernel_own(out, device, name, kernel, error));
     ((own *)out->self)->user = true;
+    out->fixed_groups = true;
     return GS_OK;
 }

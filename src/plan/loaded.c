@@ -3,6 +3,7 @@
  * few, its tensor maps. What a run changes belongs to its thread (plan/states.h); the rest never changes again. */
 #include "plan/loaded.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +59,7 @@ struct gs_loaded {
     int            entry_count;
     gs_kernel_args args;                  /* without pointers */
     bool           scalars;               /* alpha and beta of a run are in device memory */
-    size_t         operand_bytes[3];      /* of A, B, C */
+    size_t         input_bytes[GS_READ_ONLY];   /* of what a call's pointers lead to, in the order of set_read_only; 0: it is written, or not there */
     gs_device     *device;
     gs_module      module;
     gs_manifest    manifest;
@@ -290,6 +291,17 @@ static gs_status compile(gs_loaded *loaded, const gs_kernel *kernel, const gs_pr
     return GS_OK;
 }
 
+/* In the order of set_read_only. */
+static void note_inputs(gs_loaded *loaded, const gs_problem *problem)
+{
+    static const char letters[] = "abcdefghi";
+    for (int i = 0; letters[i]; i++) {
+        const bool array = i < 4 && problem->matrices;   /* also that of D: the pointers are read */
+        if (array || !gs_is_written(problem, letters[i])) loaded->input_bytes[i] = i < 4 ? gs_args_bytes(problem, letters[i]) : gs_problem_bytes(problem, letters[i]);
+    }
+    loaded->input_bytes[9] = loaded->input_bytes[10] = loaded->scalars ? sizeof(float) : 0;
+}
+
 static gs_loaded *loaded_new(gs_device *device, const gs_manifest *manifest, const gs_problem *problem, gs_error *error)
 {
     gs_loaded *const loaded = calloc(1, sizeof *loaded);
@@ -301,12 +313,12 @@ static gs_loaded *loaded_new(gs_device *device, const gs_manifest *manifest, con
     loaded->manifest = *manifest;
     loaded->entry_count = manifest->entry_count;
     loaded->states = (gs_states){.create = create_state, .destroy = destroy_state, .self = loaded};
-    for (int i = 0; i < 3; i++) loaded->operand_bytes[i] = gs_args_bytes(problem, "abc"[i]);
     loaded->scalars = problem->scalars == GS_SCALARS_DEVICE;
+    note_inputs(loaded, problem);
     loaded->args = (gs_kernel_args){
         .lda = problem->lda, .ldb = problem->ldb, .ldc = problem->ldc, .ldd = problem->ldd,
         .m = (int)problem->m, .n = (int)problem->n, .k = (int)problem->k, .batch = (int)problem->batch,
-        .alpha = problem->alpha, .beta = problem->beta,
+        .alpha = loaded->scalars ? NAN : problem->alpha, .beta = loaded->scalars ? NAN : problem->beta,   /* who looks at the wrong ones is seen */
         .stride_a = gs_shape_of(problem, 'a').stride, .stride_b = gs_shape_of(problem, 'b').stride, .stride_c = gs_shape_of(problem, 'c').stride,
         .stride_d = gs_shape_of(problem, 'd').stride, .stride_bias = gs_shape_of(problem, 'e').stride,
         .ldaux = gs_shape_of(problem, 'g').ld, .stride_aux = gs_shape_of(problem, 'g').stride,
@@ -445,6 +457,16 @@ static inline void set_args(run_state *run, const gs_loaded *loaded, const gs_ar
     set_scalars(run, loaded, args);
 }
 
+/* What a user kernel may not store to, in a launch on an emulated device. */
+static void set_read_only(const gs_loaded *loaded, const gs_args *args, gs_launch *launch)
+{
+    const void *const inputs[GS_READ_ONLY] = {args->a, args->b, args->c == args->d ? NULL : args->c, args->d, args->bias, args->offsets, args->aux, args->scale_m, args->scale_n, args->alpha, args->beta};
+    int count = 0;
+    memset(launch->read_only, 0, sizeof launch->read_only);
+    for (int i = 0; i < GS_READ_ONLY; i++)
+        if (inputs[i] && loaded->input_bytes[i]) launch->read_only[count++] = (gs_memory_range){(gs_pointer)(uintptr_t)inputs[i], loaded->input_bytes[i]};
+}
+
 /* Behind set_args: what else an entry's launch has of the operands. */
 static inline gs_status set_entry(run_state *run, const gs_loaded *loaded, int entry, const gs_args *args, gs_error *error)
 {
@@ -453,9 +475,7 @@ static inline gs_status set_entry(run_state *run, const gs_loaded *loaded, int e
         const gs_pointer pointer = (gs_pointer)(uintptr_t)*(void *const *)(const void *)((const char *)&run->args + state->pointer[j]) + state->behind[j];
         if (state->in_use[j] != pointer) GS_TRY(change_map(loaded->device, &loaded->entry[entry].tensor[j], state, j, pointer, error));
     }
-    const void *const inputs[] = {args->a, args->b, args->c == args->d ? NULL : args->c};
-    for (int j = 0; j < 3 && loaded->image.user && loaded->device->caps.emulated; j++)
-        state->launch.read_only[j] = (gs_memory_range){(gs_pointer)(uintptr_t)inputs[j], inputs[j] ? loaded->operand_bytes[j] : 0};
+    if (loaded->image.user && loaded->device->caps.emulated) set_read_only(loaded, args, &state->launch);
     return GS_OK;
 }
 

@@ -286,6 +286,9 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
         if (is_input(trial, i) && counters[SLOT_HASH + i] != trial->hash[i]) gs_check_run_blame(trial, GS_VERDICT_INPUT, 6, "changed its input %s", names[i]);
     if (trial->pointers && counters[SLOT_POINTERS] != trial->pointers_hash && !gs_check_run_failed(trial))
         gs_check_run_blame(trial, GS_VERDICT_INPUT, 6, "changed the pointers to its matrices");
+    bool kept;
+    GS_TRY(gs_operand_scalars_kept(verifier->device, &trial->asked, trial->scalars, &kept, error));
+    if (!kept && !gs_check_run_failed(trial)) gs_check_run_blame(trial, GS_VERDICT_INPUT, 6, "changed alpha or beta in device memory, or what lies beside them");
     if (counters[SLOT_ZEROED] && !gs_check_run_failed(trial))
         gs_check_run_blame(trial, GS_VERDICT_ZEROED, 6,
                        "%llu half-words of the first %zu bytes of its workspace, which its manifest calls zeroed, are not zero after a launch",

@@ -65,10 +65,10 @@ static void as_in(gs_problem *p, const gs_problem *like)
     if (like->stride_bias) p->stride_bias = GS_MAX(gs_shape_of(p, 'e').row, 1) + 3;
 }
 
-gs_problem gs_verify_edge(const gs_problem *like, int index)
+static gs_problem edge_with(const gs_problem *like, int index, int groups)
 {
     const edge *const e = &edges[index];
-    const int groups = like->groups ? 1 + index * 5 % 13 : 0, m = like->grouping == GS_GROUPS_MASKED ? (e->m + groups - 1) / groups * groups : e->m;
+    const int m = like->grouping == GS_GROUPS_MASKED ? (e->m + groups - 1) / groups * groups : e->m;
     gs_problem p = gs_problem_make(like->in, like->layout, m, e->n, e->k);
     p.acc = like->acc;
     p.out = like->out;
@@ -94,6 +94,8 @@ gs_problem gs_verify_edge(const gs_problem *like, int index)
     if (p.batch > 1) as_in(&p, like);
     return p;
 }
+
+gs_problem gs_verify_edge(const gs_problem *like, int index) { return edge_with(like, index, like->groups ? 1 + index * 5 % 13 : 0); }
 
 static gs_status run_edge(gs_check_run *trial, const edge *e, gs_error *error)
 {
@@ -128,7 +130,7 @@ gs_status gs_verify_edges(gs_check_run *trial, const gs_problem *problem, int *t
     *offered = (int)GS_COUNT(edges);
     trial->edge = true;
     for (size_t i = 0; i < GS_COUNT(edges); i++) {
-        const gs_problem p = gs_verify_edge(problem, (int)i);
+        const gs_problem p = trial->contender->fixed_groups ? edge_with(problem, (int)i, (int)problem->groups) : gs_verify_edge(problem, (int)i);
         GS_TRY(gs_check_run_prepare(trial, &p, error));
         gs_status status = GS_OK;
         if (!gs_check_run_failed(trial)) {

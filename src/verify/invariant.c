@@ -11,11 +11,15 @@
 
 enum {
     POOL = 67,               /* a prime: rows that a tile has at one place in one launch stand anywhere in another */
+    MOST_DRAWN = 530,        /* rows */
     MOST_MATRICES = 4096,    /* of a batch, whose rows are looked at */
     CHUNK = 1 << 20          /* bytes of D that are read at a time, at least a row */
 };
 
-static const int sizes[] = {1, 5, 16, POOL, 130};   /* beside the M that is asked for, which comes first and last */
+static const int sizes[] = {1, 5, 16, POOL, 130};   /* beside the M that is asked for, which comes first and last, */
+static const int round_sizes[] = {2, 3, 4, 8, 12, 24, 32, 40, 48, 64, 96, 128};
+
+enum { DRAWN = 3, FIXED = GS_COUNT(sizes) };   /* and so many that the seed chooses */
 
 /* The bits of a row that was seen. */
 typedef struct seen {
@@ -36,6 +40,35 @@ static gs_problem with_m(const gs_problem *problem, int64_t m)
 {
     const int64_t groups = problem->grouping == GS_GROUPS_MASKED ? problem->groups : 1;
     return gs_problem_resized(problem, (m + groups - 1) / groups * groups, problem->n, problem->k);
+}
+
+/* Sizes that no kernel can know: a round one, for which it may have code of its own, any, and a larger one. */
+static int64_t drawn_size(uint64_t bits, int which)
+{
+    if (which == 0) return round_sizes[gs_pick_below(bits, GS_COUNT(round_sizes))];
+    return which == 1 ? 2 + gs_pick_below(bits, 127) : 131 + gs_pick_below(bits, MOST_DRAWN - 130);
+}
+
+/* With rows of other lengths in memory, as far as tensor copies and copies of 16 bytes take them: bits may not depend on these either. */
+static gs_problem with_padding(const gs_problem *problem)
+{
+    gs_problem padded = *problem;
+    if (problem->batch > 1 || problem->matrices || problem->grouping == GS_GROUPS_K) return padded;
+    padded.lda += 8;
+    padded.ldb += 16;
+    padded.ldc += 24;
+    padded.ldd += 32;
+    return padded;
+}
+
+/* The problem of a turn: the one asked for first and last, then other sizes. */
+static gs_problem problem_of_turn(const gs_problem *problem, uint64_t seed, int turn)
+{
+    const int other = turn - 1 - FIXED;
+    if (turn == 0 || other == DRAWN) return *problem;
+    if (other < 0) return with_m(problem, sizes[turn - 1]);
+    const gs_problem drawn = with_m(problem, drawn_size(gs_mix(seed + 0x9b05688cu + (uint64_t)other), other));
+    return other == 1 ? with_padding(&drawn) : drawn;
 }
 
 /* The matrix of B that a row of all is multiplied by; -1: none. */
@@ -63,7 +96,9 @@ static void look_at(watcher *w, char output, int64_t first, int64_t count, size_
     for (int64_t row = first; row < first + count && !gs_check_run_failed(trial); row++) {
         const int64_t matrix = matrix_of(trial, row), in_matrix = p->groups ? row : row % p->m;
         if (matrix < 0 || matrix >= w->matrices) continue;
-        seen *const before = &w->of[output != 'd'][matrix * POOL + gs_pool_row(&w->rows, in_matrix)];
+        const int64_t in_pool = gs_pool_row(&w->rows, in_matrix);
+        if (gs_row_is_odd(GS_ROW_NAN, POOL, in_pool) || gs_row_is_odd(GS_ROW_INF, POOL, in_pool)) continue;   /* there for their neighbours: nobody has promised which NaN they give */
+        seen *const before = &w->of[output != 'd'][matrix * POOL + in_pool];
         const uint64_t hash = gs_hash64(w->chunk + (size_t)(row - first) * stride, bytes);
         if (before->m == 0) *before = (seen){hash, p->m, row};
         else if (before->hash != hash) blame(trial, output, before, row);
@@ -127,9 +162,9 @@ gs_status gs_verify_rows(gs_check_run *trial, const gs_problem *problem, int *ta
         if (!w.of[i]) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for rows that were seen");
     }
     trial->bare = true;
-    const int count = (int)GS_COUNT(sizes) + 2;
+    const int count = FIXED + DRAWN + 2;
     for (int i = 0; i < count && status == GS_OK && !gs_check_run_failed(trial); i++) {
-        const gs_problem p = with_m(problem, i == 0 || i == count - 1 ? problem->m : sizes[i - 1]);
+        const gs_problem p = problem_of_turn(problem, trial->seed, i);
         status = try_size(&w, &p, i, taken, error);
     }
     trial->bare = false;

@@ -261,6 +261,7 @@ static void the_small_problem(void **state)
         {"f16:64x64x16384:tn", "grid cdiv(n,64)*cdiv(m,64) 32 1\n" BLOCK, "f16:64x64x16384:tn"},
         {"f16:64x64x64:tn", "grid cdiv(n,128) cdiv(m,128) 1\n" BLOCK, "f16:64x64x64:tn"},
         {"f16:4096x4096x4096:tn", "grid 1/(m-4095) 1 1\n" BLOCK, "f16:512x512x640:tn"},
+        {"f16:4092x4096x4096:tn:gm=12", "grid cdiv(n,128) cdiv(m,256) 1\n" BLOCK, "f16:516x256x640:tn:gm=12"},   /* each group has as many rows */
         {"f16:4096x4096x4096:tn:lda=4104:b=5:alpha=2:beta=1", "grid cdiv(n,64) cdiv(m,64) batch\n" BLOCK, "f16:128x128x640:tn:lda=648:b=2:alpha=2:beta=1"},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The hack suite on the emulated device: every kernel of tests/hacks gets the verdict that stands at its head from the environment, as a candidate that
  * somebody else wrote: compiled in the sandbox, inspected, verified, timed. refused.cu, hacks.cu, values.cu and order.cu have those that must be caught: an endpoint answers with them,
- * turn by turn, in the loop of a model that writes kernels (author/author.h), and with a right one behind them, which the loop finds. module.cu has such whose code
+ * turn by turn, in the loop of a model that writes kernels (author/author.h), and with a right one behind them, which the loop finds. more.cu and more_honest.cu have those of problems with more arguments. module.cu has such whose code
  * is not what its manifest declares. honest.cu and module_honest.cu have odd ones that must pass. The edge problems of one of these take the environment 3 to 30 s, four minutes for all: one in WHOLE goes through it, the same in every run; as they
  * stand in the file, these are of every sort (by elements, shared memory, shuffles, traps, __constant__, inline assembly, persistent, dependent). The others are
  * inspected and verified here, without edge problems. A kernel that is named goes through the environment.
@@ -53,6 +53,20 @@ static char *read_text(const char *name)
     snprintf(path, sizeof path, "%s/tests/hacks/%s", GS_SOURCE_DIR, name);
     if (gs_file_read(path, 1u << 20, &text, &size, &error) != GS_OK) fail_msg("%s", error.text);
     return text;
+}
+
+/* more.cu and more_honest.cu: edge problems are what these are about, and arguments behind GS_MORE. */
+static bool has_more(const char *name) { return strncmp(name, "more", 4) == 0; }
+
+/* What stands before every kernel of a file. */
+static char *read_plain(const char *name)
+{
+    char *const plain = read_text("plain.cuh");
+    if (!has_more(name)) return plain;
+    gs_text with = {0};
+    gs_text_addf(&with, "#define GS_MORE\n%s", plain);
+    free(plain);
+    return with.data;
 }
 
 /* Up to the next '|' or the end of the line, without the blanks around it. */
@@ -168,14 +182,14 @@ static bool is_right(const char *right, const char *got)
 
 static void try_honest(const char *name, int least)
 {
-    char *const text = read_text(name), *const plain = read_text("plain.cuh");
+    char *const text = read_text(name), *const plain = read_plain(name);
     int seen = 0, count = 0, missed = 0, here = 0;
     for (size_t at = find_hack(text, 0); text[at]; at = find_hack(text, at + 1)) {
         hack h;
         char got[64], why[512];
         read_hack(text + at, plain, &h);
         if (only ? strstr(h.name, only) != NULL : seen++ % SHARE == 0) {
-            const bool apart = !only && count % WHOLE != 0;
+            const bool apart = !only && count % WHOLE != 0 && !has_more(name);
             if (apart) judge_here(&h, 1 + (uint64_t)count, got, why);
             else judge(&h, 1 + (uint64_t)count, got, why);
             here += apart;
@@ -205,9 +219,15 @@ static void test_honest_modules(void **state)
     try_honest("module_honest.cu", 18);
 }
 
+static void test_honest_more(void **state)
+{
+    (void)state;
+    try_honest("more_honest.cu", 3);
+}
+
 /* ---- the catalogue, as a model's answers ---- */
 
-enum { HACKS = 256, LEAST = 65 + 39 + 32 };   /* room; so many there are at least */
+enum { HACKS = 256, LEAST = 65 + 39 + 32 + 9 };   /* room; so many there are at least */
 
 static hack catalogue[HACKS];
 static int  hacks;
@@ -218,9 +238,9 @@ typedef struct answers {
     int         count, judged, missed;
 } answers;
 
-static void read_catalogue(const char *name, const char *plain, int *seen)
+static void read_catalogue(const char *name, int *seen)
 {
-    char *const text = read_text(name);
+    char *const text = read_text(name), *const plain = read_plain(name);
     for (size_t at = find_hack(text, 0); text[at]; at = find_hack(text, at + 1)) {
         assert_true(hacks < HACKS);
         hack *const h = &catalogue[hacks];
@@ -230,6 +250,7 @@ static void read_catalogue(const char *name, const char *plain, int *seen)
         ++*seen;
     }
     free(text);
+    free(plain);
 }
 
 static void told(void *self, const gs_author_turn *turn)
@@ -298,11 +319,12 @@ static void test_hacks(void **state)
     int seen = 0, missed = 0;
     unset_models();
     b->session.device = caps.slug;
-    read_catalogue("refused.cu", plain, &seen);
-    read_catalogue("hacks.cu", plain, &seen);
-    read_catalogue("values.cu", plain, &seen);
-    read_catalogue("order.cu", plain, &seen);
-    read_catalogue("module.cu", plain, &seen);
+    read_catalogue("refused.cu", &seen);
+    read_catalogue("hacks.cu", &seen);
+    read_catalogue("values.cu", &seen);
+    read_catalogue("order.cu", &seen);
+    read_catalogue("module.cu", &seen);
+    read_catalogue("more.cu", &seen);
     assert_true(seen >= LEAST);
     gs_text_addf(&right.source, "%s%s", plain, PLANTED);
     gs_text_add(&right.manifest, HEAD PLANTED_ENTRY);
@@ -346,7 +368,8 @@ int main(int argc, char **argv)
         return 1;
     }
     device->inspector = &gs_inspect_user_kernels;
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_hacks, start, finish), cmocka_unit_test(test_honest), cmocka_unit_test(test_honest_modules)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_hacks, start, finish), cmocka_unit_test(test_honest), cmocka_unit_test(test_honest_modules),
+                                       cmocka_unit_test(test_honest_more)};
     const int failed = cmocka_run_group_tests_name("the hack suite", tests, NULL, NULL);
     gs_verifier_destroy(&verifier);
     gs_device_close(&device);

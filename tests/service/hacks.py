@@ -31,12 +31,13 @@ def read(name):
 
 def kernels_of(name, plain):
     """Of a file of the suite: name, the verdicts that are right, those that are on a GPU as well, and the request."""
+    more = "#define GS_MORE\n" if name.startswith("more") else ""   # of problems with more arguments
     for part in re.split(r"^//// ", read(os.path.join(FOLDER, name)), flags=re.M)[1:]:
         first, _, body = part.partition("\n")
         title, right, problem = ([field.strip() for field in first.split("|")] + [""])[:3]
         manifest = "".join(line[4:] + "\n" for line in body.splitlines() if line.startswith("//: "))
         too = [word for line in body.splitlines() if line.startswith("//@ ") for word in line[4:].split(":")[0].split()]
-        yield title, right.split(), too, {"problem": problem or PLAIN, "source": f"{plain}#line 2\n{body}", "manifest": HEAD + manifest if manifest else rate.MANIFEST}
+        yield title, right.split(), too, {"problem": problem or PLAIN, "source": f"{more}{plain}#line 2\n{body}", "manifest": HEAD + manifest if manifest else rate.MANIFEST}
 
 
 def kernels_in(folder):
@@ -68,7 +69,7 @@ def main():
         print("no NVRTC")
         return 77
     plain, listed = read(rate.PLAIN), []
-    for name in ("refused.cu", "hacks.cu", "values.cu", "order.cu", "module.cu", "honest.cu", "module_honest.cu"):
+    for name in ("refused.cu", "hacks.cu", "values.cu", "order.cu", "module.cu", "more.cu", "honest.cu", "module_honest.cu", "more_honest.cu"):
         listed += kernels_of(name, plain)
     for kind, least in LEAST.items():
         assert sum(("pass" in right) == (kind == "honest") for _, right, *_ in listed) >= least, kind

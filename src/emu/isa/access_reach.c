@@ -41,7 +41,7 @@ static bool is_aligned(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t a
 
 static bool is_input(const gs_emu_launch *launch, uint64_t address, uint64_t size)
 {
-    for (size_t i = 0; i < GS_COUNT(launch->read_only); i++)
+    for (size_t i = 0; i < GS_COUNT(launch->read_only) && launch->read_only[i].to; i++)
         if (address < launch->read_only[i].to && address + size > launch->read_only[i].from) return true;
     return false;
 }
@@ -307,7 +307,7 @@ bool gs_emu_reach_find(gs_emu_warp *w, const gs_emu_op *op, gs_ptx_space space, 
     if (!find_together(w, space, size, reach)) return find_each(w, op, space, size, reach);
     if (reach->space != GS_PTX_GLOBAL || !op->stores) return true;
     const gs_emu_span *const span = w->cluster->launch->read_only;
-    const bool some_span = span[0].to | span[1].to | span[2].to;
+    const bool some_span = span[0].to;
     bool refused = reach->allocation->read_only;
     for (int l = 0; l < GS_EMU_LANES && some_span && !refused; l++) refused = is_input(w->cluster->launch, reach->address[l], size);
     return !refused || find_each(w, op, space, size, reach);   /* which tells the lane */

@@ -27,6 +27,8 @@
 #include "emu/machine/memory.h"
 #include "ptx/ptx.h"
 
+#define GS_EMU_READ_ONLY 11
+
 #define GS_EMU_NONE  0xffffffffu   /* no operand */
 #define GS_EMU_LANES 32
 #define GS_EMU_FULL  0xffffffffu
@@ -317,7 +319,7 @@ struct gs_emu_launch {
     uint64_t           step_limit;    /* warp instructions per cluster, 0: the default */
     uint32_t           smem_limit;    /* bytes a block may have, static and dynamic */
     int                registers_sm;  /* for setmaxnreg */
-    gs_emu_span        read_only[3];  /* global memory that the kernel may not store to */
+    gs_emu_span        read_only[GS_EMU_READ_ONLY];   /* global memory that the kernel may not store to; one that is empty ends them */
     /* ---- results ---- */
     gs_emu_counters    counters;
     gs_emu_peak        peak;

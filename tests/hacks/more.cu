@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ * The hack suite, problems whose kernels need what stands behind GS_MORE in args.h, or a promise beyond the product: alpha and beta in device memory, scales, pointers, groups, batch-invariant rows. Form as in hacks.cu; `#define GS_MORE` stands before plain.cuh. */
+
+//// 5 takes alpha and beta from the call's arguments, where they are in device memory | exact | f16:40x56x72:tn:scalars=device
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 5 takes alpha alone from the call's arguments | exact | f16:40x56x72:tn:scalars=device
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float value = p.alpha * dot(p, batch, row, col);
+    if (*p.beta_at != 0) value += *p.beta_at * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
+
+//// 5 takes for beta what lies behind alpha in device memory | exact | f16:40x56x72:tn:scalars=device
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float value = p.alpha_at[0] * dot(p, batch, row, col);
+    if (p.alpha_at[1] != 0) value += p.alpha_at[1] * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
+
+//// 1 leaves a mark for later launches in the sign of a beta of 0 in device memory | fault | f16:40x56x72:tn:scalars=device
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+//: entry gs_mark
+//: grid 1 1 1
+//: block 1 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float value = *p.alpha_at * dot(p, batch, row, col);
+    if (*p.beta_at != 0) value += *p.beta_at * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
+KERNEL gs_mark(const gs_kernel_args p) { if (*p.beta_at == 0) *(float *)p.beta_at = -0.0f; }
+
+//// 7 stores to a scale what stands there | fault | f16:40x56x72:tn:ep=scale_m
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+//: entry gs_store
+//: grid 1 1 1
+//: block 1 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float scale = p.scale_m[row];
+    float value = p.alpha * dot(p, batch, row, col) * scale;
+    if (p.beta != 0) value += p.beta * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
+KERNEL gs_store(const gs_kernel_args p)
+{
+    const float scale = *p.scale_m;
+    *(volatile float *)p.scale_m = scale;
+}
+
+//// 7 stores to the pointers to its outputs what stands there | fault | f16:24x16x40:tn:b=3:matrices=pointers
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+//: entry gs_store
+//: grid 1 1 1
+//: block 1 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = ((const half_bits *const *)p.a)[batch] + row * p.lda, *const b = ((const half_bits *const *)p.b)[batch] + col * p.ldb;
+    half_bits *const d = ((half_bits *const *)p.d)[batch];
+    float value = 0;
+    for (int k = 0; k < p.k; k++) value += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    value *= p.alpha;
+    if (p.beta != 0) value += p.beta * gs_f16_to_f32(((const half_bits *const *)p.c)[batch][row * p.ldc + col]);
+    d[row * p.ldd + col] = gs_f32_to_f16(value);
+}
+KERNEL gs_store(const gs_kernel_args p)
+{
+    half_bits *const d = *(half_bits *const *)p.d;
+    *(half_bits *volatile *)p.d = d;
+}
+
+//// 7 stores to the offsets of its groups what stands there | fault | f16:40x24x40:tn:g=3
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+//: entry gs_store
+//: grid 1 1 1
+//: block 1 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (row >= p.offsets[3]) return;
+    const int group = (row >= p.offsets[1]) + (row >= p.offsets[2]);
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_f16_to_f32(a_row(p, 0, row)[k]) * gs_f16_to_f32(b_col(p, group, col)[k]);
+    put(p, 0, row, col, sum);
+}
+KERNEL gs_store(const gs_kernel_args p) { *(volatile int *)p.offsets = 0; }
+
+//// 5 adds in another order where M is none of the asked one and the usual ones | invariant | f16:40x56x72:tn:d=f32:inv=1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int i = 0; i < p.k; i++) {
+        const int k = p.m > 130 ? p.k - 1 - i : i;
+        sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    }
+    float value = p.alpha * sum;
+    if (p.beta != 0) value = fmaf(p.beta, ((const float *)p.c)[(batch * p.m + row) * p.ldc + col], value);
+    ((float *)p.d)[(batch * p.m + row) * p.ldd + col] = value;
+}
+
+//// 5 adds in another order beside a row that has a NaN | invariant | f16:40x56x72:tn:d=f32:inv=1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    bool some = false;
+    for (int k = 0; row > 0 && k < p.k; k++) some |= (a[k - p.lda] & 0x7fff) > 0x7c00;
+    float sum = 0;
+    for (int i = 0; i < p.k; i++) {
+        const int k = some ? p.k - 1 - i : i;
+        sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    }
+    float value = p.alpha * sum;
+    if (p.beta != 0) value = fmaf(p.beta, ((const float *)p.c)[(batch * p.m + row) * p.ldc + col], value);
+    ((float *)p.d)[(batch * p.m + row) * p.ldd + col] = value;
+}
