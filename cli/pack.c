@@ -167,6 +167,7 @@ static int run(const cli_command *command, int argc, char **argv)
     int words;
     int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
+    if (!!s.list + !!s.verify + !!s.out > 1) return cli_usage(command, "only one of --out, --list and --verify can be done");
     if (s.list) return list(command, s.list);
     if (s.verify) return verify(command, s.verify, s.device);
     if (!s.out) return cli_usage(command, "--out FILE is needed");

@@ -6,3 +6,5 @@ echo "no pack" > bad.pack
 gemmsmith pack --list bad.pack; echo "exit $?"
 head -c 400 /dev/zero > zeros.pack
 gemmsmith pack --list zeros.pack; echo "exit $?"
+gemmsmith pack --list zeros.pack --verify zeros.pack; echo "exit $?"
+gemmsmith pack --verify zeros.pack --out x.pack f16:64x64x64:tn; echo "exit $?"
