@@ -126,12 +126,13 @@ class Judge:
 JUDGE = None   # of this process
 
 
-def begin_judge(root, copies, known, arguments):
+def begin_judge(root, copies, known, arguments, covered):
     global JUDGE   # pylint: disable=global-statement
     signal.signal(signal.SIGINT, signal.SIG_IGN)   # the parent's affair
     adopt_orphans()
     JUDGE = Judge(root, Path(copies.get()), arguments)
     JUDGE.taken, JUDGE.tree.left_out = known
+    JUDGE.tree.map = covered   # found by the sources without a mutant
 
 
 def judge_here(mutant):
@@ -155,7 +156,7 @@ class Judges:
         for number in range(self.parallel):
             copies.put(str(copy) if number == 0 else f"{copy}-{number}")
         self.pool = concurrent.futures.ProcessPoolExecutor(self.parallel, mp_context=context, initializer=begin_judge,
-                                                           initargs=(root, copies, self.known, arguments))
+                                                           initargs=(root, copies, self.known, arguments, self.first.tree.map))
 
     def ahead(self, mutant):
         """Begins with a mutant that will be asked for. What is known is kept as soon as it is known, in another thread."""

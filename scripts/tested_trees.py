@@ -128,7 +128,7 @@ class Project:
         if shutil.which("ccache"):
             self.environment.update(CMAKE_C_COMPILER_LAUNCHER="ccache", CCACHE_BASEDIR=str(copy), CCACHE_NOHASHDIR="1")
         self.cache = copy.parent / "cache"   # of compiled kernels
-        self.targets, self.clean, self.passed = [], {}, set()
+        self.targets, self.clean, self.passed, self.map = [], {}, set(), None
 
     def prepare(self):
         code, said, _ = run(f"cmake --preset {self.preset}", self.copy, 600, self.environment)
@@ -248,7 +248,7 @@ class Covered(Project):
 
     def __init__(self, copy, arguments):
         super().__init__(copy, arguments)
-        self.map, self.coverage_limit = None, arguments.coverage_limit
+        self.coverage_limit = arguments.coverage_limit
 
     def read_map(self):
         folder = self.copy.parent
@@ -278,8 +278,6 @@ class Covered(Project):
         return f"ctest --test-dir build/{self.preset} --output-on-failure --no-tests=ignore -j{self.jobs} -R '^({chosen})$'"
 
     def stages(self, mutant):
-        if not self.map:   # of another process
-            self.read_map()
         names = [name for name in self.map.select(self.copy, mutant.path, mutant.line) if not self.left_out or not re.search(self.left_out, name)]
         for batch in self.map.batches(names):
             seconds = sum(self.map.tests[name]["seconds"] for name in batch)
@@ -306,7 +304,7 @@ class Tree:
     """Any tree: built and tested by commands that are given."""
 
     def __init__(self, copy, arguments):
-        self.copy, self.command, self.given, self.left_out, self.passed = copy, arguments.build or "true", arguments.test, None, set()
+        self.copy, self.command, self.given, self.left_out, self.passed, self.map = copy, arguments.build or "true", arguments.test, None, set(), None
 
     def prepare(self):
         pass

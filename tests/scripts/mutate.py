@@ -285,6 +285,11 @@ add_test(NAME script COMMAND sh -c true ${CMAKE_BINARY_DIR})
         self.assertEqual(by_line[small, "comparison"], ("killed", "room/small"))
         self.assertEqual(by_line[gone, "comparison"], ("killed", "room/gone"))
         self.assertEqual({by_line[never, kind][0] for kind in ("comparison", "edge")}, {"survived"})
+        # two at a time have the one map that was measured without a mutant
+        code, said, _ = SCRIPT.module.run(" ".join(command) + f" --kind edge,comparison --parallel 2 --results {self.root}/build/two.jsonl", SOURCE, 100)
+        self.assertEqual(code, 0, said)
+        again = {(row["line"], row["kind"]): (row["outcome"], row["by"]) for row in json.loads(said[said.index("{"):])["mutants"]}
+        self.assertEqual(again, by_line)
         kept, = (self.root / "build/mutate").glob("coverage-release-*.json")
         found = sys.modules["coverage_map"].CoverageMap.read(kept)
         # what ends by a signal or _exit has counted; a test that does not pass may execute anything
