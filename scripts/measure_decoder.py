@@ -4,12 +4,13 @@
 gemmsmith.torch.enable(), and with its fused operators.
 
     measure_decoder.py BUILD [--model llama] [--batches 1,4,16,64,128] [--prefill 2048] [--train] [--modes eager,graph,compile,compiled-graph] [--variants torch,ours,fused]
-                             [--layers 8] [--rounds 3] [--seconds 520] [--rows FILE] [--hf] [--cpu]
+                             [--layers 8] [--rounds 3] [--seconds 520] [--rows FILE] [--hf] [--cpu] [--products]
 
 A process of each variant, with a cache of Inductor of its own, makes a part ready; then they measure by turns, in rotated order. Each measurement is a row of the file: model, part, mode,
 variant, round, microseconds of a step, tokens per second. What does not fit into --seconds is left out and named; a part alone is --batches 16 --prefill 0.
 
 modes: graph, the step captured as a CUDA graph; compile, torch.compile's max-autotune with Inductor's graphs; compiled-graph, max-autotune without them, captured as a whole.
+--products: in `ours` and `fused` torch.compile keeps products of one row, which max-autotune makes a multiplication and a sum.
 --hf: the class of transformers, with fuse() for `fused`. --cpu: tiny, on the emulated device; its times mean nothing."""
 import argparse
 import contextlib
@@ -41,7 +42,7 @@ def read_arguments():
     parser.add_argument("--context", type=int, default=512)
     parser.add_argument("--seconds", type=float, default=520)
     parser.add_argument("--rows", default="decoder.tsv")
-    for flag in ("--train", "--hf", "--cpu"):
+    for flag in ("--train", "--hf", "--cpu", "--products"):
         parser.add_argument(flag, action="store_true")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -322,6 +323,9 @@ def worker(arguments):
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder.name
     import torch
     import gemmsmith.torch as ours
+    if arguments.products and variant != "torch":
+        import torch._inductor.decomposition as decomposition
+        decomposition.decompositions.pop(torch.ops.aten.mm.default, None)
     torch.manual_seed(1)
     if arguments.cpu:
         torch.set_num_threads(1)
