@@ -113,6 +113,14 @@ static gs_status check_packed(const gs_manifest *manifest, gs_error *error)
     return GS_OK;
 }
 
+/* A tensor map describes what begins at a multiple of 16 bytes; a copy in the workspace does. */
+static gs_status check_mapped(const gs_manifest *manifest, const gs_map *map, gs_error *error)
+{
+    const int operand = map->operand - 'a';
+    if (manifest->align[operand] >= 16 || (operand < 2 && manifest->packed[operand])) return GS_OK;
+    return gs_fail(error, GS_ERROR_RANGE, "map", "a tensor map of %c needs %c=16 or more in the line align, which says %d", map->operand, map->operand, manifest->align[operand]);
+}
+
 gs_status gs_manifest_check(const gs_manifest *manifest, gs_error *error)
 {
     if (manifest->accumulator != GS_F32 && manifest->accumulator != GS_F16)
@@ -125,8 +133,18 @@ gs_status gs_manifest_check(const gs_manifest *manifest, gs_error *error)
     GS_TRY(check_packed(manifest, error));
     if (manifest->entry_count < 1 || manifest->entry_count > GS_MAX_ENTRIES)
         return gs_fail(error, GS_ERROR_RANGE, "entry", "%d entries are not from 1 to %d", manifest->entry_count, GS_MAX_ENTRIES);
-    for (int i = 0; i < manifest->entry_count; i++) GS_TRY(check_entry(&manifest->entry[i], error));
+    for (int i = 0; i < manifest->entry_count; i++) {
+        GS_TRY(check_entry(&manifest->entry[i], error));
+        for (int j = 0; j < manifest->entry[i].map_count; j++) GS_TRY(check_mapped(manifest, &manifest->entry[i].map[j], error));
+    }
     return GS_OK;
+}
+
+void gs_manifest_alignment(const gs_manifest *manifest, const gs_problem *problem, int align[GS_OPERANDS])
+{
+    for (int i = 0; i < GS_OPERANDS; i++) align[i] = (int)gs_type_size(gs_shape_of(problem, GS_OPERAND_LETTERS[i]).type);
+    for (int i = 0; i < 4; i++) align[i] = GS_MAX(align[i], manifest->align[i]);
+    if (problem->aux) align[6] = align[3];   /* written as D is */
 }
 
 /* ---- reading ---- */
@@ -257,7 +275,7 @@ static gs_status read_align(reader *r, int align[4])
 }
 
 /* "a 64x128 sw128" */
-static gs_status read_map(reader *r, gs_entry *entry)
+static gs_status read_map(reader *r, const gs_manifest *manifest, gs_entry *entry)
 {
     if (entry->map_count == GS_MAX_MAPS)
         return gs_fail_at(r->error, GS_ERROR_RANGE, 1, "map", "an entry has at most %d maps", GS_MAX_MAPS);
@@ -276,10 +294,11 @@ static gs_status read_map(reader *r, gs_entry *entry)
     map->batch = gs_scan_take(&r->scan, "batch");
     gs_scan_space(&r->scan);
     map->turn = gs_scan_take(&r->scan, "turn");
-    return check_map(map, r->error);
+    GS_TRY(check_map(map, r->error));
+    return check_mapped(manifest, map, r->error);
 }
 
-static gs_status read_entry(reader *r, gs_entry *entry)
+static gs_status read_entry(reader *r, const gs_manifest *manifest, gs_entry *entry)
 {
     *entry = (gs_entry){.cluster = {1, 1, 1}};
     gs_scan_space(&r->scan);
@@ -310,7 +329,7 @@ static gs_status read_entry(reader *r, gs_entry *entry)
         GS_TRY(end_line(r));
     }
     while (at_line(r, "map")) {
-        GS_TRY(read_map(r, entry));
+        GS_TRY(read_map(r, manifest, entry));
         GS_TRY(end_line(r));
     }
     return GS_OK;
@@ -364,7 +383,7 @@ static gs_status read_manifest(reader *r, gs_manifest *manifest)
         GS_TRY(expect_line(r, "entry"));
         if (manifest->entry_count == GS_MAX_ENTRIES)
             return gs_fail_at(r->error, GS_ERROR_RANGE, 1, "entry", "a manifest has at most %d entries", GS_MAX_ENTRIES);
-        GS_TRY(read_entry(r, &manifest->entry[manifest->entry_count]));
+        GS_TRY(read_entry(r, manifest, &manifest->entry[manifest->entry_count]));
         manifest->entry_count++;
     } while (*r->scan.at != '\0' || r->keyword[0]);
     return GS_OK;

@@ -9,7 +9,6 @@
 #include "common/datagen.h"
 #include "schedule/model.h"
 
-#define GRAIN    256   /* bytes: alignment of every address */
 #define MOST_GAP 32    /* grains */
 
 int gs_operand_sets(size_t used_bytes, size_t set_bytes, size_t l2_bytes, size_t free_bytes, int calls, bool warm)
@@ -43,7 +42,7 @@ size_t gs_operand_used(const gs_problem *problem)
     return used + gs_problem_bytes(problem, 'e') + gs_problem_bytes(problem, 'f') + gs_problem_bytes(problem, 'g') + gs_problem_bytes(problem, 'h') + gs_problem_bytes(problem, 'i');
 }
 
-size_t gs_operand_room(size_t bytes) { return (bytes + GRAIN - 1) / GRAIN * GRAIN + (size_t)MOST_GAP * GRAIN; }
+size_t gs_operand_room(size_t bytes) { return (bytes + GS_OPERAND_GRAIN - 1) / GS_OPERAND_GRAIN * GS_OPERAND_GRAIN + (size_t)MOST_GAP * GS_OPERAND_GRAIN; }
 
 gs_status gs_operand_sets_of(gs_device *device, const gs_problem *problem, int *out, gs_error *error)
 {
@@ -67,7 +66,7 @@ gs_status gs_operand_alloc(gs_device *device, size_t bytes, int sets, gs_random 
     GS_TRY(device->ops->alloc(device, gs_operand_size(device, bytes, sets), memory, error));
     const int first = (int)gs_random_below(random, (uint64_t)sets);
     for (int i = 0; i < sets; i++)
-        at[i] = *memory + guard + room * (size_t)((first + i) % sets) + (gs_pointer)gs_random_below(random, MOST_GAP) * GRAIN;
+        at[i] = *memory + guard + room * (size_t)((first + i) % sets) + (gs_pointer)gs_random_below(random, MOST_GAP) * GS_OPERAND_GRAIN;
     return GS_OK;
 }
 

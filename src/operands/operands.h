@@ -11,6 +11,7 @@
 #include "problem/layout.h"
 #include "problem/pool.h"
 
+#define GS_OPERAND_GRAIN     256    /* bytes: every address is a multiple of it */
 #define GS_OPERAND_SETS      2000   /* most operand sets */
 #define GS_OPERAND_REPLAY_US 500    /* of a replay in timing, unless another length is asked for */
 

@@ -27,9 +27,10 @@ static void release(own *self)
 }
 
 /* What verification must leave alone, and look after; what it takes of a multiprocessor. */
-static void declare(gs_contender *contender, const own *self)
+static void declare(gs_contender *contender, const own *self, const gs_problem *problem)
 {
     contender->bitwise = gs_loaded_manifest(self->loaded)->bitwise;
+    gs_manifest_alignment(gs_loaded_manifest(self->loaded), problem, contender->align);
     contender->zeroed = self->workspace;
     contender->zeroed_bytes = gs_loaded_zeroed(self->loaded);
     contender->scratch = self->workspace ? self->workspace + contender->zeroed_bytes : 0;
@@ -43,6 +44,7 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
     own *const self = contender->self;
     release(self);
     contender->zeroed = contender->scratch = contender->zeroed_bytes = contender->scratch_bytes = 0;
+    memset(contender->align, 0, sizeof contender->align);
     gs_kernel built;
     if (!self->kernel) {
         GS_TRY(gs_schedule_check(&self->schedule, problem, &self->device->caps, error));
@@ -52,7 +54,7 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
     else GS_TRY(gs_loaded_create(&self->loaded, self->device, self->kernel ? self->kernel : &built, problem, error));
     GS_TRY(gs_loaded_set_mode(self->loaded, self->mode, error));
     GS_TRY(gs_loaded_alloc(self->loaded, &self->workspace, error));
-    declare(contender, self);
+    declare(contender, self, problem);
     snprintf(contender->detail, sizeof contender->detail, "%d registers", contender->registers);
     return GS_OK;
 }

@@ -43,21 +43,12 @@ static gs_status check_workspace(const gs_plan *plan, const gs_manifest *manifes
     return gs_fail(error, GS_ERROR_UNSUPPORTED, "workspace_limit", "%zu bytes of workspace are needed, %zu are allowed", need, plan->workspace_limit);
 }
 
-static void set_alignment(gs_plan *plan, const gs_manifest *manifest)
-{
-    for (int i = 0; i < 4; i++) plan->align[i] = manifest->align[i];
-    plan->align[4] = (int)gs_type_size(plan->problem.out);
-    plan->align[5] = gs_has_offsets(&plan->problem) ? (int)sizeof(int32_t) : 1;
-    plan->align[6] = plan->problem.aux ? plan->align[3] : (int)gs_type_size(plan->problem.out);   /* written as D is */
-    plan->align[7] = plan->align[8] = plan->problem.scales ? (int)sizeof(float) : 1;
-}
-
 gs_status gs_plan_use_image(gs_plan *plan, const gs_manifest *manifest, gs_image *image, gs_error *error)
 {
     GS_TRY(check_workspace(plan, manifest, error));
     GS_TRY(gs_loaded_create_image(&plan->loaded, plan->device, manifest, image, &plan->problem, error));
     plan->workspace_bytes = gs_loaded_workspace(plan->loaded);
-    set_alignment(plan, manifest);
+    gs_manifest_alignment(manifest, &plan->problem, plan->align);
     return GS_OK;
 }
 
@@ -71,7 +62,7 @@ gs_status gs_plan_use_schedule(gs_plan *plan, const gs_schedule *schedule, const
     GS_TRY(check_workspace(plan, &kernel.manifest, error));
     GS_TRY(gs_loaded_create(&plan->loaded, plan->device, &kernel, &plan->problem, error));
     plan->workspace_bytes = gs_loaded_workspace(plan->loaded);
-    set_alignment(plan, &kernel.manifest);
+    gs_manifest_alignment(&kernel.manifest, &plan->problem, plan->align);
     gs_schedule_format(schedule, plan->schedule);
     return GS_OK;
 }

@@ -86,7 +86,7 @@ static gs_status place(gs_check_run *trial, bool as_timed, gs_error *error)
         gs_buffer *const buffer = &trial->operand[i];
         buffer->bytes = gs_problem_bytes(&trial->problem, GS_OPERAND_LETTERS[i]);
         status = gs_operand_alloc(device, buffer->bytes, sets, &random, &buffer->base, at, error);
-        if (status == GS_OK) buffer->at = at[0];
+        if (status == GS_OK) buffer->home = at[0];
     }
     if (status == GS_OK && trial->asked.matrices) status = device->ops->alloc(device, gs_pool_pointers_size(&trial->problem), &trial->pointers, error);
     if (status == GS_OK) status = gs_operand_scalars(device, &trial->problem, &trial->scalars, error);
@@ -105,11 +105,22 @@ static gs_status surround(gs_check_run *trial, int operand, uint32_t pattern, gs
     return gs_check_poison(verifier, buffer->at + buffer->bytes, guard, pattern, verifier->queue, error);
 }
 
-gs_status gs_check_run_alloc(gs_check_run *trial, bool as_timed, gs_error *error)
+gs_status gs_check_run_move(gs_check_run *trial, bool least, gs_error *error)
+{
+    for (int i = 0; i < gs_operand_count(&trial->problem); i++) {
+        gs_buffer *const buffer = &trial->operand[i];
+        const int asked = trial->contender->align[i], element = (int)gs_type_size(gs_shape_of(&trial->problem, GS_OPERAND_LETTERS[i]).type);
+        buffer->at = buffer->home + (least && asked ? (gs_pointer)GS_MIN(GS_MAX(asked, element), GS_OPERAND_GRAIN) : 0);
+        GS_TRY(surround(trial, i, GS_POISON_FIRST, error));
+    }
+    return GS_OK;
+}
+
+gs_status gs_check_run_alloc(gs_check_run *trial, bool as_timed, bool least, gs_error *error)
 {
     gs_device *const device = trial->verifier->device;
     GS_TRY(place(trial, as_timed, error));
-    for (int i = 0; i < gs_operand_count(&trial->problem); i++) GS_TRY(surround(trial, i, GS_POISON_FIRST, error));
+    GS_TRY(gs_check_run_move(trial, least, error));
     if (trial->bare) return GS_OK;
     const size_t elements = (size_t)(trial->problem.m * trial->problem.batch) * (size_t)gs_columns_of_b(&trial->problem);
     return trial->watch.ops->alloc(device, elements ? elements * sizeof(double) : sizeof(double), &trial->reference, error);

@@ -7,7 +7,7 @@
 #include "verify/internal.h"
 
 typedef struct gs_buffer {
-    gs_pointer base, at;       /* allocation; first element: guard bands lie before it and behind the last */
+    gs_pointer base, home, at;   /* allocation; where it was put there; first element: guard bands lie before it and behind the last */
     size_t     bytes;
 } gs_buffer;
 
@@ -56,9 +56,12 @@ static inline bool gs_check_run_failed(const gs_check_run *trial) { return trial
 /* Prepares the contender. A refusal is a verdict. */
 gs_status gs_check_run_prepare(gs_check_run *trial, const gs_problem *problem, gs_error *error);
 
-/* Allocates the buffers of the problem, with their guard bands; as_timed: where timing may place them, one of so many sets. */
-gs_status gs_check_run_alloc(gs_check_run *trial, bool as_timed, gs_error *error);
+/* Allocates the buffers of the problem, with their guard bands. least: as in gs_check_run_move, else as_timed: where timing may place them, one of so many sets. */
+gs_status gs_check_run_alloc(gs_check_run *trial, bool as_timed, bool least, gs_error *error);
 void      gs_check_run_free(gs_check_run *trial);
+
+/* Where the operands lie from now on: as they were allocated, or, least, at addresses that are multiples of what the contender asks for (gs_contender.align) and of no more. Their data are made anew. */
+gs_status gs_check_run_move(gs_check_run *trial, bool least, gs_error *error);
 
 /* Generates A, B and C (NaN when beta is 0, or c_kind when it is not -1) and the reference; remembers the inputs' hashes. */
 gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error *error);

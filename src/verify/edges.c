@@ -103,7 +103,7 @@ static gs_status run_edge(gs_check_run *trial, const edge *e, gs_error *error)
     const double tolerance = e->special || rounds ? 1 : 0;
     gs_data_plan plan;
     const bool range = !e->special && e->m > 0 && e->n > 0 && gs_data_plan_make(&trial->problem, GS_VALUES_RANGE, &plan);
-    GS_TRY(gs_check_run_alloc(trial, false, error));
+    GS_TRY(gs_check_run_alloc(trial, false, true, error));
     GS_TRY(gs_check_run_data(trial, e->special ? GS_VALUES_SPECIAL : rounds ? GS_VALUES_NORMAL : GS_VALUES_INTEGER, -1, error));
     for (int i = 0; i < 2; i++) {
         gs_check_counts counts;

@@ -137,7 +137,7 @@ static gs_status try_size(watcher *w, const gs_problem *p, int turn, int *taken,
     GS_TRY(gs_check_run_prepare(trial, p, error));
     gs_status status = GS_OK;
     if (!gs_check_run_failed(trial)) {
-        status = gs_check_run_alloc(trial, false, error);
+        status = gs_check_run_alloc(trial, false, turn % 2, error);
         if (status == GS_OK) status = gs_check_run_rows(trial, &w->rows, error);
         if (status == GS_OK) status = gs_check_run_launch(trial, false, error);
         if (status == GS_OK && !gs_check_run_failed(trial)) status = look_through(w, 'd', error);

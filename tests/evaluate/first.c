@@ -268,7 +268,7 @@ static void the_small_problem(void **state)
         char text[GS_PROBLEM_TEXT], manifest_text[512], wanted[GS_PROBLEM_TEXT];
         gs_manifest manifest;
         const gs_problem asked = problem_of(cases[i][0]), want = problem_of(cases[i][2]);
-        snprintf(manifest_text, sizeof manifest_text, HEAD "entry gs_kernel\n%s", cases[i][1]);
+        snprintf(manifest_text, sizeof manifest_text, "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=16 b=16 c=2 d=2\nentry gs_kernel\n%s", cases[i][1]);
         if (gs_manifest_parse(&manifest, manifest_text, &error) != GS_OK) fail_msg("%s: %s", error.field, error.text);
         const gs_problem small = gs_small_problem(&asked, &manifest, 132);
         assert_int_equal(gs_problem_check(&small, &error), GS_OK);

@@ -96,7 +96,8 @@ static void read_hack(const char *at, const char *plain, hack *h)
     at = read_field(at, h->right, sizeof h->right);
     at = read_field(at, h->problem, sizeof h->problem);
     if (!h->problem[0]) snprintf(h->problem, sizeof h->problem, PLAIN);
-    gs_text_add(&h->manifest, HEAD);
+    const char *const body = at, *const align = strstr(body, "\n//: align "), *const end = strstr(body, "\n//// ");   /* in place of HEAD's */
+    gs_text_addf(&h->manifest, "%.*s", (int)(align && (!end || align < end) ? strstr(HEAD, "align") - HEAD : (long)sizeof HEAD - 1), HEAD);
     gs_text_addf(&h->source, "%s#line 2\n", plain);
     const size_t head = h->manifest.size;
     at += *at == '\n';

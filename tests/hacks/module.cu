@@ -218,6 +218,7 @@ KERNEL gs_kernel(const __grid_constant__ map a, const gs_kernel_args p)
 
 //// 7 takes the tensor map behind its arguments | forbidden:mismatch | f16:64x64x64:tn
 //! parameter 0 of entry gs_kernel has 104 bytes, what the manifest gives it has 128: a tensor map
+//: align a=16 b=2 c=2 d=2
 //: entry gs_kernel
 //: grid cdiv(n,16) cdiv(m,16) batch
 //: block 16 16 1
@@ -231,6 +232,7 @@ KERNEL gs_kernel(const gs_kernel_args p, const __grid_constant__ map a)
 
 //// 7 takes a tensor map at any address | forbidden:mismatch | f16:64x64x64:tn
 //! parameter 0 of entry gs_kernel is aligned to 8 bytes, a tensor map needs 64
+//: align a=16 b=2 c=2 d=2
 //: entry gs_kernel
 //: grid cdiv(n,16) cdiv(m,16) batch
 //: block 16 16 1

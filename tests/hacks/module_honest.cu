@@ -115,6 +115,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
 }
 
 //// a tensor map that is declared, and not used | pass | f16:64x64x64:tn
+//: align a=16 b=2 c=2 d=2
 //: entry gs_kernel
 //: grid cdiv(n,16) cdiv(m,16) batch
 //: block 16 16 1

@@ -136,3 +136,47 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (p.beta != 0) value = fmaf(p.beta, ((const float *)p.c)[(batch * p.m + row) * p.ldc + col], value);
     ((float *)p.d)[(batch * p.m + row) * p.ldd + col] = value;
 }
+
+//// 5 loads 16 bytes at once, where its manifest promises to take pointers that are multiples of 2 | fault | f16:64x48x64:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    int k = 0;
+    for (; (p.lda | p.ldb) % 8 == 0 && k + 8 <= p.k; k += 8) {
+        const uint4 x = *(const uint4 *)(a + k);
+        const unsigned *const u = &x.x;
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            sum += gs_f16_to_f32((half_bits)u[i]) * gs_f16_to_f32(b[k + 2 * i]);
+            sum += gs_f16_to_f32((half_bits)(u[i] >> 16)) * gs_f16_to_f32(b[k + 2 * i + 1]);
+        }
+    }
+    for (; k < p.k; k++) sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    put(p, batch, row, col, sum);
+}
+
+//// 5 has another way for pointers that are less aligned than those of timing, at the size asked for alone | exact special | f16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = dot(p, batch, row, col);
+    if (p.m == 40 && p.k == 72 && ((unsigned long long)p.a | (unsigned long long)p.b | (unsigned long long)p.d) % 256) sum *= 2;
+    put(p, batch, row, col, sum);
+}
+
+//// 5 adds in another order where A is less aligned than in timing | invariant | f16:40x56x72:tn:d=f32:inv=1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int i = 0; i < p.k; i++) {
+        const int k = (unsigned long long)p.a % 256 ? p.k - 1 - i : i;
+        sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    }
+    float value = p.alpha * sum;
+    if (p.beta != 0) value = fmaf(p.beta, ((const float *)p.c)[(batch * p.m + row) * p.ldc + col], value);
+    ((float *)p.d)[(batch * p.m + row) * p.ldd + col] = value;
+}

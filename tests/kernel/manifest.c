@@ -262,6 +262,7 @@ static void errors_name_line_and_column(void **state)
         {"map a 64x128 sw128\n",       "map a 64x128 sw48\n",      GS_ERROR_RANGE, "line 13: map",         1},
         {"map a 64x128 sw128\n",       "map a 64x128 sw64\n",      GS_ERROR_RANGE, "line 13: map",         1},
         {"map a 64x128 sw128\n",       "map a 60x128 sw128\n",     GS_ERROR_RANGE, "line 13: map",         1},
+        {"map a 64x128 sw128\n",       "map c 64x128 sw128\n",     GS_ERROR_RANGE, "line 13: map",         1},   /* align c=2 */
         {"map d 32x64 sw0\n",          "map d 32x64 sw0\nmap a 8x8 sw0\nmap a 8x8 sw0\n", GS_ERROR_RANGE, "line 17: map", 1},
         {"block 256 1 1\n",            "",                         GS_ERROR_PARSE, "line 18: block",       1},
         {"block 256 1 1\n",            "block 256 1 1\nsmem 0\ncluster 1 1 1\n", GS_ERROR_PARSE, "line 20: entry", 1},
@@ -303,6 +304,7 @@ static void check_finds_what_no_device_can_launch(void **state)
     SPOILT(m.accumulator = GS_BF16, "accumulator");
     SPOILT(m.align[3] = 0, "align");
     SPOILT(m.align[0] = -16, "align");
+    SPOILT(m.align[0] = 8, "map");
     SPOILT(m.entry_count = 0, "entry");
     SPOILT(m.entry_count = GS_MAX_ENTRIES + 1, "entry");
     SPOILT(memset(m.entry[0].name, 'x', sizeof m.entry[0].name), "entry");
@@ -418,15 +420,15 @@ static void rows_of_the_call(void **state)
 static void packed_operands(void **state)
 {
     (void)state;
-    static const char head[] = "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=16\n";
+    static const char head[] = "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=16 c=2 d=16\n";
     static const char tail[] = "entry k\ngrid 1 1 1\nblock 32 1 1\nmap a 64x128 sw128\n";
     static const struct {
         const char *line;
         bool        a, b;
         gs_status   status;
     } cases[] = {
-        {"workspace 1024\npack a\n", true, false, GS_OK},  {"workspace 1024\npack b\n", false, true, GS_OK}, {"workspace 1024\npack ab\n", true, true, GS_OK},
-        {"workspace 1024\n", false, false, GS_OK},         {"pack a\n", false, false, GS_ERROR_PARSE},      {"workspace 1024\npack c\n", false, false, GS_ERROR_PARSE},
+        {"workspace 1024\npack a\n", true, false, GS_OK},  {"workspace 1024\npack b\n", false, true, GS_ERROR_RANGE},   /* the map is of A */ {"workspace 1024\npack ab\n", true, true, GS_OK},
+        {"workspace 1024\n", false, false, GS_ERROR_RANGE}, {"pack a\n", false, false, GS_ERROR_PARSE},      {"workspace 1024\npack c\n", false, false, GS_ERROR_PARSE},
         {"workspace 1024\npack ba\n", false, false, GS_ERROR_PARSE}, {"workspace 1024\nzeroed 4\npack a\n", false, false, GS_ERROR_RANGE},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {

@@ -36,8 +36,9 @@ def kernels_of(name, plain):
         first, _, body = part.partition("\n")
         title, right, problem = ([field.strip() for field in first.split("|")] + [""])[:3]
         manifest = "".join(line[4:] + "\n" for line in body.splitlines() if line.startswith("//: "))
+        head = HEAD[:HEAD.index("align")] if manifest.startswith("align") else HEAD
         too = [word for line in body.splitlines() if line.startswith("//@ ") for word in line[4:].split(":")[0].split()]
-        yield title, right.split(), too, {"problem": problem or PLAIN, "source": f"{more}{plain}#line 2\n{body}", "manifest": HEAD + manifest if manifest else rate.MANIFEST}
+        yield title, right.split(), too, {"problem": problem or PLAIN, "source": f"{more}{plain}#line 2\n{body}", "manifest": head + manifest if manifest else rate.MANIFEST}
 
 
 def kernels_in(folder):
