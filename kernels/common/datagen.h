@@ -323,8 +323,13 @@ GS_SHARED float gs_value_range_c(const gs_datagen *g, long long batch, long long
 enum { GS_ROW_NAN, GS_ROW_INF, GS_ROW_LARGE, GS_ROW_ZERO };
 GS_SHARED int gs_row_is_odd(int which, long long pool, long long row) { return row == pool - 1 - which; }
 
-GS_SHARED float gs_value_of_pool(const gs_datagen *g, long long row, long long k, float value)
+/* Most rows, times B, whose second half is the first one turned round, cancel: what is left is the rounding of the sum, by which an output of 16 bits shows in which
+ * order it was added up. */
+GS_SHARED float gs_value_of_pool(const gs_datagen *g, long long batch, long long row, long long k)
 {
+    const int second = k > g->k - 1 - k, cancels = row % 4 != 0;
+    float value = gs_value_factor(g, batch, row, second && cancels ? g->k - 1 - k : k);
+    if (second && cancels) value = -value;
     const long long place = gs_pick_below(gs_draw(g, 2, 0, row, 0), g->k);
     if (gs_row_is_odd(GS_ROW_NAN, g->pool, row)) return k == place ? gs_infinity() - gs_infinity() : value;
     if (gs_row_is_odd(GS_ROW_INF, g->pool, row)) return k == place ? gs_infinity() : value;
@@ -347,7 +352,8 @@ GS_SHARED float gs_value(const gs_datagen *g, long long batch, long long row, lo
     case GS_VALUES_POWERS:
     case GS_VALUES_WIDE:
     case GS_VALUES_SIGNS:
-        if (g->scattered == 1 && g->operand == 0) return gs_value_of_pool(g, row, k, gs_value_factor(g, batch, row, col));
+        if (g->scattered == 1 && g->operand == 0) return gs_value_of_pool(g, batch, row, col);
+        if (g->pool && g->operand == 1 && k > g->k - 1 - k) return gs_value_factor(g, batch, g->k - 1 - k, col);
         return gs_value_factor(g, batch, row, col);
     case GS_VALUES_RANGE:   return g->operand == 2 ? gs_value_range_c(g, batch, row, col) : gs_value_range(g, batch, line, k);
     default: break;

@@ -180,3 +180,16 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (p.beta != 0) value = fmaf(p.beta, ((const float *)p.c)[(batch * p.m + row) * p.ldc + col], value);
     ((float *)p.d)[(batch * p.m + row) * p.ldd + col] = value;
 }
+
+//// 5 adds in another order for one M, where D has few columns of 16 bits | invariant | f16:40x8x72:tn:inv=1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int i = 0; i < p.k; i++) {
+        const int k = p.m == 5 ? i ^ 1 : i;
+        sum += gs_f16_to_f32(a[k < p.k ? k : i]) * gs_f16_to_f32(b[k < p.k ? k : i]);
+    }
+    put(p, batch, row, col, sum);
+}
