@@ -75,7 +75,6 @@ void gs_blas_describe(const gs_blas *blas, char *text, size_t size)
 static gs_status check(const gs_problem *problem, gs_error *error)
 {
     GS_TRY(gs_problem_check(problem, error));
-    if (problem->scalars) return gs_fail(error, GS_ERROR_UNSUPPORTED, "scalars", "alpha and beta in device memory are not given to cublasGemmEx");
     if (gs_has_offsets(problem)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "g", "cublasGemmEx takes no groups");
     if (problem->out != problem->in && problem->out != GS_F32)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "d", "cublasGemmEx writes the input type or f32");
@@ -92,7 +91,7 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
     cublas *const self = contender->self;
     GS_TRY(check(problem, error));
     GS_TRY(gs_blas_open(&self->blas, error));
-    self->problem = *problem;
+    self->problem = gs_with_host_scalars(problem);
     self->math = gs_cublas_math_of(problem);
     gs_blas_describe(&self->blas, contender->detail, sizeof contender->detail);
     return GS_OK;

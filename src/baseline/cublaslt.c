@@ -12,7 +12,7 @@
 typedef struct cublaslt {
     gs_device  *device;
     gs_library *library;       /* of the problem prepared last */
-    bool        tune;
+    bool        tune, replaced;   /* replaced: a call's alpha and beta are in device memory, the library has the problem's */
     gs_pick_function pick;     /* NULL: none was given */
 } cublaslt;
 
@@ -88,8 +88,10 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
     if (self->tune && !self->pick)
         return gs_fail(error, GS_ERROR_ARGUMENT, NULL,
                        "cublaslt-autotuning needs a timing function: give gs_baseline_create one");
-    GS_TRY(gs_library_create(&self->library, self->device, problem, error));
-    const gs_status status = self->tune ? tune(self, problem, error) : GS_OK;
+    const gs_problem host = gs_with_host_scalars(problem);
+    self->replaced = problem->scalars != GS_SCALARS_HOST;
+    GS_TRY(gs_library_create(&self->library, self->device, &host, error));
+    const gs_status status = self->tune ? tune(self, &host, error) : GS_OK;
     if (status != GS_OK) {
         gs_library_destroy(&self->library);
         return status;
@@ -103,7 +105,9 @@ static gs_status run(gs_contender *contender, const gs_args *args, gs_queue queu
 {
     cublaslt *const self = contender->self;
     if (!self->library) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "%s was not prepared", contender->name);
-    return gs_library_run(self->library, args, queue, error);
+    gs_args with = *args;
+    if (self->replaced) with.alpha = with.beta = NULL;
+    return gs_library_run(self->library, &with, queue, error);
 }
 
 static void destroy(gs_contender *contender)

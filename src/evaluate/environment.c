@@ -82,7 +82,9 @@ gs_evaluator gs_environment_evaluator(const gs_environment *e, const gs_problem 
 {
     const gs_evaluator_options options = {.cache_path = e->options.cache_path, .dependent = e->options.dependent, .timeout_s = e->options.timeout_s,
                                           .reward = e->options.reward, .seed = e->seed};
-    return gs_evaluator_open(e->store, e->session, e->worker, &e->caps, problem, &options);
+    gs_evaluator run = gs_evaluator_open(e->store, e->session, e->worker, &e->caps, problem, &options);
+    run.may_lack = GS_LACK_REFUSED;
+    return run;
 }
 
 gs_status gs_environment_known(const gs_environment *e, const gs_problem *problem, double *us, gs_error *error)

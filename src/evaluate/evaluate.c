@@ -215,8 +215,11 @@ static bool machine_failed(gs_status status)
 
 bool gs_evaluator_lacks(const gs_evaluator *e) { return e->lacks[0] != '\0'; }
 
-/* Whether the failure says something about the problem: no algorithm takes it, or what one computes is wrong. */
-static bool is_lack(const gs_worker_timing *timing) { return timing->status == GS_ERROR_UNSUPPORTED || (timing->status == GS_OK && timing->wrong); }
+/* What the failure says about the problem: no algorithm takes it, or what one computes is wrong; NEVER: nothing. */
+static gs_lack lack_of(const gs_worker_timing *timing)
+{
+    return timing->status == GS_ERROR_UNSUPPORTED ? GS_LACK_REFUSED : timing->status == GS_OK && timing->wrong ? GS_LACK_WRONG : GS_LACK_NEVER;
+}
 
 static gs_status reference_failed(const gs_worker_timing *timing, gs_error *error)
 {
@@ -321,7 +324,8 @@ static gs_status take_timings(gs_evaluator *e, gs_candidate *const *list, int co
         return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "the worker of %s answered for %d contenders instead of %d", e->worker->device, timings->count, count + beside);
     const gs_worker_timing *reference = beside ? &timings->list[0] : NULL;
     if (reference && timings->reference != 0) {
-        if (!e->may_lack || !is_lack(reference)) return reference_failed(reference, error);
+        const gs_lack lack = lack_of(reference);
+        if (lack == GS_LACK_NEVER || lack > e->may_lack) return reference_failed(reference, error);
         note_lack(e, reference);
         reference = NULL;   /* the others were timed all the same */
     }

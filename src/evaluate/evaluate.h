@@ -79,6 +79,10 @@ typedef struct gs_evaluator_options {
 } gs_evaluator_options;               /* all zero: a sensible one */
 
 /* What evaluates the candidates of one problem. The caller may set the fields of the second part after open. */
+/* Without a reference: never; where it does not take the problem, which it says before any candidate has run; also where what it computes is wrong, which whoever runs beside it could
+ * bring about. */
+typedef enum gs_lack { GS_LACK_NEVER, GS_LACK_REFUSED, GS_LACK_WRONG } gs_lack;
+
 typedef struct gs_evaluator {
     gs_store            *store;       /* NULL: nothing is kept */
     gs_session          *session;
@@ -95,7 +99,7 @@ typedef struct gs_evaluator {
     double               limit_s;     /* most for a verification; 0: as the problem's size says */
     uint32_t             parts;       /* of a verification; 0: all */
     bool                 search;      /* one of a list: candidates race without cuBLASLt */
-    bool                 may_lack;    /* where cuBLASLt computes nothing right, candidates are timed without it (gs_evaluator_lacks) */
+    gs_lack              may_lack;    /* where cuBLASLt is not to be had, candidates are timed without it (gs_evaluator_lacks) */
     bool                 follows;     /* candidates follow each other on the worker: a warm-up is short where the device was busy just before */
     bool                 doubts;      /* a jump over what is known is measured again (gs_evaluator_doubted) */
     double               known_us;    /* the best known time of ours for the problem; 0: none */

@@ -46,7 +46,7 @@ gs_run gs_run_open(gs_store *store, gs_session *session, gs_worker *worker, cons
         .timeout_s = options->timeout_s, .budget_s = options->budget_s, .whole_s = options->whole_s,
     };
     gs_run run = {.evaluator = gs_evaluator_open(store, session, worker, caps, problem, &how), .options = options, .result = result};
-    run.evaluator.may_lack = true;
+    run.evaluator.may_lack = GS_LACK_WRONG;
     return run;
 }
 

@@ -548,7 +548,13 @@ static void what_is_not_the_candidates_fault(void **state)
     assert_int_equal(gs_evaluate(e, &problem, &good, &got, &error), GS_ERROR_NO_LIBRARY);
     gs_environment_destroy(&e);
 
-    e = environment_of(b, "reference=wrong", &(gs_environment_options){0}, true);   /* no reward without a comparison */
+    e = environment_of(b, "reference=GS_ERROR_UNSUPPORTED", &(gs_environment_options){0}, true);   /* the library does not take the problem: the time counts alone */
+    assert_int_equal(gs_evaluate(e, &problem, &good, &got, &error), GS_OK);
+    assert_int_equal(got.verdict, GS_VERDICT_PASS);
+    assert_true(got.us > 0 && got.library_us == 0 && fabs(got.reward - gs_reward_predicted(got.us, got.floor_us)) < 1e-12);
+    gs_environment_destroy(&e);
+
+    e = environment_of(b, "reference=wrong", &(gs_environment_options){0}, true);   /* no reward without a comparison: a candidate could make it wrong */
     assert_int_equal(gs_evaluate(e, &problem, &good, &got, &error), GS_ERROR_LIBRARY);
     assert_non_null(strstr(error.text, "nothing can be compared with it"));
     gs_environment_destroy(&e);
