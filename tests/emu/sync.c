@@ -137,6 +137,12 @@ static void test_cluster_barrier_by_parted_lanes(void **state)
     expect_words(KERNEL("mov.u32 a, 1;\nsetp.ge.u32 p, t, 16;\n@p bra HIGH;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n" STORE "bra END;\nHIGH:\nnanosleep.u32 1;\nEND:"), 32, 1, 16, 1);
     expect_finding(KERNEL("setp.lt.u32 p, t, 16;\nbarrier.cluster.arrive.aligned;\n@p barrier.cluster.wait.aligned;\n"), 32, 1, GS_EMU_DIVERGED_FINDING, "cluster");
     expect_finding(KERNEL("setp.lt.u32 p, t, 16;\n@p barrier.cluster.arrive;\n@p barrier.cluster.arrive;\n"), 32, 1, GS_EMU_BARRIER_FINDING, "second arrival");
+    /* lanes that are refused have not arrived a second time */
+    run r;
+    start(&r, KERNEL("setp.lt.u32 p, t, 16;\nbarrier.cluster.arrive.aligned;\n@p barrier.cluster.arrive.aligned;\n"), 32, 1);
+    assert_int_equal(emu_run(&r.t), GS_ERROR_FAULT);
+    assert_true(emu_found(&r.t, GS_EMU_DIVERGED_FINDING) == 1 && r.t.launch.findings == 1);
+    emu_end(&r.t);
 }
 
 #define PREPARE "setp.ne.u32 p, t, 0;\nmov.u32 f, bar;\n@p bra READY;\nmbarrier.init.shared::cta.b64 [f], 64;\nst.shared.u32 [buf], 9;\n"

@@ -229,6 +229,7 @@ static void reasons_say_what_is_wrong(void **state)
     assert_string_equal(reason_of("k, block 0 0 0, warp 3: deadlock: nothing is under way (PTX line 9; mbarrier.cuh:43, inlined at candidate.cu:3)", source),
                         "k, block 0 0 0, warp 3: deadlock: nothing is under way (PTX line 9; mbarrier.cuh line 43, inlined at line 1)");
     assert_string_equal(reason_of("it doesn't fit", NULL), "it doesn't fit");
+    assert_string_equal(reason_of("element (3): got 1.5", source), "element (3): got 1.5");   /* no line's number: a compiler says then how bad it is */
 }
 
 /* Sixteen characters of what was left out are its words; fewer may be anybody's. What is left out here ends with a line feed, or not. */

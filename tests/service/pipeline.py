@@ -273,12 +273,14 @@ class Races(Case):
 
     def test_without_cublaslt(self):
         s = self.serve("library=1.1", options=["--prepare", "2"])
-        beside = s.post("races", {"problem": PROBLEM, "schedules": SCHEDULES, "alone": False})[1]
-        alone = s.post("races", {"problem": PROBLEM, "schedules": SCHEDULES, "alone": True})[1]
+        schedules = SCHEDULES[::-1]   # the fastest is the first
+        beside = s.post("races", {"problem": PROBLEM, "schedules": schedules, "alone": False})[1]
+        alone = s.post("races", {"problem": PROBLEM, "schedules": schedules, "alone": True})[1]
         self.assertNotEqual(alone["id"], beside["id"])
         for one, other in zip(alone["race"], beside["race"], strict=True):
             self.assertTrue("cublaslt_us" in other and "cublaslt_us" not in one, (one, other))
             self.assertAlmostEqual(one["ratio"], alone["floor_us"] / one["us"])
+            self.assertAlmostEqual(one["relative"], one["ratio"] / alone["race"][0]["ratio"])
             self.assertAlmostEqual(one["reward"], max(-1, min(1, 1 - math.log10(one["us"] / alone["floor_us"]))))
         with contextlib.closing(base.sqlite3.connect(os.path.join(s.folder, "store.db"))) as store:   # of the first alone
             self.assertEqual(store.execute("select count(*) from trials where stage = 'race'").fetchone()[0], len(SCHEDULES))
