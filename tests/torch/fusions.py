@@ -88,6 +88,10 @@ def gradients():
     assert torch.autograd.gradcheck(lambda x, w: ours.grouped(x, w, offsets)[:5], (numbers(6, 4), numbers(3, 2, 4)))
     assert torch.autograd.gradcheck(lambda x, w: ours.grouped(x, w, offsets, "gelu", True)[:5], (numbers(6, 4), numbers(3, 6, 4)))
     assert torch.autograd.gradcheck(lambda x, w: ours.grouped(x, w, offsets, "silu")[:5], (numbers(6, 4), numbers(3, 2, 4)))
+    x, weight, gated = random(8, FEATURES).requires_grad_(), random(HIDDEN, FEATURES).requires_grad_(), random(2 * HIDDEN, FEATURES).requires_grad_()
+    for function in (lambda: ours.linear(x, weight, None, "gelu", random(8, HIDDEN)), lambda: ours.swiglu(x, gated)):
+        with Expect(3):   # a product forward and two backward: none is computed twice
+            function().float().square().sum().backward()
     module = ours.SwiGLU(FEATURES, HIDDEN, dtype=torch.bfloat16)
     x = random(8, FEATURES).requires_grad_()
     module(x, x).float().square().sum().backward()
