@@ -213,6 +213,12 @@ static void test_saved(void **state)
         const fake_cuda_launch before = *last_launch();
         assert_int_equal(gs_plan_run(again, &args, NULL), GS_OK);
         assert_memory_equal(before.grid, last_launch()->grid, sizeof before.grid);
+        char *const twice = calloc(1, size);   /* with its code, and what is known of it */
+        assert_non_null(twice);
+        OK(gs_plan_save(again, twice, &room, &error));
+        assert_int_equal(room, size);
+        assert_memory_equal(twice, bytes, size);
+        free(twice);
         gs_plan_destroy(&again);
         for (size_t at = 0; at < size; at += 1 + size / 97) {   /* changed, cut short */
             bytes[at] ^= 1;

@@ -97,7 +97,9 @@ static struct fake {
     int       live;              /* allocations and modules that were not given back */
     int       until_failure;     /* allocations that still succeed; negative: all do */
     int       refused;           /* allocations that did not */
-    bool      faulted, faulty;   /* the next wait reports a fault; launches of gs_wrong fault */
+    int       until_fault;       /* launches of gs_wrong, the last of which faults; 0: none does */
+    int       until_damage;      /* the same for one that changes A and is wrong, behind which the next one faults */
+    bool      faulted;           /* every wait reports a fault */
 } fake;
 
 static gs_status fake_alloc(gs_device *device, size_t bytes, gs_pointer *out, gs_error *error)
@@ -238,6 +240,13 @@ static void wrong_on_host(const gs_kernel_args *p, const gs_launch *launch, cons
                     for (threadIdx.x = 0; threadIdx.x < blockDim.x; threadIdx.x++) gs_wrong(*p);
 }
 
+static void damage(const gs_kernel_args *p)
+{
+    *(uint16_t *)(uintptr_t)p->a ^= 1;
+    *(uint16_t *)p->d ^= 1;
+    fake.until_fault = 1;
+}
+
 static gs_status fake_launch(gs_device *device, const gs_launch *launch, gs_queue queue, gs_error *error)
 {
     (void)device, (void)queue, (void)error;
@@ -245,7 +254,8 @@ static gs_status fake_launch(gs_device *device, const gs_launch *launch, gs_queu
     const void *const p = launch->params[0];
     if (strcmp(e->name, "gs_wrong") == 0) {
         wrong_on_host(p, launch, e->module);
-        fake.faulted = fake.faulty;
+        if (fake.until_fault > 0 && --fake.until_fault == 0) fake.faulted = true;
+        if (fake.until_damage > 0 && --fake.until_damage == 0) damage(p);
         return GS_OK;
     }
     gridDim = blockDim = (dim){1, 1, 1};
@@ -482,17 +492,28 @@ static void what_must_be_zero_is_looked_at(void **state)
     release(adding);
 }
 
-static void faults_are_verdicts(void **state)
+/* Whichever launch it is: nothing follows it, not even one that would say another thing of the contender. */
+static void the_first_fault_is_the_verdict(void **state)
 {
     (void)state;
-    const gs_problem problem = small_problem(GS_TN);
+    gs_problem problem = gs_problem_make(GS_F16, GS_TN, 8, 8, 16);
+    problem.beta = 1;   /* and where C and D are the same */
     tried *const t = contender_of(HONEST, GS_TN);
-    fake.faulty = true;
-    const gs_verdict verdict = verdict_of(t, &problem, NULL);
-    fake.faulty = fake.faulted = false;
+    for (int damages = 0; damages < 2; damages++) {
+        bool reached = true;
+        for (int at = 1; reached; at++) {
+            *(damages ? &fake.until_damage : &fake.until_fault) = at;
+            const gs_verdict verdict = verdict_of(t, &problem, &(gs_verify_options){.seed = 1, .parts = GS_PART_ALL & ~(uint32_t)GS_PART_EDGES});
+            reached = fake.until_damage == 0 && (fake.faulted || damages);
+            assert_true(reached || at > 1);
+            if (!reached) assert_int_equal(verdict.code, GS_VERDICT_PASS);
+            else if (!damages) assert_true(verdict.code == GS_VERDICT_FAULT && strstr(verdict.reason, "illegal memory access"));
+            else if (verdict.code != GS_VERDICT_INPUT) fail_msg("launch %d: %s: %s", at, gs_verdict_name(verdict.code), verdict.reason);
+            fake.until_damage = fake.until_fault = 0;
+            fake.faulted = false;
+        }
+    }
     release(t);
-    assert_int_equal(verdict.code, GS_VERDICT_FAULT);
-    assert_non_null(strstr(verdict.reason, "illegal memory access"));
 }
 
 /* Allocation fails at one place after the other: the contender's own is its verdict, ours the machine's state; nothing leaks. */
@@ -614,7 +635,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(chosen_parts_are_all_that_runs, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(any_scalars, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(what_must_be_zero_is_looked_at, open_fake, close_fake),
-        cmocka_unit_test_setup_teardown(faults_are_verdicts, open_fake, close_fake),
+        cmocka_unit_test_setup_teardown(the_first_fault_is_the_verdict, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(exhausted_memory_is_told_apart, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(refusals_are_verdicts_and_the_machine_is_not, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(refused_edges_are_told, open_fake, close_fake),
