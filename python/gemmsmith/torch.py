@@ -67,6 +67,7 @@ def _define():
     tags = (_torch.Tag.pt2_compliant_tag, _torch.Tag.needs_fixed_stride_order)
     library.define("linear(Tensor x, Tensor weight, Tensor? bias, Tensor? residual, str activation) -> Tensor", tags=tags)
     library.define("swiglu(Tensor x, Tensor weight, str activation) -> Tensor", tags=tags)
+    library.define("swiglu_kept(Tensor x, Tensor weight, str activation) -> (Tensor, Tensor, Tensor, Tensor)", tags=tags)
     library.define("grouped(Tensor x, Tensor weight, Tensor offsets, str activation, bool gate) -> Tensor", tags=tags)
     return library
 
@@ -385,6 +386,41 @@ def _swiglu_backward(ctx, grad):
     return *_swiglu_grads(grad, *ctx.saved_tensors, ctx.activation), None
 
 
+def _swiglu_kept(x, weight, activation):
+    """The result, and what its gradients need: the gate, up and the activated gate. Two products, so that each is a matrix without gaps."""
+    half = weight.shape[0] // 2
+    gate, up = _torch.nn.functional.linear(x, weight[:half]), _torch.nn.functional.linear(x, weight[half:])
+    activated = _activate(gate, activation)
+    return activated * up, gate, up, activated
+
+
+def _swiglu_kept_setup(ctx, inputs, output):
+    x, weight, ctx.activation = inputs
+    ctx.save_for_backward(x, weight, *output[1:])
+    ctx.set_materialize_grads(False)   # of the last three there are none
+
+
+def _swiglu_kept_backward(ctx, grad, *_):
+    if grad is None:
+        return None, None, None
+    x, weight, gate, up, activated = ctx.saved_tensors
+    half, rows, dx, dw = weight.shape[0] // 2, _rows(x), None, None
+    dgate, dup = _rows(_activate_backward(grad * up, gate, ctx.activation)), _rows(grad * activated)
+    if ctx.needs_input_grad[0]:
+        dx = _torch.addmm(dgate @ weight[:half], dup, weight[half:]).reshape(x.shape)
+    if ctx.needs_input_grad[1] and _torch.is_grad_enabled():   # gradients of gradients
+        dw = _torch.cat([dgate.t() @ rows, dup.t() @ rows])
+    elif ctx.needs_input_grad[1]:
+        dw = weight.new_empty(weight.shape)
+        _torch.mm(dgate.t(), rows, out=dw[:half])
+        _torch.mm(dup.t(), rows, out=dw[half:])
+    return dx, dw, None
+
+
+def _swiglu_kept_shapes(x, weight, activation):
+    return tuple(x.new_empty(x.shape[:-1] + (weight.shape[0] // 2,)) for _ in range(4))
+
+
 def _grouped_setup(ctx, inputs, output):
     x, weight, offsets, ctx.activation, ctx.gate = inputs
     ctx.save_for_backward(x, weight, offsets)
@@ -410,6 +446,7 @@ def _register():
     for name, kernel, fake, setup, backward in (
             ("linear", _linear, lambda x, weight, bias, residual, activation: x.new_empty(x.shape[:-1] + weight.shape[:1]), _linear_setup, _linear_backward),
             ("swiglu", _swiglu, lambda x, weight, activation: x.new_empty(x.shape[:-1] + (weight.shape[0] // 2,)), _swiglu_setup, _swiglu_backward),
+            ("swiglu_kept", _swiglu_kept, _swiglu_kept_shapes, _swiglu_kept_setup, _swiglu_kept_backward),
             ("grouped", _grouped, lambda x, weight, offsets, activation, gate: x.new_empty(x.shape[0], weight.shape[1] // 2 if gate else weight.shape[1]), _grouped_setup, _grouped_backward)):
         for key in ("CPU", "CUDA"):
             _ops.impl(name, kernel, key)
@@ -458,12 +495,14 @@ def pack_swiglu(gate, up):
 
 
 def swiglu(x, weight, activation="silu"):
-    """activation(x @ gate.T) * (x @ up.T), by one kernel; where gradients will be asked for, by one product and torch's operators. x: ... x K; weight: pack_swiglu(gate, up), 2N x K; the result is ... x N. activation: "silu" (SwiGLU), "gelu", "gelu_tanh" (GeGLU), "relu"."""
+    """activation(x @ gate.T) * (x @ up.T), by one kernel; where gradients will be asked for, by products and torch's operators. x: ... x K; weight: pack_swiglu(gate, up), 2N x K; the result is ... x N. activation: "silu" (SwiGLU), "gelu", "gelu_tanh" (GeGLU), "relu"."""
     _check_operands(x, weight, activation, 2)
     _refuse(activation != "none", "a gate needs an activation")
     _refuse(weight.shape[0] % 2 == 0, "weight has an odd number of rows; the gate and up have as many each")
     if _trains(x, weight):
-        gate, up = _torch.nn.functional.linear(x, weight).chunk(2, -1)
+        if not _torch.compiler.is_compiling():
+            return _torch.ops.gemmsmith.swiglu_kept.default(x, weight, activation)[0]
+        gate, up = _torch.nn.functional.linear(x, weight).chunk(2, -1)   # Inductor makes one kernel of the rest
         return _activate(gate, activation) * up
     return _torch.ops.gemmsmith.swiglu.default(x, weight, activation)
 

@@ -84,13 +84,17 @@ def gradients():
     offsets = torch.tensor([0, 2, 2, 5], dtype=torch.int32)
     for name in ACTIVATIONS:
         assert torch.autograd.gradcheck(lambda x, w, b, r: ours.linear(x, w, b, name, r), (numbers(2, 3, 4), numbers(5, 4), numbers(5), numbers(2, 3, 5)))
-    assert torch.autograd.gradcheck(ours.swiglu, (numbers(3, 4), numbers(6, 4)))
+    for name in ("silu", "relu", "gelu_tanh"):
+        assert torch.autograd.gradcheck(lambda x, w: ours.swiglu(x, w, name), (numbers(2, 3, 4), numbers(6, 4)))
+    x, weight = numbers(3, 4), numbers(6, 4).detach()
+    ours.swiglu(x, weight).sum().backward()   # a weight that is frozen
+    assert weight.grad is None and x.grad is not None
     assert torch.autograd.gradcheck(lambda x, w: ours.grouped(x, w, offsets)[:5], (numbers(6, 4), numbers(3, 2, 4)))
     assert torch.autograd.gradcheck(lambda x, w: ours.grouped(x, w, offsets, "gelu", True)[:5], (numbers(6, 4), numbers(3, 6, 4)))
     assert torch.autograd.gradcheck(lambda x, w: ours.grouped(x, w, offsets, "silu")[:5], (numbers(6, 4), numbers(3, 2, 4)))
     x, weight, gated = random(8, FEATURES).requires_grad_(), random(HIDDEN, FEATURES).requires_grad_(), random(2 * HIDDEN, FEATURES).requires_grad_()
-    for function in (lambda: ours.linear(x, weight, None, "gelu", random(8, HIDDEN)), lambda: ours.swiglu(x, gated)):
-        with Expect(3):   # a product forward and two backward: none is computed twice
+    for products, function in ((3, lambda: ours.linear(x, weight, None, "gelu", random(8, HIDDEN))), (6, lambda: ours.swiglu(x, gated))):
+        with Expect(products):   # forward one for each weight, backward two: none is computed twice
             function().float().square().sum().backward()
     module = ours.SwiGLU(FEATURES, HIDDEN, dtype=torch.bfloat16)
     x = random(8, FEATURES).requires_grad_()
@@ -110,6 +114,7 @@ def traced():
     torch.library.opcheck(ops.linear.default, (x, weight, torch.randn(6), torch.randn(3, 6), "silu"))
     torch.library.opcheck(ops.linear.default, (x, weight, None, None, "none"))
     torch.library.opcheck(ops.swiglu.default, (x, weight, "silu"))
+    torch.library.opcheck(ops.swiglu_kept.default, (x, weight, "gelu"))
     torch.library.opcheck(ops.grouped.default, (x, torch.randn(2, 6, 4), torch.tensor([0, 1, 3], dtype=torch.int32), "silu", True), test_utils=("test_schema", "test_faketensor"))
 
 
@@ -144,8 +149,10 @@ def fused_models():
     want = model[0](x).float(), model[1]["mlp"](x).float()
     assert ours.fuse(model) == 2
     assert type(model[0]) is ours.SwiGLU and type(model[1]["other"]) is Mlp
-    with Expect(4):
+    with torch.no_grad(), Expect(4):
         got = model[0](x), model[1]["mlp"](x)
+    with Expect(3):   # the parameters have gradients: the gate and up are two products
+        model[0](x)
     for g, w in zip(got, want):
         assert (g.float() - w).abs().max() < 0.05 * w.abs().max()
     layer = ours.Linear(FEATURES, HIDDEN, activation="gelu", dtype=torch.bfloat16)
