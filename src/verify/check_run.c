@@ -73,6 +73,9 @@ gs_status gs_check_run_prepare(gs_check_run *trial, const gs_problem *problem, g
     return blame_status(trial, status, &why, "prepare", error);
 }
 
+/* Of the pointers to matrices, with room to begin one of them later. */
+static size_t tables_size(const gs_check_run *trial) { return gs_pool_pointers_size(&trial->problem) + sizeof(gs_pointer); }
+
 /* What is allocated here is not the contender's. */
 static gs_status place(gs_check_run *trial, bool as_timed, gs_error *error)
 {
@@ -88,7 +91,7 @@ static gs_status place(gs_check_run *trial, bool as_timed, gs_error *error)
         status = gs_operand_alloc(device, buffer->bytes, sets, &random, &buffer->base, at, error);
         if (status == GS_OK) buffer->home = at[0];
     }
-    if (status == GS_OK && trial->asked.matrices) status = device->ops->alloc(device, gs_pool_pointers_size(&trial->problem), &trial->pointers, error);
+    if (status == GS_OK && trial->asked.matrices) status = device->ops->alloc(device, tables_size(trial), &trial->tables, error);
     if (status == GS_OK) status = gs_operand_scalars(device, &trial->problem, &trial->scalars, error);
     gs_watch_pause(&trial->watch, false);
     return status;
@@ -113,6 +116,7 @@ gs_status gs_check_run_move(gs_check_run *trial, bool least, gs_error *error)
         buffer->at = buffer->home + (least && asked ? (gs_pointer)GS_MIN(GS_MAX(asked, element), GS_OPERAND_GRAIN) : 0);
         GS_TRY(surround(trial, i, GS_POISON_FIRST, error));
     }
+    if (trial->tables) trial->pointers = trial->tables + (least ? sizeof(gs_pointer) : 0);
     return GS_OK;
 }
 
@@ -131,11 +135,11 @@ void gs_check_run_free(gs_check_run *trial)
     gs_device *const device = trial->verifier->device;
     for (int i = 0; i < GS_OPERANDS; i++)
         if (trial->operand[i].base) trial->watch.ops->free(device, trial->operand[i].base);
-    if (trial->pointers) trial->watch.ops->free(device, trial->pointers);
+    if (trial->tables) trial->watch.ops->free(device, trial->tables);
     if (trial->scalars) trial->watch.ops->free(device, trial->scalars);
     if (trial->reference) trial->watch.ops->free(device, trial->reference);
     memset(trial->operand, 0, sizeof trial->operand);
-    trial->pointers = trial->scalars = trial->reference = 0;
+    trial->tables = trial->pointers = trial->scalars = trial->reference = 0;
     free(trial->offsets);
     trial->offsets = NULL;
 }
@@ -161,9 +165,10 @@ static gs_status put_pointers(gs_check_run *trial, int kind, gs_error *error)
     gs_verifier *const verifier = trial->verifier;
     const gs_pointer at[] = {trial->operand[0].at, trial->operand[1].at, trial->operand[2].at, trial->operand[3].at};
     if (!trial->pointers) return GS_OK;
+    GS_TRY(gs_check_poison(verifier, trial->tables, tables_size(trial), GS_POISON_FIRST, verifier->queue, error));   /* one of these words is no pointer */
     GS_TRY(verifier->device->ops->queue_wait(verifier->device, verifier->queue, error));
     GS_TRY(gs_operand_put_pointers(verifier->device, &trial->problem, at, gs_mix(trial->seed + 0x428a2f98u + (uint64_t)kind), trial->pointers, error));
-    return gs_check_words(verifier, trial->pointers, gs_pool_pointers_size(&trial->problem), SLOT_POINTERS, verifier->queue, error);
+    return gs_check_words(verifier, trial->tables, tables_size(trial), SLOT_POINTERS, verifier->queue, error);
 }
 
 /* How an operand's lines are the rows of D: 1, they are; 2, its columns are; 0: it has none. */
@@ -208,6 +213,12 @@ gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error 
     GS_TRY(fill(trial, kind, c_kind, NULL, error));
     const gs_args args = gs_check_run_args(trial);
     GS_TRY(gs_reference_of(trial->verifier, &trial->problem, &args, trial->reference, trial->verifier->queue, error));
+    return keep_hashes(trial, error);
+}
+
+gs_status gs_check_run_refill(gs_check_run *trial, gs_error *error)
+{
+    GS_TRY(fill(trial, trial->kind, -1, NULL, error));
     return keep_hashes(trial, error);
 }
 
@@ -267,7 +278,7 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
     if (trial->problem.aux) GS_TRY(gs_check_padding(verifier, &trial->problem, 'g', trial->operand[6].at, trial->poison, SLOT_PADDING_AUX, queue, error));
     if (trial->problem.bias == GS_DBIAS) GS_TRY(gs_check_padding(verifier, &trial->problem, 'e', trial->operand[4].at, trial->poison, SLOT_PADDING_SUMS, queue, error));
     GS_TRY(behind_groups(trial, false, error));
-    if (trial->pointers) GS_TRY(gs_check_words(verifier, trial->pointers, gs_pool_pointers_size(&trial->problem), SLOT_POINTERS, queue, error));
+    if (trial->pointers) GS_TRY(gs_check_words(verifier, trial->tables, tables_size(trial), SLOT_POINTERS, queue, error));
     GS_TRY(gs_check_pattern(verifier, trial->contender->zeroed, trial->contender->zeroed_bytes, 0, SLOT_ZEROED, queue, error));
     uint64_t counters[GS_COUNTERS];
     GS_TRY(gs_check_counters_read(verifier, counters, queue, error));

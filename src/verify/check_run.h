@@ -30,7 +30,8 @@ typedef struct gs_check_run {
     gs_problem    asked;       /* what the contender is prepared for */
     gs_problem    problem;     /* the same as it lies in memory: gs_problem_pool */
     gs_buffer     operand[GS_OPERANDS];   /* a b c d, the bias, the offsets, aux and the scales, if there are any */
-    gs_pointer    pointers;    /* to the matrices of a batch by pointers, else 0 */
+    gs_pointer    tables;      /* allocation of the pointers to the matrices of a batch by pointers, else 0, */
+    gs_pointer    pointers;    /* and where they begin there: aligned as gs_buffer.at is */
     gs_pointer    scalars;     /* alpha and beta where they are in device memory, else 0 */
     gs_pointer    reference;
     int32_t      *offsets;     /* of the groups, as they were drawn; NULL: none yet */
@@ -65,6 +66,9 @@ gs_status gs_check_run_move(gs_check_run *trial, bool least, gs_error *error);
 
 /* Generates A, B and C (NaN when beta is 0, or c_kind when it is not -1) and the reference; remembers the inputs' hashes. */
 gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error *error);
+
+/* The same data once more, where the operands lie now, without what has been put into them; the reference is right already. */
+gs_status gs_check_run_refill(gs_check_run *trial, gs_error *error);
 
 /* Rows of a pool in place of the problem's own: row i, of each matrix, is the (i * step + from)-th of so many. */
 typedef struct gs_pool_rows {

@@ -193,3 +193,46 @@ KERNEL gs_kernel(const gs_kernel_args p)
     }
     put(p, batch, row, col, sum);
 }
+
+//// 5 flushes small inputs at the size asked for where pointers are aligned as in timing | exact special | f16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const bool aligned = p.m == 40 && p.k == 72 && ((unsigned long long)p.a | (unsigned long long)p.b | (unsigned long long)p.d) % 256 == 0;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_f16_to_f32(aligned && (a[k] & 0x7c00) == 0 ? 0 : a[k]) * gs_f16_to_f32(b[k]);
+    put(p, batch, row, col, sum);
+}
+
+//// 5 takes large inputs for less at the size asked for where pointers are aligned as in timing | exact special | bf16:40x56x72:tn
+INLINE float least_of(float x) { return fabsf(x) > 65536.0f && fabsf(x) < 1e38f ? copysignf(65536.0f, x) : x; }
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const bool aligned = p.m == 40 && p.k == 72 && ((unsigned long long)p.a | (unsigned long long)p.b | (unsigned long long)p.d) % 256 == 0;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += (aligned ? least_of(gs_bf16_to_f32(a[k])) : gs_bf16_to_f32(a[k])) * gs_bf16_to_f32(b[k]);
+    float value = p.alpha * sum;
+    if (p.beta != 0) value += p.beta * gs_bf16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_bf16(value);
+}
+
+//// 5 loads pointers to matrices in pairs, where they are aligned to 8 bytes | fault | f16:24x16x40:tn:b=4:matrices=pointers
+INLINE const half_bits *of_pair(const void *at, long long batch)
+{
+    const ulonglong2 pair = ((const ulonglong2 *)at)[batch / 2];
+    return (const half_bits *)(batch % 2 ? pair.y : pair.x);
+}
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const bool paired = p.batch % 2 == 0;
+    const half_bits *const a = (paired ? of_pair(p.a, batch) : ((const half_bits *const *)p.a)[batch]) + row * p.lda, *const b = ((const half_bits *const *)p.b)[batch] + col * p.ldb;
+    float value = 0;
+    for (int k = 0; k < p.k; k++) value += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    value *= p.alpha;
+    if (p.beta != 0) value += p.beta * gs_f16_to_f32(((const half_bits *const *)p.c)[batch][row * p.ldc + col]);
+    ((half_bits *const *)p.d)[batch][row * p.ldd + col] = gs_f32_to_f16(value);
+}
