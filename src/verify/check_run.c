@@ -222,9 +222,9 @@ gs_status gs_check_run_refill(gs_check_run *trial, gs_error *error)
     return keep_hashes(trial, error);
 }
 
-gs_status gs_check_run_rows(gs_check_run *trial, const gs_pool_rows *rows, gs_error *error)
+gs_status gs_check_run_rows(gs_check_run *trial, int kind, const gs_pool_rows *rows, gs_error *error)
 {
-    GS_TRY(fill(trial, GS_VALUES_WIDE, -1, rows, error));
+    GS_TRY(fill(trial, kind, -1, rows, error));
     return keep_hashes(trial, error);
 }
 

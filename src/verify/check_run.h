@@ -76,8 +76,8 @@ typedef struct gs_pool_rows {
 } gs_pool_rows;
 static inline int64_t gs_pool_row(const gs_pool_rows *rows, int64_t row) { return (row * rows->step + rows->from) % rows->pool; }
 
-/* The same inputs as of gs_check_run_data, of such rows, for a trial without a reference. */
-gs_status gs_check_run_rows(gs_check_run *trial, const gs_pool_rows *rows, gs_error *error);
+/* The inputs of gs_check_run_data, of such rows, for a trial without a reference. kind: GS_VALUES_WIDE, sums of most of which cancel, or GS_VALUES_NORMAL. */
+gs_status gs_check_run_rows(gs_check_run *trial, int kind, const gs_pool_rows *rows, gs_error *error);
 
 /* Poisons what is written, D and what is beside it, and the workspaces (zero: fills them with zeros instead), launches, waits, looks after the memory. */
 gs_status gs_check_run_launch(gs_check_run *trial, bool zero, gs_error *error);

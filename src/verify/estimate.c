@@ -11,7 +11,7 @@
 #define MATRIX_RATE  7e8    /* multiply-adds per second and core: kernels on matrix units, with the checker */
 #define SCALAR_RATE  1e8    /* the same of a thread per element: the simple family; the f64 reference is faster */
 #define ELEMENT_RATE 1e7    /* elements per second and core that are generated, hashed and compared, all of it together */
-#define INVARIANT_ROWS 660   /* of part 8, beside the M that is asked for: 219 and those that are drawn */
+#define INVARIANT_ROWS 1055   /* of part 8, beside the M that is asked for: 219 and those that are drawn */
 #define EDGES_S      3.0    /* part 5, all edge problems, one core */
 
 int gs_emulated_cores(void)
@@ -42,6 +42,6 @@ double gs_verify_seconds(const gs_problem *problem, uint32_t parts, bool matrix)
         launches += parts & GS_PART_REPEAT ? GS_VERIFY_REPEATS : 1;
         references++;
     }
-    if (problem->invariant && parts & GS_PART_INVARIANT) launches += 2 + INVARIANT_ROWS / fmax((double)problem->m, 1);   /* invariant.c */
+    if (problem->invariant && parts & GS_PART_INVARIANT) launches += 4 + INVARIANT_ROWS / fmax((double)problem->m, 1);   /* invariant.c */
     return gs_emulated_seconds(problem, matrix ? launches : 0, references + (matrix ? 0 : launches)) + (parts & GS_PART_EDGES ? EDGES_S / gs_emulated_cores() : 0);
 }

@@ -11,6 +11,7 @@
 
 enum {
     POOL = 67,               /* a prime: rows that a tile has at one place in one launch stand anywhere in another */
+    MOST_SEEN = 1 << 20,     /* rows of all matrices whose bits are kept */
     MOST_DRAWN = 530,        /* rows */
     MOST_MATRICES = 4096,    /* of a batch, whose rows are looked at */
     CHUNK = 1 << 20          /* bytes of D that are read at a time, at least a row */
@@ -21,6 +22,8 @@ static const int round_sizes[] = {2, 3, 4, 8, 12, 24, 32, 40, 48, 64, 96, 128};
 
 enum { DRAWN = 3, FIXED = GS_COUNT(sizes) };   /* and so many that the seed chooses */
 
+enum { CANCELLING = FIXED + DRAWN + 2, PLAIN = 4 };   /* launches of each kind of data */
+
 /* The bits of a row that was seen. */
 typedef struct seen {
     uint64_t hash;
@@ -30,7 +33,8 @@ typedef struct seen {
 typedef struct watcher {
     gs_check_run *trial;
     gs_pool_rows  rows;
-    seen         *of[2];     /* of D and of aux: POOL for each matrix of B */
+    bool          plain;     /* data as in timing; else such as show an order best */
+    seen         *of[2];     /* of D and of aux: a pool for each matrix of B */
     int64_t       matrices;
     char         *chunk;
     size_t        room;
@@ -97,8 +101,8 @@ static void look_at(watcher *w, char output, int64_t first, int64_t count, size_
         const int64_t matrix = matrix_of(trial, row), in_matrix = p->groups ? row : row % p->m;
         if (matrix < 0 || matrix >= w->matrices) continue;
         const int64_t in_pool = gs_pool_row(&w->rows, in_matrix);
-        if (gs_row_is_odd(GS_ROW_NAN, POOL, in_pool) || gs_row_is_odd(GS_ROW_INF, POOL, in_pool)) continue;   /* there for their neighbours: nobody has promised which NaN they give */
-        seen *const before = &w->of[output != 'd'][matrix * POOL + in_pool];
+        if (!w->plain && (gs_row_is_odd(GS_ROW_NAN, POOL, in_pool) || gs_row_is_odd(GS_ROW_INF, POOL, in_pool))) continue;   /* there for their neighbours: nobody has promised which NaN they give */
+        seen *const before = &w->of[output != 'd'][matrix * w->rows.pool + in_pool];
         const uint64_t hash = gs_hash64(w->chunk + (size_t)(row - first) * stride, bytes);
         if (before->m == 0) *before = (seen){hash, p->m, row};
         else if (before->hash != hash) blame(trial, output, before, row);
@@ -128,17 +132,15 @@ static gs_status look_through(watcher *w, char output, gs_error *error)
     return GS_OK;
 }
 
-/* One size; *taken counts it, if the contender takes it. */
-static gs_status try_size(watcher *w, const gs_problem *p, int turn, int *taken, gs_error *error)
+/* One launch, of w->rows; *taken counts it, if the contender takes its size. */
+static gs_status try_size(watcher *w, const gs_problem *p, bool least, int *taken, gs_error *error)
 {
     gs_check_run *const trial = w->trial;
-    const uint64_t bits = gs_mix(trial->seed + 0x71374491u + (uint64_t)turn);
-    w->rows = (gs_pool_rows){POOL, 1 + (int64_t)(bits % (POOL - 1)), (int64_t)(bits >> 32) % POOL};
     GS_TRY(gs_check_run_prepare(trial, p, error));
     gs_status status = GS_OK;
     if (!gs_check_run_failed(trial)) {
-        status = gs_check_run_alloc(trial, false, turn % 2, error);
-        if (status == GS_OK) status = gs_check_run_rows(trial, &w->rows, error);
+        status = gs_check_run_alloc(trial, false, least, error);
+        if (status == GS_OK) status = gs_check_run_rows(trial, w->plain ? GS_VALUES_NORMAL : GS_VALUES_WIDE, &w->rows, error);
         if (status == GS_OK) status = gs_check_run_launch(trial, false, error);
         if (status == GS_OK && !gs_check_run_failed(trial)) status = look_through(w, 'd', error);
         if (status == GS_OK && !gs_check_run_failed(trial) && p->aux) status = look_through(w, 'g', error);
@@ -151,24 +153,80 @@ static gs_status try_size(watcher *w, const gs_problem *p, int turn, int *taken,
     return GS_OK;
 }
 
+/* Another order of so many rows. */
+static gs_pool_rows shuffled(int64_t pool, uint64_t bits)
+{
+    int64_t step = 1 + gs_pick_below(bits, pool > 1 ? pool - 1 : 1);
+    for (int64_t a = pool, b = step; a > 1; ) {   /* the next that has no factor with it */
+        if (b == 0) a = pool, b = ++step;
+        else { const int64_t rest = a % b; a = b, b = rest; }
+    }
+    return (gs_pool_rows){pool, step, gs_pick_below(gs_mix(bits), pool)};
+}
+
+static gs_status cancelling_rows(watcher *w, const gs_problem *problem, int *taken, gs_error *error)
+{
+    const uint64_t seed = w->trial->seed;
+    for (int turn = 0; turn < CANCELLING && !gs_check_run_failed(w->trial); turn++) {
+        const gs_problem p = problem_of_turn(problem, seed, turn);
+        const uint64_t bits = gs_mix(seed + 0x71374491u + (uint64_t)turn);
+        w->rows = (gs_pool_rows){POOL, 1 + (int64_t)(bits % (POOL - 1)), (int64_t)(bits >> 32) % POOL};
+        GS_TRY(try_size(w, &p, (turn + (gs_mix(seed + 0xb5c0fbcfu) & 1)) % 2, taken, error));   /* the size asked for with both */
+    }
+    return GS_OK;
+}
+
+/* The problem of such a turn: the one asked for first and last, between them one of fewer rows, if there are fewer, and one that has more, if it is not large. */
+static gs_problem plain_problem_of_turn(const gs_problem *problem, uint64_t seed, int turn)
+{
+    const uint64_t bits = gs_mix(seed + 0x3956c25bu + (uint64_t)turn);
+    if (turn == 1) return with_m(problem, 1 + gs_pick_below(bits, GS_MAX(GS_MIN(problem->m, 128) - 1, 1)));
+    return turn == 2 ? with_m(problem, drawn_size(bits, 2)) : *problem;
+}
+
+static int64_t plain_pool(const gs_problem *problem, uint64_t seed)
+{
+    int64_t pool = 1;
+    for (int turn = 0; turn < PLAIN; turn++) pool = GS_MAX(pool, plain_problem_of_turn(problem, seed, turn).m);
+    return pool;
+}
+
+/* Nothing tells these launches from timing: no row stands twice, and B has nothing to it. Only the first have their rows in the order of the pool. */
+static gs_status plain_rows(watcher *w, const gs_problem *problem, int *taken, gs_error *error)
+{
+    const uint64_t seed = w->trial->seed;
+    for (int turn = 0; turn < PLAIN && !gs_check_run_failed(w->trial); turn++) {
+        const gs_problem p = plain_problem_of_turn(problem, seed, turn);
+        const int64_t pool = plain_pool(problem, seed);
+        w->rows = turn < 2 ? (gs_pool_rows){pool, 1, 0} : shuffled(pool, gs_mix(seed + 0xe9b5dba5u + (uint64_t)turn));
+        GS_TRY(try_size(w, &p, turn == PLAIN - 1, taken, error));
+    }
+    return GS_OK;
+}
+
+/* Both kinds of data have a memory of their own: B is another. */
+static gs_status rows_of_kind(gs_check_run *trial, const gs_problem *problem, bool plain, int *taken, gs_error *error)
+{
+    const int64_t pool = plain ? plain_pool(problem, trial->seed) : POOL, matrices = problem->groups ? problem->groups : problem->batch;
+    watcher w = {.trial = trial, .plain = plain, .matrices = GS_MIN(GS_MIN(matrices, MOST_MATRICES), GS_MAX(MOST_SEEN / pool, 1))};
+    gs_status status = GS_OK;
+    for (int i = 0; i < 2 && status == GS_OK; i++) {
+        w.of[i] = calloc((size_t)(w.matrices * pool), sizeof *w.of[i]);
+        if (!w.of[i]) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for rows that were seen");
+    }
+    if (status == GS_OK) status = plain ? plain_rows(&w, problem, taken, error) : cancelling_rows(&w, problem, taken, error);
+    for (int i = 0; i < 2; i++) free(w.of[i]);
+    free(w.chunk);
+    return status;
+}
+
 gs_status gs_verify_rows(gs_check_run *trial, const gs_problem *problem, int *taken, gs_error *error)
 {
-    watcher w = {.trial = trial, .matrices = GS_MIN(problem->groups ? problem->groups : problem->batch, MOST_MATRICES)};
     gs_status status = GS_OK;
     *taken = 0;
     if (problem->m == 0 || problem->n == 0) return GS_OK;
-    for (int i = 0; i < 2 && status == GS_OK; i++) {
-        w.of[i] = calloc((size_t)w.matrices * POOL, sizeof *w.of[i]);
-        if (!w.of[i]) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for rows that were seen");
-    }
     trial->bare = true;
-    const int count = FIXED + DRAWN + 2;
-    for (int i = 0; i < count && status == GS_OK && !gs_check_run_failed(trial); i++) {
-        const gs_problem p = problem_of_turn(problem, trial->seed, i);
-        status = try_size(&w, &p, i, taken, error);
-    }
+    for (int plain = 0; plain < 2 && status == GS_OK && !gs_check_run_failed(trial); plain++) status = rows_of_kind(trial, problem, plain, taken, error);
     trial->bare = false;
-    for (int i = 0; i < 2; i++) free(w.of[i]);
-    free(w.chunk);
     return status;
 }
