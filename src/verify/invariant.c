@@ -153,30 +153,7 @@ static gs_status try_size(watcher *w, const gs_problem *p, bool least, int *take
     return GS_OK;
 }
 
-/* Another order of so many rows. */
-static gs_pool_rows shuffled(int64_t pool, uint64_t bits)
-{
-    int64_t step = 1 + gs_pick_below(bits, pool > 1 ? pool - 1 : 1);
-    for (int64_t a = pool, b = step; a > 1; ) {   /* the next that has no factor with it */
-        if (b == 0) a = pool, b = ++step;
-        else { const int64_t rest = a % b; a = b, b = rest; }
-    }
-    return (gs_pool_rows){pool, step, gs_pick_below(gs_mix(bits), pool)};
-}
-
-static gs_status cancelling_rows(watcher *w, const gs_problem *problem, int *taken, gs_error *error)
-{
-    const uint64_t seed = w->trial->seed;
-    for (int turn = 0; turn < CANCELLING && !gs_check_run_failed(w->trial); turn++) {
-        const gs_problem p = problem_of_turn(problem, seed, turn);
-        const uint64_t bits = gs_mix(seed + 0x71374491u + (uint64_t)turn);
-        w->rows = (gs_pool_rows){POOL, 1 + (int64_t)(bits % (POOL - 1)), (int64_t)(bits >> 32) % POOL};
-        GS_TRY(try_size(w, &p, (turn + (gs_mix(seed + 0xb5c0fbcfu) & 1)) % 2, taken, error));   /* the size asked for with both */
-    }
-    return GS_OK;
-}
-
-/* The problem of such a turn: the one asked for first and last, between them one of fewer rows, if there are fewer, and one that has more, if it is not large. */
+/* Of data as in timing: the problem asked for first and last, between them one of fewer rows, if there are fewer, and one that has more, if it is not large. */
 static gs_problem plain_problem_of_turn(const gs_problem *problem, uint64_t seed, int turn)
 {
     const uint64_t bits = gs_mix(seed + 0x3956c25bu + (uint64_t)turn);
@@ -184,40 +161,22 @@ static gs_problem plain_problem_of_turn(const gs_problem *problem, uint64_t seed
     return turn == 2 ? with_m(problem, drawn_size(bits, 2)) : *problem;
 }
 
-static int64_t plain_pool(const gs_problem *problem, uint64_t seed)
-{
-    int64_t pool = 1;
-    for (int turn = 0; turn < PLAIN; turn++) pool = GS_MAX(pool, plain_problem_of_turn(problem, seed, turn).m);
-    return pool;
-}
-
-/* Nothing tells these launches from timing: no row stands twice, and B has nothing to it. Only the first have their rows in the order of the pool. */
-static gs_status plain_rows(watcher *w, const gs_problem *problem, int *taken, gs_error *error)
+/* All launches of one kind of data: each has a B of its own, and so a memory. Nothing tells plain ones from timing: no row stands twice, and B has nothing to it. */
+static gs_status rows_of_kind(watcher *w, const gs_problem *problem, int *taken, gs_error *error)
 {
     const uint64_t seed = w->trial->seed;
-    for (int turn = 0; turn < PLAIN && !gs_check_run_failed(w->trial); turn++) {
-        const gs_problem p = plain_problem_of_turn(problem, seed, turn);
-        const int64_t pool = plain_pool(problem, seed);
-        w->rows = turn < 2 ? (gs_pool_rows){pool, 1, 0} : shuffled(pool, gs_mix(seed + 0xe9b5dba5u + (uint64_t)turn));
-        GS_TRY(try_size(w, &p, turn == PLAIN - 1, taken, error));
+    const int64_t matrices = problem->groups ? problem->groups : problem->batch, pool = w->plain ? GS_MAX(problem->m, plain_problem_of_turn(problem, seed, 2).m) : POOL;
+    w->matrices = GS_MIN(GS_MIN(matrices, MOST_MATRICES), GS_MAX(MOST_SEEN / pool, 1));
+    for (int i = 0; i < 2; i++)
+        if ((w->of[i] = calloc((size_t)(w->matrices * pool), sizeof *w->of[i])) == NULL) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for rows that were seen");
+    for (int turn = 0; turn < (w->plain ? PLAIN : CANCELLING) && !gs_check_run_failed(w->trial); turn++) {
+        const gs_problem p = w->plain ? plain_problem_of_turn(problem, seed, turn) : problem_of_turn(problem, seed, turn);
+        const uint64_t bits = gs_mix(seed + 0x71374491u + (uint64_t)turn), which = gs_mix(seed + 0xb5c0fbcfu) & 1;
+        const int64_t step = !w->plain ? 1 + (int64_t)(bits % (POOL - 1)) : turn < 2 ? 1 : GS_MAX(pool - 1, 1);   /* the last one: turned round */
+        w->rows = (gs_pool_rows){pool, step, w->plain && turn < 2 ? 0 : (int64_t)(bits >> 32) % pool};
+        GS_TRY(try_size(w, &p, w->plain ? turn == PLAIN - 1 : (turn + which) % 2, taken, error));   /* the size asked for with both */
     }
     return GS_OK;
-}
-
-/* Both kinds of data have a memory of their own: B is another. */
-static gs_status rows_of_kind(gs_check_run *trial, const gs_problem *problem, bool plain, int *taken, gs_error *error)
-{
-    const int64_t pool = plain ? plain_pool(problem, trial->seed) : POOL, matrices = problem->groups ? problem->groups : problem->batch;
-    watcher w = {.trial = trial, .plain = plain, .matrices = GS_MIN(GS_MIN(matrices, MOST_MATRICES), GS_MAX(MOST_SEEN / pool, 1))};
-    gs_status status = GS_OK;
-    for (int i = 0; i < 2 && status == GS_OK; i++) {
-        w.of[i] = calloc((size_t)(w.matrices * pool), sizeof *w.of[i]);
-        if (!w.of[i]) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for rows that were seen");
-    }
-    if (status == GS_OK) status = plain ? plain_rows(&w, problem, taken, error) : cancelling_rows(&w, problem, taken, error);
-    for (int i = 0; i < 2; i++) free(w.of[i]);
-    free(w.chunk);
-    return status;
 }
 
 gs_status gs_verify_rows(gs_check_run *trial, const gs_problem *problem, int *taken, gs_error *error)
@@ -226,7 +185,12 @@ gs_status gs_verify_rows(gs_check_run *trial, const gs_problem *problem, int *ta
     *taken = 0;
     if (problem->m == 0 || problem->n == 0) return GS_OK;
     trial->bare = true;
-    for (int plain = 0; plain < 2 && status == GS_OK && !gs_check_run_failed(trial); plain++) status = rows_of_kind(trial, problem, plain, taken, error);
+    for (int plain = 0; plain < 2 && status == GS_OK && !gs_check_run_failed(trial); plain++) {
+        watcher w = {.trial = trial, .plain = plain};
+        status = rows_of_kind(&w, problem, taken, error);
+        for (int i = 0; i < 2; i++) free(w.of[i]);
+        free(w.chunk);
+    }
     trial->bare = false;
     return status;
 }
