@@ -161,19 +161,27 @@ static gs_problem plain_problem_of_turn(const gs_problem *problem, uint64_t seed
     return turn == 2 ? with_m(problem, drawn_size(bits, 2)) : *problem;
 }
 
+/* The first prime from there: every step through so many rows meets all. */
+static int64_t prime_from(int64_t number)
+{
+    for (int64_t divisor = 2; divisor * divisor <= number; divisor++)
+        if (number % divisor == 0) number++, divisor = 1;
+    return number;
+}
+
 /* All launches of one kind of data: each has a B of its own, and so a memory. Nothing tells plain ones from timing: no row stands twice, and B has nothing to it. */
 static gs_status rows_of_kind(watcher *w, const gs_problem *problem, int *taken, gs_error *error)
 {
     const uint64_t seed = w->trial->seed;
-    const int64_t matrices = problem->groups ? problem->groups : problem->batch, pool = w->plain ? GS_MAX(problem->m, plain_problem_of_turn(problem, seed, 2).m) : POOL;
+    const int64_t matrices = problem->groups ? problem->groups : problem->batch, pool = w->plain ? prime_from(GS_MAX(problem->m, plain_problem_of_turn(problem, seed, 2).m)) : POOL;
     w->matrices = GS_MIN(GS_MIN(matrices, MOST_MATRICES), GS_MAX(MOST_SEEN / pool, 1));
     for (int i = 0; i < 2; i++)
         if ((w->of[i] = calloc((size_t)(w->matrices * pool), sizeof *w->of[i])) == NULL) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for rows that were seen");
     for (int turn = 0; turn < (w->plain ? PLAIN : CANCELLING) && !gs_check_run_failed(w->trial); turn++) {
         const gs_problem p = w->plain ? plain_problem_of_turn(problem, seed, turn) : problem_of_turn(problem, seed, turn);
         const uint64_t bits = gs_mix(seed + 0x71374491u + (uint64_t)turn), which = gs_mix(seed + 0xb5c0fbcfu) & 1;
-        const int64_t step = !w->plain ? 1 + (int64_t)(bits % (POOL - 1)) : turn < 2 ? 1 : GS_MAX(pool - 1, 1);   /* the last one: turned round */
-        w->rows = (gs_pool_rows){pool, step, w->plain && turn < 2 ? 0 : (int64_t)(bits >> 32) % pool};
+        const bool as_they_are = w->plain && turn < 2;
+        w->rows = (gs_pool_rows){pool, as_they_are ? 1 : 1 + (int64_t)(bits % (uint64_t)(pool - 1)), as_they_are ? 0 : (int64_t)(bits >> 32) % pool};
         GS_TRY(try_size(w, &p, w->plain ? turn == PLAIN - 1 : (turn + which) % 2, taken, error));   /* the size asked for with both */
     }
     return GS_OK;
