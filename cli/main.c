@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The program: finds the command, runs it, and makes sure that its results were written. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <gemmsmith/gemmsmith.h>
@@ -83,6 +84,7 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    signal(SIGCHLD, SIG_DFL);   /* ignored, as some programs leave it to theirs, nobody would hear how a child ended */
     const int code = run(argc, argv);
     cli_progress_clear();
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;

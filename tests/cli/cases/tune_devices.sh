@@ -9,7 +9,8 @@ gemmsmith $ask --quick | short
 grep -c '"narrow":true' replies/requests
 gemmsmith $ask | short
 mkdir here
-gemmsmith tune f16:96x64x64:tn f16:96x96x64:tn --candidates 2 --families mma --devices cuda:0,cuda:1,cuda:2 --tuned here/my.tuned | short
+# from a program that ignores the ends of its children, and leaves that to them
+timeout -k 1 120 env --ignore-signal=CHLD gemmsmith tune f16:96x64x64:tn f16:96x96x64:tn --candidates 2 --families mma --devices cuda:0,cuda:1,cuda:2 --tuned here/my.tuned | short
 cut -d' ' -f1 here/my.tuned | sed -n '4,$p'
 gemmsmith db list --gpu nvidia-h200 | wc -l
 # a device that breaks leaves its problems to the other
