@@ -327,7 +327,7 @@ static void print_totals(const settings *s, const place *where, const gs_group_t
     } else if (sum->tuned > 0 && !s->json) {
         printf("\nown kernels won %d of %d", sum->won, sum->tuned);
         const int compared = sum->tuned - sum->alone;
-        if (sum->alone > 0) printf(", %d of them alone, where cuBLASLt computes nothing right", sum->alone);
+        if (sum->alone > 0) printf(", %d of them alone, where cuBLASLt refuses the problem or is wrong", sum->alone);
         if (sum->won > sum->alone) printf("; geometric mean over %s %.3f of cuBLASLt's speed", sum->alone > 0 ? "the others" : "all", exp(sum->log_sum / compared));
         printf("\ntable: %s\n", where->table);
     }
