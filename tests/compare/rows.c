@@ -93,6 +93,28 @@ static void a_file_goes_on(void **state)
     assert_int_equal(lines_of("rows.csv"), 3);
 }
 
+/* Where no best of all was compared, ours and the reference of its layout are marked, and no other. */
+static void the_best_of_a_layout_is_marked(void **state)
+{
+    static const int marked[] = {1, 1, 0, 0};   /* ours and theirs of nn, then of tn */
+    bench *const b = *state;
+    gs_rows_file rows;
+    gs_result row;
+    row_of(b, &row, "f16:64x64x64:nn", 200, 210, false);
+    row.best_compared = false;
+    assert_true(row.count == 4 && row.entry[0].device_us < row.entry[2].device_us);
+    assert_int_equal(gs_rows_file_open(&rows, "rows.csv", true, &b->session, &error), GS_OK);
+    assert_int_equal(gs_rows_file_add(&rows, &row, &error), GS_OK);
+    assert_int_equal(gs_rows_file_close(&rows, &error), GS_OK);
+    gs_result_free(&row);
+    const char *at = strstr(read_text("rows.csv"), ",is_best,");
+    for (size_t i = 0; i < GS_COUNT(marked); i++) {
+        assert_non_null(at = strchr(at, '\n'));
+        for (int column = 0; column < 10; column++) assert_non_null(at = strchr(at + 1, ','));
+        assert_int_equal(at[1] - '0', marked[i]);
+    }
+}
+
 static void a_line_that_was_cut_off_does_not_count(void **state)
 {
     bench *const b = *state;
@@ -144,7 +166,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
     const struct CMUnitTest tests[] = {
-        TEST(a_reply_becomes_a_row), TEST(what_is_no_row), TEST(a_file_goes_on), TEST(a_line_that_was_cut_off_does_not_count), TEST(figures_over_many_rows),
+        TEST(a_reply_becomes_a_row), TEST(what_is_no_row), TEST(a_file_goes_on), TEST(the_best_of_a_layout_is_marked), TEST(a_line_that_was_cut_off_does_not_count), TEST(figures_over_many_rows),
     };
     return cmocka_run_group_tests_name("compare/rows", tests, NULL, NULL);
 }

@@ -139,7 +139,7 @@ static void blocks_fit_as_the_limits_say(void **state)
         {{1, 384, 1, 205872, 168}, 1},    /* shared memory */
         {{1, 32, 1, 0, 16},        32},   /* blocks */
         {{1, 128, 1, 76800, 33},   3},    /* registers are granted by eight */
-        {{1, 1024, 1, 0, 0},       2},    /* registers not known */
+        {{1, 256, 1, 0, 0},        2},    /* registers not known: half of them */
         {{1, 1024, 1, 0, 255},     0},
         {{1, 0, 1, 0, 0},          0},
     };
