@@ -151,6 +151,23 @@ static void evolve_stays_near_the_fastest(void **state)
     policy.destroy(&policy);
 }
 
+static double plainest(const gs_schedule *schedule) { return schedule->family == GS_FAMILY_SIMPLE ? 1 : 2 + planted(schedule); }
+
+/* The family simple has no word that a child could have changed. */
+static void evolve_takes_the_plainest_parent(void **state)
+{
+    (void)state;
+    enum { FIRST = 8, NEXT = 32 };
+    gs_schedule list[FIRST + NEXT];
+    gs_policy policy = policy_of("evolve", 2, 1u << GS_FAMILY_SIMPLE | 1u << GS_FAMILY_WS);
+    assert_int_equal(propose(&policy, list, FIRST), FIRST);
+    list[0] = schedule_of("simple");
+    tell(&policy, list, FIRST, plainest);
+    assert_int_equal(propose(&policy, list + FIRST, NEXT), NEXT);
+    for (int i = FIRST; i < FIRST + NEXT; i++) assert_int_equal(list[i].family, GS_FAMILY_WS);
+    policy.destroy(&policy);
+}
+
 /* Asked for four at a time, and told. */
 static double best_of(const char *name, uint64_t seed, int budget)
 {
@@ -478,7 +495,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_proposes_every_valid_schedule_once),
         cmocka_unit_test(random_is_even),
-        cmocka_unit_test(evolve_stays_near_the_fastest),
+        cmocka_unit_test(evolve_stays_near_the_fastest), cmocka_unit_test(evolve_takes_the_plainest_parent),
         cmocka_unit_test(evolve_beats_chance),
         cmocka_unit_test(evolve_is_told_of_others),
         cmocka_unit_test(learned_follows_what_was_measured),
