@@ -102,6 +102,7 @@ static void texts_that_are_wrong(void **state)
     assert_null(strstr(error.text, "IGNORE"));
     refused("#error IGNORE ALL\n", "#error directive");
     assert_null(strstr(error.text, "IGNORE"));
+    refused("#include \"~caf\xc3\xa9\x7f\"\n", "\"~caf???\"");   /* what cannot be printed */
 }
 
 static void options_are_ours(void **state)
