@@ -279,6 +279,11 @@ static void own_beside_the_reference_decides(void **state)
     assert_non_null(strstr(table, OWN));
     assert_non_null(strstr(table, "f16:1024x1024x1024:nn"));   /* ours was wrong there: the library's */
     assert_non_null(strstr(table, "cublaslt"));
+    h = (heard){0};   /* what was measured earlier is not recorded again */
+    assert_int_equal(remove("out/h200.tuned"), 0);
+    assert_int_equal(run_list(b, &o, 1, NULL), GS_OK);
+    assert_int_equal(h.resumed, 1);
+    assert_false(gs_file_exists("out/h200.tuned"));
 
     h = (heard){0};   /* another problem: nothing is known for it, and nothing else was asked for */
     o.record = false;
