@@ -58,6 +58,7 @@ static void capacity_is_a_limit(void **state)
     gs_error error;
     const uint64_t a = alloc(memory, 6000);
     assert_int_equal(gs_emu_memory_alloc(memory, 4001, &address, &error), GS_ERROR_DEVICE_MEMORY);
+    assert_string_equal(error.text, "4001 bytes asked for, 4000 of 10000 free");
     assert_int_equal(address, 0);
     assert_int_equal(gs_emu_memory_alloc(memory, UINT64_MAX, &address, &error), GS_ERROR_DEVICE_MEMORY);
     alloc(memory, 4000);
