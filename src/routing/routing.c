@@ -27,7 +27,7 @@ static int64_t extent_of(const gs_problem *p) { return p->grouping == GS_GROUPS_
 static int64_t routed(int64_t m, gs_routing routing, uint64_t seed)
 {
     switch (routing) {
-    case GS_ROUTING_SHORT: return m - gs_pick_below(gs_mix(seed + 1), m / 2 + 1);
+    case GS_ROUTING_SHORT: return m - (gs_mix(seed + 4) % 4 ? GS_MIN(m, 1) : gs_pick_below(gs_mix(seed + 1), m / 2 + 1));
     case GS_ROUTING_FEW:   return GS_MIN(m, 1 + gs_pick_below(gs_mix(seed + 1), 3));
     case GS_ROUTING_NONE:  return 0;
     default:               return m;

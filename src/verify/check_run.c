@@ -147,10 +147,11 @@ void gs_check_run_free(gs_check_run *trial)
 /* Other groups for each kind of data, and now and then none in an edge problem. What is judged as a whole, normal data, needs more than a few rows. */
 static gs_status route(gs_check_run *trial, int kind, gs_error *error)
 {
-    const uint64_t seed = gs_mix(trial->seed + 0x5be0cd19u + (uint64_t)kind);
+    const uint64_t edge = trial->edge ? (uint64_t)trial->routes++ : 0;   /* edge problems go through all styles, more than once */
+    const uint64_t seed = gs_mix(trial->seed + 0x5be0cd19u + (uint64_t)kind + edge);
     const uint64_t styles = kind == GS_VALUES_NORMAL ? GS_ROUTING_FEW : GS_ROUTINGS;
     const bool empty = kind == GS_VALUES_RANGE && trial->problem.grouping == GS_GROUPS_K && !trial->edge;   /* whose matrices are beta C, which has inf and NaN here */
-    const gs_routing routing = empty ? GS_ROUTING_SPARSE : trial->edge && gs_mix(trial->seed + (uint64_t)trial->problem.m) % 12 == 0 ? GS_ROUTING_NONE : (gs_routing)((trial->seed % GS_ROUTINGS + (uint64_t)kind) % styles);
+    const gs_routing routing = empty ? GS_ROUTING_SPARSE : trial->edge && gs_mix(trial->seed + (uint64_t)trial->problem.m) % 12 == 0 ? GS_ROUTING_NONE : (gs_routing)((trial->seed % GS_ROUTINGS + (uint64_t)kind + edge) % styles);
     if (!gs_has_offsets(&trial->problem) || trial->explains) return GS_OK;
     GS_TRY(trial->verifier->device->ops->queue_wait(trial->verifier->device, trial->verifier->queue, error));
     GS_TRY(gs_offsets_put(trial->verifier->device, &trial->problem, routing, seed, trial->operand[5].at, error));

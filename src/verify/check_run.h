@@ -43,6 +43,7 @@ typedef struct gs_check_run {
     uint32_t      around;      /* what D's guard bands hold */
     int           launches;    /* over poison */
     int           veils;       /* of the reference */
+    int           routes;      /* groups that edge problems have had */
     bool          in_place;    /* launches over poison have C where D is */
     bool          bare;        /* there is no reference: results are compared with each other */
     bool          edge;        /* the problem is one of part 5's: reasons name it */
