@@ -84,7 +84,7 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    signal(SIGCHLD, SIG_DFL);   /* ignored, as some programs leave it to theirs, nobody would hear how a child ended */
+    signal(SIGCHLD, SIG_DFL);   /* a parent may leave it ignored: then no child could be waited for */
     const int code = run(argc, argv);
     cli_progress_clear();
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;

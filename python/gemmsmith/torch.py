@@ -467,13 +467,14 @@ def _check_operands(x, weight, activation, dim):
 
 
 def _trains(*operands):
-    """Gradients are going to be asked for: what is before an activation is then kept, as torch keeps it. One kernel would have to compute it again in the backward pass."""
+    """Whether gradients may be asked for. What goes into an activation is then kept, as torch keeps it; one kernel would have to compute it again in the backward pass."""
     return _torch.is_grad_enabled() and any(operand is not None and operand.requires_grad for operand in operands)
 
 
 def linear(x, weight, bias=None, activation="none", residual=None):
-    """activation(x @ weight.T + bias) + residual, by one kernel; where an activation's gradient will be asked for, by a product and torch's operators. x: ... x K; weight: N x K; bias: N; residual: as the result, ... x N.
-    activation: "none", "relu", "gelu" (erf), "gelu_tanh", "silu"."""
+    """activation(x @ weight.T + bias) + residual, by one kernel. x: ... x K; weight: N x K; bias: N; residual: as the result, ... x N.
+    activation: "none", "relu", "gelu" (erf), "gelu_tanh", "silu".
+    While gradients are recorded, an activation is torch's operator behind the product."""
     _check_operands(x, weight, activation, 2)
     _refuse(bias is None or bias.shape == weight.shape[:1], "bias has another length than weight has rows")
     _refuse(residual is None or residual.shape == x.shape[:-1] + weight.shape[:1], "residual has another shape than the result")
@@ -495,7 +496,9 @@ def pack_swiglu(gate, up):
 
 
 def swiglu(x, weight, activation="silu"):
-    """activation(x @ gate.T) * (x @ up.T), by one kernel; where gradients will be asked for, by products and torch's operators. x: ... x K; weight: pack_swiglu(gate, up), 2N x K; the result is ... x N. activation: "silu" (SwiGLU), "gelu", "gelu_tanh" (GeGLU), "relu"."""
+    """activation(x @ gate.T) * (x @ up.T), by one kernel. x: ... x K; weight: pack_swiglu(gate, up), 2N x K; the result is ... x N.
+    activation: "silu" (SwiGLU), "gelu", "gelu_tanh" (GeGLU), "relu".
+    While gradients are recorded, by two products and torch's operators."""
     _check_operands(x, weight, activation, 2)
     _refuse(activation != "none", "a gate needs an activation")
     _refuse(weight.shape[0] % 2 == 0, "weight has an odd number of rows; the gate and up have as many each")

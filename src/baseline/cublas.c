@@ -91,7 +91,7 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
     cublas *const self = contender->self;
     GS_TRY(check(problem, error));
     GS_TRY(gs_blas_open(&self->blas, error));
-    self->problem = gs_with_host_scalars(problem);
+    self->problem = *problem;   /* whose alpha and beta it is given, wherever a call has its own */
     self->math = gs_cublas_math_of(problem);
     gs_blas_describe(&self->blas, contender->detail, sizeof contender->detail);
     return GS_OK;

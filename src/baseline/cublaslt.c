@@ -12,7 +12,8 @@
 typedef struct cublaslt {
     gs_device  *device;
     gs_library *library;       /* of the problem prepared last */
-    bool        tune, replaced;   /* replaced: a call's alpha and beta are in device memory, the library has the problem's */
+    bool        tune;
+    bool        on_device;     /* a call's alpha and beta are in device memory: the library has the problem's */
     gs_pick_function pick;     /* NULL: none was given */
 } cublaslt;
 
@@ -88,8 +89,9 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
     if (self->tune && !self->pick)
         return gs_fail(error, GS_ERROR_ARGUMENT, NULL,
                        "cublaslt-autotuning needs a timing function: give gs_baseline_create one");
-    const gs_problem host = gs_with_host_scalars(problem);
-    self->replaced = problem->scalars != GS_SCALARS_HOST;
+    gs_problem host = *problem;   /* the library gets alpha and beta from the host: the product is the same */
+    host.scalars = GS_SCALARS_HOST;
+    self->on_device = problem->scalars == GS_SCALARS_DEVICE;
     GS_TRY(gs_library_create(&self->library, self->device, &host, error));
     const gs_status status = self->tune ? tune(self, &host, error) : GS_OK;
     if (status != GS_OK) {
@@ -106,7 +108,7 @@ static gs_status run(gs_contender *contender, const gs_args *args, gs_queue queu
     cublaslt *const self = contender->self;
     if (!self->library) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "%s was not prepared", contender->name);
     gs_args with = *args;
-    if (self->replaced) with.alpha = with.beta = NULL;
+    if (self->on_device) with.alpha = with.beta = NULL;
     return gs_library_run(self->library, &with, queue, error);
 }
 

@@ -68,14 +68,6 @@ gs_status gs_blas_failed(gs_error *error, const char *call, int status);
 
 /* ---- the others ---- */
 
-/* NVIDIA's calls get alpha and beta from the host, also where the program has them in device memory: the product is the same. */
-static inline gs_problem gs_with_host_scalars(const gs_problem *problem)
-{
-    gs_problem host = *problem;
-    host.scalars = GS_SCALARS_HOST;
-    return host;
-}
-
 gs_status gs_baseline_cublas(gs_contender *out, gs_device *device, gs_error *error);
 gs_status gs_baseline_cublaslt(gs_contender *out, gs_device *device, bool tune, gs_pick_function pick, gs_error *error);
 

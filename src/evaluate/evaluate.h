@@ -78,11 +78,11 @@ typedef struct gs_evaluator_options {
     double         whole_s;           /* of which the budget is a share, for messages; 0: it is no share */
 } gs_evaluator_options;               /* all zero: a sensible one */
 
-/* What evaluates the candidates of one problem. The caller may set the fields of the second part after open. */
-/* Without a reference: never; where it does not take the problem, which it says before any candidate has run; also where what it computes is wrong, which whoever runs beside it could
- * bring about. */
+/* When candidates may be timed without the reference: never; where it does not take the problem, which it says before any candidate has run; also where its result is wrong, which a
+ * candidate that runs beside it could bring about. */
 typedef enum gs_lack { GS_LACK_NEVER, GS_LACK_REFUSED, GS_LACK_WRONG } gs_lack;
 
+/* What evaluates the candidates of one problem. The caller may set the fields of the second part after open. */
 typedef struct gs_evaluator {
     gs_store            *store;       /* NULL: nothing is kept */
     gs_session          *session;

@@ -240,6 +240,26 @@ static void each_group_has_a_call(void **state)
     assert_int_equal(live, 0);
 }
 
+/* Alpha and beta in device memory: the library has the problem's, and nobody reads what the call points to. */
+static void scalars_on_the_device(void **state)
+{
+    (void)state;
+    static uint16_t matrix[40 * 24];
+    const gs_problem p = problem_of("bf16:40x24x16:tn:alpha=2:beta=0.5:scalars=device");
+    gs_contender c;
+    gs_args args = args_of(0);
+    args.c = matrix;
+    args.alpha = args.beta = (const float *)16;
+    OK(gs_baseline_create(&c, &device, "cublaslt-heuristic", pick, &error));
+    OK(c.prepare(&c, &p, &error));
+    called = 0;
+    OK(c.run(&c, &args, NULL, &error));
+    assert_int_equal(called, 1);
+    assert_ptr_equal(calls[0].c, matrix);
+    c.destroy(&c);
+    assert_int_equal(live, 0);
+}
+
 /* By turns in as many queues as there are groups with rows, at most eight: they begin behind the caller's, which waits for all of them. Each has a workspace of its own. */
 static void groups_at_once(void **state)
 {
@@ -499,7 +519,7 @@ int main(void)
     *(void (**)(int, void *))dlsym(lt, "fake_cublaslt_hook") = remember;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_group_has_a_call), cmocka_unit_test(what_was_tuned_is_kept), cmocka_unit_test(an_algorithm_that_does_not_fit),
-        cmocka_unit_test(groups_at_once), cmocka_unit_test(aux_of_groups), cmocka_unit_test(scales_of_groups), cmocka_unit_test(an_epilogue_of_groups), cmocka_unit_test(a_gate_is_one_kernel_behind_all), cmocka_unit_test(one_call_for_all),       cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(scalars_on_the_device), cmocka_unit_test(groups_at_once), cmocka_unit_test(aux_of_groups), cmocka_unit_test(scales_of_groups), cmocka_unit_test(an_epilogue_of_groups), cmocka_unit_test(a_gate_is_one_kernel_behind_all), cmocka_unit_test(one_call_for_all),       cmocka_unit_test(what_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
