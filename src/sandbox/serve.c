@@ -90,8 +90,7 @@ static void be_the_first_to_go(void)
     static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
     for (size_t i = 0; i < GS_COUNT(fatal); i++) signal(fatal[i], SIG_DFL);
     const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    if (file >= 0 && write(file, "1000", 4) != 4) errno = 0;   /* a wish */
-    if (file >= 0) close(file);
+    if (file >= 0 && write(file, "1000", 4) != 4) errno = 0;   /* a wish; it is closed with all others */
 }
 
 static _Noreturn void compile_here(const texts *t, double limit_s, int pipe, pid_t parent)
@@ -217,7 +216,6 @@ _Noreturn void gs_sandbox_serve(int socket, pid_t parent)
     gs_sandbox_request head;
     bool warm = false, filters = false;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    signal(SIGPIPE, SIG_IGN);
     if (getppid() != parent || !leave_everything(&socket)) _exit(1);
     while (gs_sandbox_receive(socket, &head, sizeof head) && answer(socket, &head, &warm, &filters)) continue;
     _exit(0);

@@ -228,6 +228,9 @@ static void reasons_say_what_is_wrong(void **state)
     assert_string_equal(reason_of("12 of 4096 elements, first (0, 3): got 1.5, want -2e-07, error 3 > 0.5", source), "12 of 4096 elements, first (0, 3): got 1.5, want -2e-07, error 3 > 0.5");
     assert_string_equal(reason_of("k, block 0 0 0, warp 3: deadlock: nothing is under way (PTX line 9; mbarrier.cuh:43, inlined at candidate.cu:3)", source),
                         "k, block 0 0 0, warp 3: deadlock: nothing is under way (PTX line 9; mbarrier.cuh line 43, inlined at line 1)");
+    assert_string_equal(reason_of("candidate.cu(900): error: candidate.cu:900 (PTX line 9)", source), "some line: error: some line (PTX line 9)");   /* no place that is known */
+    assert_string_equal(reason_of("candidate.cu(6): error: a", source), "some line: error: a");
+    assert_string_equal(reason_of("candidate.cu(0): error: a", source), "some line: error: a");
     assert_string_equal(reason_of("it doesn't fit", NULL), "it doesn't fit");
     assert_string_equal(reason_of("element (3): got 1.5", source), "element (3): got 1.5");   /* no line's number: a compiler says then how bad it is */
 }
