@@ -21,16 +21,14 @@ gs_status gs_space_create(gs_space *space, const gs_problem *problem, const gs_c
     *space = (gs_space){.problem = *problem};
     gs_status status = GS_OK;
     int capacity = 0;
-    for (int family = 0; family < GS_FAMILIES; family++) {
+    for (int family = 0; family < GS_FAMILIES && status == GS_OK; family++) {   /* they come in the order of their bytes */
         if (families != 0 && !(families >> family & 1)) continue;
         gs_schedule schedule = gs_schedule_first((gs_family_id)family);
         do {
             if (gs_schedule_check(&schedule, problem, caps, NULL) == GS_OK) status = add(space, &capacity, &schedule, error);
         } while (status == GS_OK && gs_schedule_next(&schedule));
-        if (status != GS_OK) break;
     }
     if (status != GS_OK) gs_space_free(space);
-    if (space->count > 1) qsort(space->list, (size_t)space->count, sizeof *space->list, by_bytes);
     return status;
 }
 

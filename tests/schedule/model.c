@@ -43,6 +43,51 @@ static void floors_agree_with_arithmetic(void **state)
     assert_int_equal(gs_floor_band(&p, gs_caps_find("h200")), 0);
 }
 
+/* Each operand once: of groups those matrices that some row goes to, of groups along K all of A and B once. */
+static void bytes_agree_with_arithmetic(void **state)
+{
+    (void)state;
+    const double few = 8 * (1 - pow(7 / 8.0, 4));   /* of 8 groups, with 4 rows */
+    const struct { const char *problem; double bytes; } cases[] = {
+        {"f16:100x200x300:tn",                2.0 * (100 * 300 + 200 * 300 + 100 * 200)},
+        {"f16:100x200x300:tn:d=f32",          2.0 * (100 * 300 + 200 * 300) + 4.0 * 100 * 200},
+        {"f16:100x200x300:tn:d=f32:beta=1",   2.0 * (100 * 300 + 200 * 300) + 8.0 * 100 * 200},
+        {"f16:100x200x300:tn:b=3",            6.0 * (100 * 300 + 200 * 300 + 100 * 200)},
+        {"f16:100x200x300:tn:ep=silu+gate",   2.0 * (100 * 300 + 400 * 300 + 100 * 200)},
+        {"bf16:4x200x300:tn:g=8",             2.0 * (4 * 300 + few * 200 * 300 + 4 * 200)},
+        {"bf16:96x200x300:tn:gm=12",          2.0 * (96 * 300 + 12 * 200 * 300 + 96 * 200)},
+        {"bf16:104x200x304:nt:gk=8",          2.0 * (104 * 304 + 200 * 304 + 8 * 104 * 200)},
+        {"bf16:104x200x304:nt:gk=8:beta=1",   2.0 * (104 * 304 + 200 * 304 + 16 * 104 * 200)},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_problem p = problem_of(cases[i].problem);
+        if (fabs(gs_compulsory_bytes(&p) - cases[i].bytes) > 1e-9 * cases[i].bytes) fail_msg("%s: %g", cases[i].problem, gs_compulsory_bytes(&p));
+    }
+}
+
+/* Groups of unknown sizes count as a batch of those that are not empty; tiles by the rows of `rows`. */
+static void groups_are_a_batch_of_average_ones(void **state)
+{
+    (void)state;
+    const double few = 8 * (1 - pow(7 / 8.0, 4));
+    const struct { const char *problem, *average; double filled, rows, tiles; } cases[] = {
+        {"bf16:128x64x64:tn:b=2",       "bf16:128x64x64:tn:b=2",    1,   64, 2.5},
+        {"bf16:4096x64x64:tn:g=8",      "bf16:512x64x64:tn:b=8",    8,   64, 4096 / 64.0 + 4},
+        {"bf16:4x64x64:tn:g=8",         "bf16:2x64x64:tn:b=3",      few, 64, few},
+        {"bf16:1x64x64:tn:g=8",         "bf16:1x64x64:tn",          1,   64, 1},
+        {"bf16:96x64x64:tn:gm=12",      "bf16:8x64x64:tn:b=12",     12,  64, 12},
+        {"bf16:96x64x64:tn:gm=12",      "bf16:8x64x64:tn:b=12",     12,  4,  24},
+        {"bf16:64x64x1001:nt:gk=8",     "bf16:64x64x126:nt:b=8",    1,   64, 1.5},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_problem p = problem_of(cases[i].problem), want = problem_of(cases[i].average), got = gs_problem_average(&p);
+        if (got.m != want.m || got.n != want.n || got.k != want.k || got.batch != want.batch || got.groups || got.grouping)
+            fail_msg("%s: %lld x %lld x %lld, %lld of them", cases[i].problem, (long long)got.m, (long long)got.n, (long long)got.k, (long long)got.batch);
+        near(gs_groups_filled(&p), cases[i].filled, 1e-9);
+        near(gs_group_tiles(&p, cases[i].rows), cases[i].tiles, 1e-9);
+    }
+}
+
 /* The H200's 1000 problems fall into the bands as counted from the same three figures. */
 static void bands_hold_the_grid(void **state)
 {
@@ -360,7 +405,8 @@ static void ranks_like_an_h200(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(floors_agree_with_arithmetic),
+        cmocka_unit_test(floors_agree_with_arithmetic), cmocka_unit_test(bytes_agree_with_arithmetic),
+        cmocka_unit_test(groups_are_a_batch_of_average_ones),
         cmocka_unit_test(bands_hold_the_grid),
         cmocka_unit_test(rates_of_a_driver_agree_with_the_profiles),
         cmocka_unit_test(large_problems_get_large_tiles),

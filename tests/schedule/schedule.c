@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "family/splitk.h"
 #include "family/ws.h"
+#include "problem/layout.h"
 #include "schedule/family.h"
 
 static long schedule_strings(gs_family_id family)
@@ -125,6 +126,81 @@ static void errors_say_what_is_possible(void **state)
     }
 }
 
+/* Whether the separator is missing or the word behind it is wrong. */
+static void errors_say_what_is_missing(void **state)
+{
+    (void)state;
+    static const struct { const char *text, *message; } cases[] = {
+        {"mma/64x64x64/w2x2",         "expected '/' and one of: s2 s3 s4 s5 s6"},
+        {"mma/64x64x64/w2x2 s2",      "expected '/' and one of: s2 s3 s4 s5 s6"},
+        {"mma/64x64x64/w2x2/s1/g1",   "expected one of: s2 s3 s4 s5 s6"},
+        {"mma/64x64x64/w2x2//g1",     "expected one of: s2 s3 s4 s5 s6"},
+        {"simple/",                   "expected the end: this family has 0 parameters"},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        gs_schedule schedule;
+        gs_error error = {0};
+        assert_int_equal(gs_schedule_parse(&schedule, cases[i].text, &error), GS_ERROR_PARSE);
+        assert_string_equal(error.text, cases[i].message);
+    }
+}
+
+/* What a problem wants and a family does not take is named, for each family and each wish; a layout and a device likewise. */
+static void what_a_family_does_not_take(void **state)
+{
+    (void)state;
+    static const struct { const char *problem, *field, *what; unsigned wish; } wishes[] = {
+        {"f16:64x64x64:tn:b=2:sa=8192",       "stride",   "strides of a batch",            GS_WANTS_STRIDES},
+        {"f16:64x64x64:tn:scalars=device",    "scalars",  "alpha and beta in device memory", GS_WANTS_SCALARS},
+        {"f16:64x64x64:tn:ep=silu+gate",      "gate",     "a gated activation",            GS_WANTS_GATE},
+        {"bf16:64x64x64:tn:g=2",              "groups",   "groups of rows",                GS_WANTS_GROUPS},
+        {"f16:64x64x64:tn:ep=bias+gelu+aux",  "aux",      "an auxiliary matrix",           GS_WANTS_AUX},
+        {"f16:64x64x64:tn:ep=dbias",          "dbias",    "the gradient of a bias",        GS_WANTS_DBIAS},
+        {"bf16:64x64x64:nt:gk=2",             "gk",       "groups along K",                GS_WANTS_K_GROUPS},
+        {"f16:64x64x64:tn:b=2:matrices=pointers", "matrices", "pointers to the matrices of a batch", GS_WANTS_POINTERS},
+        {"f16:64x64x64:tn:ep=scale_m",        "scales",   "a factor for each row or column", GS_WANTS_SCALES},
+        {"bf16:64x64x64:tn:inv=1",            "inv",      "rows whose bits do not depend on M", GS_WANTS_INVARIANT},
+    };
+    int refused = 0;
+    for (size_t i = 0; i < GS_COUNT(wishes); i++) {
+        gs_problem problem;
+        gs_error error = {0};
+        if (gs_problem_parse(&problem, wishes[i].problem, &error) != GS_OK) fail_msg("%s: %s: %s", wishes[i].problem, error.field, error.text);
+        assert_int_equal(gs_problem_wants(&problem) & wishes[i].wish, wishes[i].wish);
+        for (int family = 0; family < GS_FAMILIES; family++) {
+            char text[128];
+            const gs_schedule schedule = gs_schedule_first((gs_family_id)family);
+            if (gs_problem_wants(&problem) & ~gs_families[family]->takes & ~wishes[i].wish || gs_families[family]->takes & wishes[i].wish) continue;
+            if (gs_is_a_transposed(problem.layout) && !gs_families[family]->a_transposed) continue;
+            assert_int_equal(gs_schedule_check(&schedule, &problem, gs_caps_find("h200"), &error), GS_ERROR_UNSUPPORTED);
+            assert_string_equal(error.field, wishes[i].field);
+            snprintf(text, sizeof text, "%s does not take %s", gs_families[family]->name, wishes[i].what);
+            assert_string_equal(error.text, text);
+            refused++;
+        }
+    }
+    assert_true(refused > 10);
+    for (int family = 0; family < GS_FAMILIES; family++) {
+        const gs_schedule schedule = gs_schedule_first((gs_family_id)family);
+        const gs_problem here = gs_problem_make(GS_F16, GS_TN, 64, 64, 64), turned = gs_problem_make(GS_F16, GS_TT, 64, 64, 64);
+        gs_error error = {0};
+        if (gs_families[family]->hopper) {
+            char text[128];
+            assert_int_equal(gs_schedule_check(&schedule, &here, gs_caps_find("a100"), &error), GS_ERROR_UNSUPPORTED);
+            assert_string_equal(error.field, "family");
+            snprintf(text, sizeof text, "%s needs compute capability 9.0 (wgmma); this device has 8.0", gs_families[family]->name);
+            assert_string_equal(error.text, text);
+        }
+        if (!gs_families[family]->a_transposed) {
+            char text[128];
+            assert_int_equal(gs_schedule_check(&schedule, &turned, gs_caps_find("h200"), &error), GS_ERROR_UNSUPPORTED);
+            assert_string_equal(error.field, "layout");
+            snprintf(text, sizeof text, "%s reads A stored M x K, not K x M as in tt", gs_families[family]->name);
+            assert_string_equal(error.text, text);
+        }
+    }
+}
+
 /* The first and the last word of every parameter are offered, however many there are. */
 static void lists_are_complete(void **state)
 {
@@ -225,6 +301,8 @@ int main(void)
         cmocka_unit_test(numbers_are_those_of_the_text),
         cmocka_unit_test(old_names_of_families_are_read),
         cmocka_unit_test(errors_say_what_is_possible),
+        cmocka_unit_test(errors_say_what_is_missing),
+        cmocka_unit_test(what_a_family_does_not_take),
         cmocka_unit_test(lists_are_complete),
         cmocka_unit_test(foreign_tokens_are_refused),
         cmocka_unit_test(simple_takes_everything),
