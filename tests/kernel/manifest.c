@@ -103,6 +103,46 @@ static void formulas_out_of_range_say_so(void **state)
     }
 }
 
+/* Why a formula is refused, when it is read or when it is computed. */
+static void formulas_say_why(void **state)
+{
+    (void)state;
+    static const struct { const char *text, *message; } cases[] = {
+        {"cdiv",                    "expected '('"},
+        {"cdiv(m)",                 "expected ',' and a second number"},
+        {"cdiv(m,n",                "expected ')'"},
+        {"(m",                      "expected ')'"},
+        {"m n",                     "expected an operator or the end (no blanks inside a formula)"},
+        {"q",                       "expected a number, m n k batch lda ldb ldc ldd sms, cdiv(a,b), min(a,b), max(a,b) or '('"},
+        {"9223372036854775808",     "the number does not fit 64 bits"},
+        {"m/(n-257)",               "divides by zero"},
+        {"cdiv(m,0)",               "cdiv by a number below 1"},
+        {"cdiv(m,0-1)",             "cdiv by a number below 1"},
+        {"n-m",                     "n-m is negative: -743"},
+        {"9223372036854775807+1",   "a sum overflows 64 bits"},
+        {"0-9223372036854775807-2", "a sum overflows 64 bits"},
+        {"0-(0-9223372036854775807-1)", "a sum overflows 64 bits"},
+        {"9223372036854775807*2",   "a product overflows 64 bits"},
+        {"(0-9223372036854775807-1)/(0-1)", "a product overflows 64 bits"},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        gs_formula formula;
+        gs_error error = {0};
+        int64_t value;
+        if (gs_formula_set(&formula, cases[i].text, &error) == GS_OK) assert_int_equal(gs_formula_value(&formula, &names, &value, &error), GS_ERROR_RANGE);
+        assert_string_equal(error.text, cases[i].message);
+        assert_string_equal(error.field, "formula");
+    }
+    char text[GS_FORMULA + 1];
+    gs_formula formula;
+    gs_error error = {0};
+    memset(text, '1', sizeof text);
+    text[GS_FORMULA] = '\0';
+    assert_int_equal(gs_formula_set(&formula, text, &error), GS_ERROR_RANGE);
+    snprintf(text, sizeof text, "is longer than %d characters", GS_FORMULA - 1);
+    assert_string_equal(error.text, text);
+}
+
 static const char canonical[] =
     "manifest 1\n"
     "accumulator f32\n"
@@ -287,6 +327,91 @@ static void errors_name_line_and_column(void **state)
     assert_int_equal(gs_manifest_parse(&manifest, "", NULL), GS_ERROR_PARSE);
 }
 
+/* What is said of a text that is refused, and that nothing of it is taken. */
+static void errors_say_why(void **state)
+{
+    (void)state;
+    /* legend: a part of the canonical text, what it becomes, what is said */
+    static const struct { const char *part, *instead, *message; } cases[] = {
+        {"manifest 1\n",               "manifest 2\n",          "version 2 is not known; this library reads version 1"},
+        {"manifest 1\n",               "manifest x\n",          "expected a whole number"},
+        {"accumulator f32\n",          "accumulator f64\n",     "expected f32 or f16"},
+        {"determinism bitwise\n",      "determinism all\n",     "expected none or bitwise"},
+        {"align a=16 b=16",            "align b=16 a=16",       "expected a= b= c= d= in this order"},
+        {"align a=16 b=16",            "align a=16 b=24",       "b=24 is no power of two from 1 to 256"},
+        {"align a=16 b=16",            "align a=0 b=16",        "a=0 is no power of two from 1 to 256"},
+        {"align a=16 b=16",            "align a=16 b=512",      "b=512 is no power of two from 1 to 256"},
+        {"c=2 d=16\n",                 "c=2 d=16 e=1\n",        "expected the end of the line"},
+        {"workspace m*n*4\n",          "workspace\n",           "expected a formula"},
+        {"zeroed 4*cdiv(m,64)\n",      "pack b\n",              ""},   /* it is read */
+        {"zeroed 4*cdiv(m,64)\n",      "zeroed 4\npack b\n",    "copies need a workspace that does not start with zeros"},
+        {"zeroed 4*cdiv(m,64)\n",      "pack d\n",              "expected a, b or ab"},
+        {"entry gs_ws\n",              "entry\n",               "expected the name of a kernel"},
+        {"entry gs_ws\n",              "entry 2ws\n",           "the kernel's name must be a C identifier of at most 63 characters"},
+        {"grid min(sms,",              "grd min(sms,",          "expected a line 'grid' here"},
+        {"block 384 1 1\n",            "block 384 1\n",         "expected a whole number"},
+        {"block 384 1 1\n",            "block 1025 1 1\n",      "1025 threads along x are not from 1 to 1024"},
+        {"block 384 1 1\n",            "block 1 1 65\n",        "65 threads along z are not from 1 to 64"},
+        {"block 384 1 1\n",            "block 1 0 1\n",         "0 threads along y are not from 1 to 1024"},
+        {"block 384 1 1\n",            "block 512 3 1\n",       "more than 1024 threads"},
+        {"block 384 1 1\n",            "block 512 1 3\n",       "more than 1024 threads"},
+        {"block 384 1 1\n",            "block 65537 1 1\n",     "the number is too large or negative"},
+        {"block 384 1 1\n",            "block -1 1 1\n",        "the number is too large or negative"},
+        {"cluster 2 1 1\n",            "cluster 1 17 1\n",      "17 blocks along y are not from 1 to 16"},
+        {"cluster 2 1 1\n",            "cluster 1 1 0\n",       "0 blocks along z are not from 1 to 16"},
+        {"cluster 2 1 1\n",            "cluster 4 5 1\n",       "more than 16 blocks"},
+        {"cluster 2 1 1\n",            "cluster 4 4 1\n",       ""},
+        {"map a 64x128 sw128\n",       "map e 64x128 sw128\n",  "expected an operand: a, b, c or d"},
+        {"map a 64x128 sw128\n",       "map a 64 128 sw128\n",  "expected a box such as 64x128"},
+        {"map a 64x128 sw128\n",       "map a 64x128 128\n",    "expected sw0, sw32, sw64 or sw128"},
+        {"map a 64x128 sw128\n",       "map a 64x257 sw128\n",  "a box of 64x257 is not from 1x1 to 256x256 elements"},
+        {"map a 64x128 sw128\n",       "map a 0x1 sw128\n",     "a box of 0x1 is not from 1x1 to 256x256 elements"},
+        {"map a 64x128 sw128\n",       "map a 64x128 sw16\n",   "the swizzle must be sw0, sw32, sw64 or sw128"},
+        {"map a 64x128 sw128\n",       "map a 60x128 sw128\n",  "the box's inner extent 60 is no multiple of 8"},
+        {"map d 32x64 sw0\n",          "map d 30x64 sw0\n",     "the box's inner extent 30 is no multiple of 4"},
+        {"map d 32x64 sw0\n",          "map d 36x64 sw0\n",     ""},
+        {"map a 64x128 sw128\n",       "map a 64x128 sw64\n",   "a box row of 64 elements is longer than the swizzle of 64 bytes"},
+        {"map a 64x128 sw128\n",       "map a 32x128 sw64\n",   ""},
+        {"map a 64x128 sw128\n",       "map a 16x128 sw32\n",   ""},
+        {"map a 64x128 sw128\n",       "map a 64x128 sw0\n",    ""},
+        {"map a 64x128 sw128\n",       "map a 64x128 sw128 turn\n", "only b is read in turn, sixteen rows at a time"},
+        {"map b 64x256 sw128 batch turn\n", "map b 64x24 sw128 turn\n", "only b is read in turn, sixteen rows at a time"},
+        {"map a 64x128 sw128\n",       "map c 64x128 sw128\n",  "a tensor map of c needs c=16 or more in the line align, which says 2"},
+        {"map d 32x64 sw0\n",          "map a 8x8 sw0\nmap a 8x8 sw0\nmap a 8x8 sw0\n", "an entry has at most 4 maps"},
+        {"entry gs_reduce\n",          "entry b\ngrid 1 1 1\nblock 1 1 1\nentry gs_reduce\n", ""},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const char *const at = strstr(canonical, cases[i].part);
+        char text[1024];
+        gs_manifest manifest;
+        gs_error error = {0};
+        assert_non_null(at);
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - canonical), canonical, cases[i].instead, at + strlen(cases[i].part));
+        const gs_status status = gs_manifest_parse(&manifest, text, &error);
+        if ((status == GS_OK) != !*cases[i].message || strcmp(error.text, cases[i].message) != 0) fail_msg("%s: %s", cases[i].instead, error.text);
+        if (status == GS_OK) assert_int_equal(gs_manifest_check(&manifest, &error), GS_OK);
+    }
+    gs_text many = {0};
+    for (int i = 0; i < 2; i++) {   /* as many entries as there may be, and one more */
+        gs_text_clear(&many);
+        gs_text_add(&many, canonical);
+        for (int entry = 2; entry < GS_MAX_ENTRIES + i; entry++) gs_text_addf(&many, "entry e%d\ngrid 1 1 1\nblock 1 1 1\n", entry);
+        gs_manifest read;
+        gs_error why = {0};
+        assert_int_equal(gs_manifest_parse(&read, gs_text_string(&many), &why), i ? GS_ERROR_RANGE : GS_OK);
+        if (i) assert_non_null(strstr(why.text, "a manifest has at most "));
+    }
+    gs_text_free(&many);
+    char lengthy[GS_FORMULA + 512];
+    gs_manifest manifest;
+    gs_error error = {0};
+    snprintf(lengthy, sizeof lengthy, "manifest 1\naccumulator f32\ndeterminism none\nalign a=2 b=2 c=2 d=2\nworkspace %0*d\n", GS_FORMULA, 1);
+    assert_int_equal(gs_manifest_parse(&manifest, lengthy, &error), GS_ERROR_RANGE);
+    snprintf(lengthy, sizeof lengthy, "a formula may have %d characters", GS_FORMULA - 1);
+    assert_string_equal(error.text, lengthy);
+    assert_int_equal(error.column, 11);
+}
+
 #define SPOILT(change, expected)                                              \
     do {                                                                      \
         gs_manifest m;                                                        \
@@ -451,6 +576,7 @@ int main(void)
         cmocka_unit_test(formulas_compute),
         cmocka_unit_test(formulas_with_errors_are_refused),
         cmocka_unit_test(formulas_out_of_range_say_so),
+        cmocka_unit_test(formulas_say_why), cmocka_unit_test(errors_say_why),
         cmocka_unit_test(manifests_round_trip),
         cmocka_unit_test(comments_and_blanks_do_not_count), cmocka_unit_test(ends_of_lines_of_any_system),
         cmocka_unit_test(errors_name_line_and_column), cmocka_unit_test(a_word_in_the_wrong_place),
