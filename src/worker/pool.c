@@ -105,7 +105,6 @@ static _Noreturn void child_main(const gs_pool *pool, int slot, pid_t parent)
 
 static pid_t start_child(const gs_pool *pool, int slot)
 {
-    atomic_store(&pool->shared->child[slot].since, 0);
     const pid_t parent = getpid();
     const pid_t pid = fork();
     if (pid == 0) child_main(pool, slot, parent);
@@ -118,7 +117,7 @@ static void replace(gs_pool *pool, int slot, int code)
     board *const b = pool->shared;
     pool->pid[slot] = 0;
     if (WIFEXITED(code) && WEXITSTATUS(code) == 0) return;
-    if (atomic_load(&b->child[slot].since)) {
+    if (atomic_exchange(&b->child[slot].since, 0)) {
         const gs_lane lane = (gs_lane)atomic_load(&b->child[slot].lane);
         const int job = atomic_load(&b->child[slot].job);
         atomic_store(state_of(pool, lane, job), GS_JOB_FAILED);

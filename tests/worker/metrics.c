@@ -85,6 +85,106 @@ static void pages_that_are_none(void **state)
     assert_string_equal(gs_text_string(&out), "device_load 1.2345e+09\nl2_load 64\n");
 }
 
+/* A page of one kernel, with one column beside its name. */
+static const char *page_of(const char *metric, const char *unit, const char *number)
+{
+    static char page[512];
+    snprintf(page, sizeof page, "\"Kernel Name\",\"%s\"\n\"\",\"%s\"\n\"k\",\"%s\"\n", metric, unit, number);
+    gs_text_clear(&out);
+    if (gs_metrics_read_ncu(page, &out, &error) != GS_OK) fail_msg("%s: %s", page, error.text);
+    return gs_text_string(&out);
+}
+
+/* Bytes and microseconds, whatever the profiler counts in; what has another unit, or is no number, is not there. */
+static void numbers_and_units(void **state)
+{
+    (void)state;
+    static const struct { const char *metric, *unit, *number, *line; } cases[] = {
+        {"dram__bytes_read.sum",              "byte",    "12",      "device_load 12\n"},
+        {"dram__bytes_read.sum",              "Kbyte",   "12",      "device_load 12000\n"},
+        {"dram__bytes_write.sum",             "Mbyte",   "1.5",     "device_store 1.5e+06\n"},
+        {"dram__bytes_write.sum",             "Gbyte",   "1.5",     "device_store 1.5e+09\n"},
+        {"dram__bytes_write.sum",             "",        "1.5",     ""},
+        {"dram__bytes_write.sum",             "us",      "1.5",     ""},
+        {"lts__t_sectors_op_write.sum",       "",        "3",       "l2_store 96\n"},
+        {"lts__t_sectors_op_write.sum",       "sector",  "3",       "l2_store 96\n"},
+        {"lts__t_sectors_op_write.sum",       "Ksector", "3",       "l2_store 96000\n"},
+        {"lts__t_sectors_op_write.sum",       "byte",    "3",       ""},
+        {"gpu__time_duration.sum",            "ns",      "1,500",   "launch_us 1.5\n"},
+        {"gpu__time_duration.sum",            "nsecond", "1,500",   "launch_us 1.5\n"},
+        {"gpu__time_duration.sum",            "us",      "1.5",     "launch_us 1.5\n"},
+        {"gpu__time_duration.sum",            "usecond", "1.5",     "launch_us 1.5\n"},
+        {"gpu__time_duration.sum",            "ms",      "1.5",     "launch_us 1500\n"},
+        {"gpu__time_duration.sum",            "msecond", "1.5",     "launch_us 1500\n"},
+        {"gpu__time_duration.sum",            "s",       "1.5",     "launch_us 1.5e+06\n"},
+        {"gpu__time_duration.sum",            "second",  "1.5",     "launch_us 1.5e+06\n"},
+        {"gpu__time_duration.sum",            "byte",    "1.5",     ""},
+        {"launch__registers_per_thread",      "register/thread", "1e2", "registers 100\n"},
+        {"launch__registers_per_thread",      "",        "0",       "registers 0\n"},
+        {"launch__registers_per_thread",      "",        "-1",      ""},
+        {"launch__registers_per_thread",      "",        "",        ""},
+        {"launch__registers_per_thread",      "",        ",",       ""},
+        {"launch__registers_per_thread",      "",        "1 2",     ""},
+        {"launch__registers_per_thread",      "",        "1-2",     ""},
+        {"launch__registers_per_thread",      "",        "nan",     ""},
+        {"launch__registers_per_thread",      "",        "1e999",   ""},
+        {"launch__registers_per_thread",      "",        "000000000000000000000000000000000000007",  "registers 7\n"},   /* 39 characters */
+        {"launch__registers_per_thread",      "",        "0000000000000000000000000000000000000007", ""},
+        {"launch__registers_per_threads",     "",        "7",       ""},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const char *const got = page_of(cases[i].metric, cases[i].unit, cases[i].number);
+        if (strcmp(got, cases[i].line) != 0) fail_msg("%s %s %s: '%s'", cases[i].metric, cases[i].unit, cases[i].number, got);
+    }
+}
+
+/* Which columns are waits, and that each counts once. */
+static void waits_of_warps(void **state)
+{
+    (void)state;
+#define WAIT(what) "smsp__average_warps_issue_stalled_" what
+    static const char *const none[] = {
+        WAIT("barrier_per_issue_active"), WAIT("barrier_not_issued_per_issue_active.ratio"), WAIT("_per_x.ratio"),
+        "sm__average_warps_issue_stalled_barrier_per_issue_active.ratio", WAIT("a_name_of_thirty_two_characters__per_x.ratio"), "smsp__average_warps_waiting.ratio", WAIT(".ratio"),
+    };
+    for (size_t i = 0; i < GS_COUNT(none); i++)
+        if (*page_of(none[i], "inst", "2")) fail_msg("%s: %s", none[i], gs_text_string(&out));
+    assert_non_null(strstr(page_of(WAIT("a_name_of_thirty_one_characters_per_x.ratio"), "inst", "2"), "stall_other 100\n"));
+    assert_string_equal(page_of(WAIT("barrier_per_x.ratio"), "inst", "0"), "");
+    assert_string_equal(page_of(WAIT("barrier_per_x.ratio"), "inst", "no data"), "");
+    gs_text_clear(&out);
+    assert_int_equal(gs_metrics_read_ncu("==PROF== Connected\n"
+                                         "\"Kernel Name\",\"" WAIT("long_scoreboard_per_x.ratio") "\",\"" WAIT("barrier_per_x.ratio")
+                                         "\",\"" WAIT("barrier_per_warp.ratio") "\",\"" WAIT("wait.ratio") "\",\"" WAIT("selected_per_x.ratio")
+                                         "\",\"" WAIT("new_per_x.ratio") "\",\"" WAIT("branch_per_x.ratio") "\"\n"
+                                         "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\"\n"
+                                         "\"first\",\"9\",\"9\",\"9\",\"9\",\"9\",\"9\",\"9\"\n"
+                                         "\"last\",\"3\",\"1\",\"7\",\"2\",\"1\",\"2\",\"1\"\n", &out, &error), GS_OK);
+    assert_string_equal(gs_text_string(&out), "stall_memory 30\nstall_shared 0\nstall_barrier 10\nstall_wgmma 0\nstall_math 0\nstall_wait 20\n"
+                                              "stall_code 0\nstall_queue 0\n"
+                                              "stall_other 30\n");
+}
+
+/* Why a page is none. */
+static void pages_say_why(void **state)
+{
+    (void)state;
+    static const struct { const char *page, *message; } cases[] = {
+        {"",                                                              "no kernel was profiled"},
+        {"\"ID\",\"Kernel Name\"\n\"\",\"\"\n",                           "no kernel was profiled"},
+        {"\"ID\",\"Kernel Name\"\n\"\",\"\"\n\"0\"\n",                  "a line of 1 values under 2 names"},
+        {"\"ID\",\"Kernel Name\"\n\"\",\"\"\n\"0\",\"k\"x\n",           "a line of -1 values under 2 names"},
+        {"\"ID\",\"Kernel Name\"\n\"\",\"\"\n\"0\",k\n",               "a line of -1 values under 2 names"},
+        {"\"ID\",\"Kernel Name\"\n\"\",\"\",\"\"\n\"0\",\"k\"\n",        "a line of 3 values under 2 names"},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        gs_text_clear(&out);
+        assert_int_equal(gs_metrics_read_ncu(cases[i].page, &out, &error), GS_ERROR_PARSE);
+        assert_string_equal(error.text, cases[i].message);
+        assert_int_equal(out.size, 0);
+    }
+}
+
 static void script(const char *path, const char *text)
 {
     assert_int_equal(gs_file_write(path, text, strlen(text), &error), GS_OK);
@@ -264,7 +364,7 @@ int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "worker") == 0) return gs_worker_serve(argv[3]);
     const struct CMUnitTest tests[] = {
-        CASE(a_page_of_the_profiler), CASE(pages_that_are_none), CASE(the_profiler_is_run), CASE(the_profiler_is_found_in_path),
+        CASE(a_page_of_the_profiler), CASE(pages_that_are_none), CASE(numbers_and_units), CASE(waits_of_warps), CASE(pages_say_why), CASE(the_profiler_is_run), CASE(the_profiler_is_found_in_path),
         CASE(a_worker_is_asked), CASE(the_page_has_every_name),
     };
     return cmocka_run_group_tests_name("worker/metrics", tests, NULL, NULL);

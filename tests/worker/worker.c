@@ -224,6 +224,37 @@ static void a_failing_contender_fails_alone(void **state)
     unsetenv("GEMMSMITH_LIBCUDA");
 }
 
+static void lacks_line(const char *lines, const char *name)
+{
+    if (strstr(lines, name)) fail_msg("%s is in\n%s", name, lines);
+}
+
+/* A device whose kernels bring no PTX: it is compiled again for them. Counters need an emulated one. */
+static void metrics_of_a_device(void **state)
+{
+    (void)state;
+    if (gs_compiler_version(NULL) == 0) skip();
+    setenv("GEMMSMITH_LIBCUDA", GS_BINARY_DIR "/tests/fake/libfake_cuda.so", 1);
+    setenv("GEMMSMITH_CUBLASLT", "/nonexistent/libcublasLt.so", 1);
+    const child c = serve("cuda:0");
+#define METRICS "{\"op\":\"metrics\",\"problem\":\"f16:64x64x64:tn\",\"candidate\":"
+    json_t *const reply = ask(&c, METRICS "\"mma/64x64x32/w2x2/s3/g8\"}");
+    const char *const lines = gs_reply_string(reply, "metrics", "");
+    assert_non_null(strstr(lines, "threads 128\n"));
+    assert_non_null(strstr(lines, "\nblocks_sm "));
+    assert_non_null(strstr(lines, "\nptx_ldmatrix "));
+    lacks_line(lines, "ptx_mma 0\n");
+    lacks_line(lines, "ptx_cp_async 0\n");
+    lacks_line(lines, "launch_us");
+    json_decref(reply);
+    expect_refusal(&c, METRICS "\"mma/64x64x32/w2x2/s3/g8\",\"launch\":true}", "GS_ERROR_UNSUPPORTED", "device");
+    expect_refusal(&c, METRICS "\"plan\"}", "GS_ERROR_UNSUPPORTED", "candidate");
+    expect_refusal(&c, METRICS "\"no/such\"}", "GS_ERROR_PARSE", "family");
+    expect_refusal(&c, "{\"op\":\"metrics\",\"candidate\":\"simple\"}", "GS_ERROR_ARGUMENT", "problem");
+    assert_int_equal(finish(&c), 0);
+    unsetenv("GEMMSMITH_LIBCUDA");
+}
+
 static void a_parent_that_is_gone_ends_the_child(void **state)
 {
     (void)state;
@@ -236,6 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_split), cmocka_unit_test(statuses_are_found_by_name),
         cmocka_unit_test(bad_requests_are_answered), cmocka_unit_test(a_failing_contender_fails_alone),
+        cmocka_unit_test(metrics_of_a_device),
         cmocka_unit_test(a_parent_that_is_gone_ends_the_child),
     };
     return cmocka_run_group_tests_name("worker/worker", tests, NULL, NULL);
