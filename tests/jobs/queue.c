@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves the table of open jobs and the queues: who is found, in which order jobs are taken, how long a device stays with a problem, what is timed beside what, and that
+ * Proves the table of open jobs and the queues: who is found, in which order jobs are taken, how long a device stays with a problem, what is
+ * timed beside what, and that
  * nothing is counted twice or forgotten. The threads are the test's own: nothing runs at the same time. */
 #include <stdarg.h>
 #include <stddef.h>

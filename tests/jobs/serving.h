@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Jobs at scripted workers (tests/fake/worker.c), for tests: a folder with a store, the devices and who opens them, requests whose source says what the worker does
+ * Jobs at scripted workers (tests/fake/worker.c), for tests: a folder with a store, the devices and who opens them, requests whose source says
+ * what the worker does
  * with them, and what the store says of a job. Included after cmocka. */
 #ifndef TESTS_JOBS_SERVING_H
 #define TESTS_JOBS_SERVING_H
@@ -22,7 +23,8 @@
 #define PROGRAM  GS_BINARY_DIR "/tests/fake/fake_worker"
 #define PROBLEM  "f16:1024x1024x1024:tn"
 #define VERSION  "0+test"
-#define MANIFEST "manifest 1\\naccumulator f32\\ndeterminism bitwise\\nalign a=2 b=2 c=2 d=2\\nentry gs_kernel\\ngrid cdiv(n,16) cdiv(m,16) batch\\nblock 16 16 1\\n"
+#define MANIFEST "manifest 1\\naccumulator f32\\ndeterminism bitwise\\nalign a=2 b=2 c=2 d=2\\n" \
+                 "entry gs_kernel\\ngrid cdiv(n,16) cdiv(m,16) batch\\nblock 16 16 1\\n"
 #define SECOND   INT64_C(1000000000)
 
 enum { DEVICES = 3, REQUEST = 1024 };
@@ -41,6 +43,7 @@ typedef struct service {
     gs_store        *store;            /* another connection: what others see, and do */
     opened           at[DEVICES];
     const char      *differs;          /* the last device is such a one */
+    const gs_caps   *caps;             /* of the devices; NULL: of an H200 */
     int              fails, closed;    /* the device that cannot be opened, from 1; how many were closed */
     char             said[4096];       /* the log */
 } service;
@@ -75,7 +78,8 @@ static gs_status open_one(void *self, int index, gs_service_session *out, gs_err
     o->session = (gs_session){.command = "test", .version = VERSION, .commit = "", .device = o->device, .cc = 90, .sms = 132, .cublaslt = 130100};
     GS_TRY(gs_store_open(&o->store, s.path, why));
     GS_TRY(gs_store_begin(o->store, &o->session, why));
-    *out = (gs_service_session){.self = o, .worker = &o->worker, .caps = gs_caps_find("h200"), .store = o->store, .session = &o->session, .device = o->device, .version = VERSION};
+    *out = (gs_service_session){.self = o, .worker = &o->worker, .caps = s.caps ? s.caps : gs_caps_find("h200"), .store = o->store, .session = &o->session,
+                                 .device = o->device, .version = VERSION};
     return GS_OK;
 }
 
@@ -132,11 +136,11 @@ static int remove_folder(void **state)
     return remove_all(s.folder);
 }
 
-/* rules: of the workers, for all candidates. */
+/* rules: of the workers, for all candidates; the first that matches counts. */
 static inline gs_status try_serve(const char *rules)
 {
     char script[512];
-    snprintf(script, sizeof script, "library_us=20;log=%s;%s", s.log, rules);
+    snprintf(script, sizeof script, "%s;library_us=20;log=%s", rules, s.log);
     setenv("FAKE_WORKER", script, 1);
     return gs_service_jobs_start(&s.jobs, &s.options, &error);
 }
@@ -224,6 +228,29 @@ static inline int asked(const char *what)
 }
 
 static inline const gs_service_counts *counts(void) { return gs_service_jobs_counts(s.jobs); }
+
+/* A device that is busy until it is released. */
+static inline gs_service_found occupy(char request[REQUEST], int number)
+{
+    const int before = asked("\"op\":\"verify\"");
+    gs_service_found found = accept_one(kernel(request, number, "hang"));
+    WAIT_FOR(asked("\"op\":\"verify\"") > before);
+    return found;
+}
+
+static inline void cancel_job(const char *request)
+{
+    char id[GS_HASH_TEXT];
+    gs_service_found found;
+    CHECK(gs_service_jobs_cancel(s.jobs, id_of(id, request), &found, &error));
+    gs_service_found_free(s.jobs, &found);
+}
+
+static inline void release(const char *request, gs_service_found *held)
+{
+    cancel_job(request);
+    expect_verdict(held, "cancelled", true);
+}
 
 /* ---- the store ---- */
 
