@@ -224,7 +224,7 @@ void gs_contenders_clear(gs_contenders *cache)
 {
     drop_all(cache);
     gs_contenders_forget_user_kernel(cache);
-    if (cache->context) gs_close(&cache->context);
-    if (cache->measuring) gs_close(&cache->measuring);
+    gs_close(&cache->context);
+    gs_close(&cache->measuring);
     cache->base[0] = '\0';
 }

@@ -510,8 +510,8 @@ static void close_device(server *s)
 {
     if (s->yardstick.destroy) s->yardstick.destroy(&s->yardstick);
     gs_contenders_clear(&s->contenders);
-    if (s->verifier) gs_verifier_destroy(&s->verifier);
-    if (s->device) gs_device_close(&s->device);
+    gs_verifier_destroy(&s->verifier);
+    gs_device_close(&s->device);
 }
 
 int gs_worker_serve(const char *device)

@@ -7,11 +7,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "worker/client.h"
@@ -252,7 +255,8 @@ static void bench_requests(void **state)
     assert_int_equal(gs_worker_bench(&worker, &request, PLENTY, &out, &error), GS_OK);
     asked("{\"op\":\"bench\",\"problem\":\"" PROBLEM "\",\"contenders\":[\"cublaslt-autotuning\"],\"reference\":1,\"mode\":\"server\",\"rounds\":30,"
           "\"warm\":true,\"warmup_s\":0.5,\"budget_s\":2,\"target_qps\":100,\"call_time\":true,\"seed\":7,\"samples\":true,"
-          "\"dependent\":true,\"routing\":\"skewed\"," KERNEL ",\"cache\":\"/c\",\"narrow\":true,\"behind\":true,\"check\":false,\"slow\":1.25,\"replay_us\":200}");
+          "\"dependent\":true,\"routing\":\"skewed\"," KERNEL ",\"cache\":\"/c\",\"narrow\":true,"
+          "\"behind\":true,\"check\":false,\"slow\":1.25,\"replay_us\":200}");
     gs_worker_timings_free(&out);
 }
 
@@ -378,11 +382,19 @@ static void say_everything(void)
     say_hello(&caps, ",\"verdict\":\"pass\",\"metrics\":\"registers 1\\n\"," "\"contenders\":[{\"status\":\"GS_OK\",\"device_samples\":[1,2]},{}]");
 }
 
+static int descriptors(void)
+{
+    int count = 0;
+    for (int i = 0; i < 256; i++) count += fcntl(i, F_GETFD) >= 0;
+    return count;
+}
+
 static void nothing_is_kept(void **state)
 {
     (void)state;
     const char *what;
     size_t before = 0;
+    const int open_ones = descriptors();
     say_everything();
     for (int i = 0; i < MEMORY_ROUNDS; i++) {
         if (i == MEMORY_WARM) before = memory_in_use();
@@ -401,6 +413,7 @@ static void nothing_is_kept(void **state)
         assert_int_equal(every_call(&what), GS_ERROR_WORKER_DIED);
     }
     assert_int_equal(memory_in_use(), before);
+    assert_int_equal(descriptors(), open_ones);   /* of every one that was started */
 }
 
 /* Whichever allocation fails: MEMORY, and the next call is as good as ever. */
@@ -421,6 +434,24 @@ static void short_of_memory(void **state)
         assert_int_equal(every_call(&again), GS_OK);
     } while (status != GS_OK);
     assert_in_range(count, 15, 200);
+}
+
+/* Where whoever started this program does not wait for children, the kernel does: a worker's end is an end all the same. */
+static void children_that_nobody_waits_for(void **state)
+{
+    (void)state;
+    const gs_caps caps = some_caps();
+    gs_caps got;
+    say_hello(&caps, "");
+    signal(SIGCHLD, SIG_IGN);
+    const gs_status status = gs_worker_hello(&worker, &got, NULL, NULL, &error);
+    const int64_t began = gs_clock_ns();
+    gs_worker_stop(&worker);
+    const double seconds = gs_clock_since(began);
+    signal(SIGCHLD, SIG_DFL);
+    assert_int_equal(status, GS_OK);
+    assert_int_equal(worker.pid, 0);
+    assert_true(seconds < 10);   /* whoever cannot be killed is waited for longer */
 }
 
 static int start(void **state)
@@ -446,7 +477,7 @@ int main(int argc, char **argv)
     if (!mkdtemp(folder) || setenv(FOLDER, folder, 1) != 0) return 1;
     const struct CMUnitTest tests[] = {
         CASE(hello), CASE(compile), CASE(precompile), CASE(verify), CASE(metrics), CASE(bench_requests), CASE(bench_replies), CASE(a_worker_that_refuses),
-        CASE(a_worker_that_talks_nonsense), CASE(nothing_is_kept), CASE(short_of_memory),
+        CASE(a_worker_that_talks_nonsense), CASE(nothing_is_kept), CASE(short_of_memory), CASE(children_that_nobody_waits_for),
     };
     const int failed = cmocka_run_group_tests_name("worker/client", tests, NULL, NULL);
     remove_all(folder);

@@ -255,6 +255,133 @@ static void metrics_of_a_device(void **state)
     unsetenv("GEMMSMITH_LIBCUDA");
 }
 
+/* ---- on an emulated device ---- */
+
+static const char *string_of(const json_t *object, const char *name)
+{
+    if (!json_is_string(json_object_get(object, name))) fail_msg("there is no %s", name);
+    return json_string_value(json_object_get(object, name));
+}
+
+static double number_of(const json_t *object, const char *name)
+{
+    if (!json_is_number(json_object_get(object, name))) fail_msg("there is no %s", name);
+    return json_number_value(json_object_get(object, name));
+}
+
+static bool truth_of(const json_t *object, const char *name)
+{
+    if (!json_is_boolean(json_object_get(object, name))) fail_msg("there is no %s", name);
+    return json_is_true(json_object_get(object, name));
+}
+
+static json_t *good(const child *c, const char *request)
+{
+    json_t *const reply = ask(c, request);
+    if (!json_is_true(json_object_get(reply, "ok"))) fail_msg("%s: %s", request, gs_reply_string(reply, "message", ""));
+    return reply;
+}
+
+static const json_t *entry_of(const json_t *reply, size_t at) { return json_array_get(json_object_get(reply, "contenders"), at); }
+
+#define TINY   "\"problem\":\"f16:16x8x16:tn\""
+#define ZEROES "\"kernel\":{\"name\":\"source:9\",\"source\":\"#include \\\"common/args.h\\\"\\n" \
+    "extern \\\"C\\\" __global__ void gs_kernel(gs_kernel_args p) { ((unsigned short *)p.d)[blockIdx.x * p.ldd + threadIdx.x] = 0; }\"," \
+    "\"manifest\":\"manifest 1\\naccumulator f32\\ndeterminism bitwise\\nalign a=2 b=2 c=2 d=2\\nentry gs_kernel\\ngrid m 1 1\\nblock 8 1 1\\n\"}"
+
+/* Every field that a verdict has, of a good schedule and of a kernel that writes zeros. */
+static void verdicts_of_an_emulated_device(void **state)
+{
+    (void)state;
+    if (gs_compiler_version(NULL) == 0) skip();
+    const child c = serve("emu:h200,seed=3");
+    json_t *reply = good(&c, "{\"op\":\"hello\"}");
+    assert_string_equal(string_of(reply, "device"), "emu:h200,seed=3");
+    assert_true(number_of(reply, "cublaslt") == 0 && number_of(reply, "nvrtc") > 0 && truth_of(json_object_get(reply, "caps"), "emulated"));
+    json_decref(reply);
+
+    reply = good(&c, "{\"op\":\"verify\"," TINY ",\"candidate\":\"simple\",\"parts\":1,\"seed\":5}");
+    assert_string_equal(string_of(reply, "verdict"), "pass");
+    assert_string_equal(string_of(reply, "problem"), "f16:16x8x16:tn");
+    assert_true(number_of(reply, "part") == 0 && number_of(reply, "mismatches") == 0 && number_of(reply, "row") == -1 && number_of(reply, "col") == -1);
+    assert_true(number_of(reply, "got") == 0 && number_of(reply, "want") == 0 && number_of(reply, "error") == 0 && number_of(reply, "limit") == 0);
+    assert_true(string_of(reply, "reason")[0] && string_of(reply, "detail")[0] && !truth_of(reply, "yardstick"));
+    assert_true(number_of(reply, "registers") > 0 && number_of(reply, "smem") >= 0 && number_of(reply, "seconds") > 0);
+    json_decref(reply);
+
+    reply = good(&c, "{\"op\":\"verify\"," TINY ",\"candidate\":\"source:9\",\"parts\":1," ZEROES "}");
+    assert_string_equal(string_of(reply, "verdict"), "exact");
+    assert_string_equal(string_of(reply, "problem"), "f16:16x8x16:tn");
+    assert_true(number_of(reply, "part") == 1 && number_of(reply, "mismatches") > 8 && number_of(reply, "row") >= 0 && number_of(reply, "col") >= 0);
+    assert_true(number_of(reply, "got") == 0 && number_of(reply, "want") != 0 && number_of(reply, "registers") == 0 && number_of(reply, "smem") == 0);
+    assert_non_null(strstr(string_of(reply, "reason"), " of 128 elements, first ("));
+    json_decref(reply);
+
+    reply = good(&c, "{\"op\":\"metrics\"," TINY ",\"candidate\":\"simple\",\"launch\":true}");
+    assert_non_null(strstr(string_of(reply, "metrics"), "device_store 256\n"));
+    json_decref(reply);
+    reply = good(&c, "{\"op\":\"compile\"," TINY ",\"candidate\":\"simple\"}");
+    assert_true(number_of(reply, "registers") > 0 && number_of(reply, "smem") >= 0 && string_of(reply, "detail")[0] && !json_object_get(reply, "unfiltered"));
+    json_decref(reply);
+    assert_int_equal(finish(&c), 0);
+}
+
+/* Every field of a measurement, and which are not there where something was not asked for, or is wrong. */
+static void timings_of_an_emulated_device(void **state)
+{
+    (void)state;
+    if (gs_compiler_version(NULL) == 0) skip();
+    const child c = serve("emu:h200,seed=3");
+    json_t *reply = good(&c, "{\"op\":\"bench\"," TINY ",\"contenders\":[\"simple\",\"nn:simple\",\"no/such\",\"source:9\"],"
+                               "\"rounds\":3,\"samples\":true," ZEROES "}");
+    assert_true(number_of(reply, "reference") == 0 && truth_of(reply, "predicted") && number_of(reply, "rounds") >= 1 && number_of(reply, "calls") >= 1);
+    assert_true(number_of(reply, "sets") >= 1 && number_of(reply, "seconds") >= 0);
+    assert_string_equal(string_of(reply, "mode"), "offline");
+    assert_true(!json_object_get(reply, "dependent") && !json_object_get(reply, "behind") && !json_object_get(reply, "routing"));
+    const json_t *const both = json_object_get(reply, "clocks"), *const before = json_object_get(both, "before"), *const after = json_object_get(both, "after");
+    static const char *const clocks[] = {"sm_mhz", "memory_mhz", "power_w", "temperature_c"};
+    for (size_t i = 0; i < sizeof clocks / sizeof clocks[0]; i++) assert_true(number_of(before, clocks[i]) >= 0 && number_of(after, clocks[i]) >= 0);
+    const json_t *const one = entry_of(reply, 0), *const turned = entry_of(reply, 1), *const none = entry_of(reply, 2), *const wrong = entry_of(reply, 3);
+    assert_int_equal(json_array_size(json_object_get(reply, "contenders")), 4);
+    assert_string_equal(string_of(one, "name"), "simple");
+    assert_string_equal(string_of(one, "layout"), "tn");
+    assert_string_equal(string_of(one, "problem"), "f16:16x8x16:tn");
+    assert_string_equal(string_of(one, "status"), "GS_OK");
+    assert_string_equal(string_of(one, "message"), "");
+    assert_true(string_of(one, "detail")[0] && number_of(one, "suggestion") == 0 && !truth_of(one, "wrong") && number_of(one, "mismatches") == 0);
+    assert_true(number_of(one, "device_us") > 0 && !json_object_get(one, "rounds"));
+    const json_t *const ratio = json_object_get(one, "device_ratio");
+    assert_true(number_of(ratio, "median") == 1 && number_of(ratio, "low") == 1 && number_of(ratio, "high") == 1 && string_of(ratio, "verdict")[0]);
+    assert_int_equal(json_array_size(json_object_get(one, "device_samples")), (int)number_of(reply, "rounds"));
+    assert_string_equal(string_of(turned, "layout"), "nn");
+    assert_string_equal(string_of(turned, "problem"), "f16:16x8x16:nn");
+    assert_string_equal(string_of(none, "status"), "GS_ERROR_PARSE");
+    assert_true(string_of(none, "message")[0] && !truth_of(none, "wrong") && !json_object_get(none, "device_us") && number_of(none, "mismatches") == 0);
+    assert_string_equal(string_of(wrong, "status"), "GS_OK");
+    assert_true(truth_of(wrong, "wrong") && number_of(wrong, "mismatches") > 0);
+    assert_true(!json_object_get(wrong, "device_us") && !json_object_get(wrong, "device_ratio"));
+    json_decref(reply);
+
+    /* the one that the others are compared with is wrong, or there is none; without samples; what was asked for is said */
+    reply = good(&c, "{\"op\":\"bench\"," TINY ",\"contenders\":[\"source:9\",\"simple\"],\"rounds\":3,\"dependent\":true," ZEROES "}");
+    assert_true(number_of(reply, "reference") == -1 && truth_of(reply, "dependent"));
+    assert_true(number_of(entry_of(reply, 1), "device_us") > 0);
+    assert_true(!json_object_get(entry_of(reply, 1), "device_ratio") && !json_object_get(entry_of(reply, 1), "device_samples"));
+    json_decref(reply);
+    reply = good(&c, "{\"op\":\"bench\"," TINY ",\"contenders\":[\"no/such\"]}");
+    assert_true(number_of(reply, "reference") == -1 && number_of(reply, "rounds") == 0 && number_of(reply, "calls") == 0 && number_of(reply, "sets") == 0);
+    assert_true(number_of(reply, "seconds") == 0 && !json_object_get(reply, "predicted") && !json_object_get(reply, "clocks"));
+    json_decref(reply);
+    reply = good(&c, "{\"op\":\"bench\",\"problem\":\"bf16:16x8x16:tn:g=2\",\"contenders\":[\"simple\"],\"rounds\":3,\"routing\":\"skewed\"}");
+    assert_string_equal(string_of(reply, "routing"), "skewed");
+    json_decref(reply);
+
+    expect_refusal(&c, "{\"op\":\"bench\"," TINY ",\"contenders\":[\"simple\"],\"routing\":\"x\"}", "GS_ERROR_PARSE", "routing");
+    expect_refusal(&c, "{\"op\":\"bench\"," TINY ",\"contenders\":[\"simple\",7]}", "GS_ERROR_PARSE", "contenders");
+    expect_refusal(&c, "{\"op\":\"bench\"," TINY ",\"contenders\":[\"simple\"],\"reference\":-1}", "GS_ERROR_RANGE", "reference");
+    assert_int_equal(finish(&c), 0);
+}
+
 static void a_parent_that_is_gone_ends_the_child(void **state)
 {
     (void)state;
@@ -267,7 +394,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_split), cmocka_unit_test(statuses_are_found_by_name),
         cmocka_unit_test(bad_requests_are_answered), cmocka_unit_test(a_failing_contender_fails_alone),
-        cmocka_unit_test(metrics_of_a_device),
+        cmocka_unit_test(metrics_of_a_device), cmocka_unit_test(verdicts_of_an_emulated_device), cmocka_unit_test(timings_of_an_emulated_device),
         cmocka_unit_test(a_parent_that_is_gone_ends_the_child),
     };
     return cmocka_run_group_tests_name("worker/worker", tests, NULL, NULL);
