@@ -41,6 +41,7 @@ static int serve(void)
         size_t size = 0;
         FILE *const file = fopen(asked, "w");
         if (!file || fputs(line, file) < 0 || fclose(file) != 0 || gs_file_read(says, 1 << 20, &reply, &size, NULL) != GS_OK) return 1;
+        if (strcmp(reply, "nothing") == 0) sleep(60);
         printf("%s\n", reply);
         fflush(stdout);
         free(reply);
@@ -436,6 +437,58 @@ static void short_of_memory(void **state)
     assert_in_range(count, 15, 200);
 }
 
+static void a_program_that_is_none(void **state)
+{
+    (void)state;
+    char *reply = NULL;
+    const int open_ones = descriptors();
+    gs_worker_init(&worker, "cuda:3", "/nonexistent/gemmsmith");
+    assert_int_equal(gs_worker_call(&worker, "{}", PLENTY, &reply, &error), GS_ERROR_WORKER_DIED);
+    assert_string_equal(error.text, "the worker /nonexistent/gemmsmith cannot be started: No such file or directory");
+    assert_true(!reply && worker.pid == 0 && worker.started == 0);
+    assert_int_equal(descriptors(), open_ones);
+}
+
+static bool at_once(void *self)
+{
+    ++*(int *)self;
+    return *(int *)self > 2;   /* not before the call, nor before it is waited for */
+}
+
+/* An answer that nobody wants any more is not waited for; a time that has come neither, before and while somebody answers. */
+static void nobody_waits_for_ever(void **state)
+{
+    (void)state;
+    int asked_times = 0;
+    char *reply = NULL;
+    says("nothing");
+    const int64_t began = gs_clock_ns();
+    worker.unwanted = at_once;
+    worker.self = &asked_times;
+    assert_int_equal(gs_worker_call(&worker, "{}", PLENTY, &reply, &error), GS_ERROR_INTERRUPTED);
+    assert_string_equal(error.text, "given up while the worker of cuda:3 was busy: nobody wants the answer any more");
+    assert_true(!reply && worker.pid == 0);
+    worker.unwanted = NULL;
+    worker.until = gs_clock_ns() + 20000000;
+    assert_int_equal(gs_worker_call(&worker, "{}", PLENTY, &reply, &error), GS_ERROR_INTERRUPTED);
+    assert_string_equal(error.text, "given up while the worker of cuda:3 was busy: the time limit of the whole work is reached");
+    assert_int_equal(worker.pid, 0);
+    worker.until = 0;
+    assert_int_equal(gs_worker_call(&worker, "{}", 0.02, &reply, &error), GS_ERROR_WORKER_HUNG);
+    assert_string_equal(error.text, "the worker of cuda:3 did not answer within 0.02 s and was killed");
+    assert_int_equal(worker.pid, 0);
+    asked_times = 0;
+    worker.unwanted = at_once;
+    worker.self = &asked_times;
+    worker.until = gs_clock_ns() + 3600000000000;   /* whichever comes first */
+    assert_int_equal(gs_worker_call(&worker, "{}", PLENTY, &reply, &error), GS_ERROR_INTERRUPTED);
+    assert_true(gs_clock_since(began) < 20);
+    worker.until = 0;
+    worker.unwanted = NULL;
+    assert_int_equal(gs_worker_call(&worker, "{}\n{}", PLENTY, &reply, &error), GS_ERROR_ARGUMENT);
+    assert_string_equal(error.text, "a request is one line");
+}
+
 /* Where whoever started this program does not wait for children, the kernel does: a worker's end is an end all the same. */
 static void children_that_nobody_waits_for(void **state)
 {
@@ -478,6 +531,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         CASE(hello), CASE(compile), CASE(precompile), CASE(verify), CASE(metrics), CASE(bench_requests), CASE(bench_replies), CASE(a_worker_that_refuses),
         CASE(a_worker_that_talks_nonsense), CASE(nothing_is_kept), CASE(short_of_memory), CASE(children_that_nobody_waits_for),
+        CASE(a_program_that_is_none), CASE(nobody_waits_for_ever),
     };
     const int failed = cmocka_run_group_tests_name("worker/client", tests, NULL, NULL);
     remove_all(folder);
