@@ -20,7 +20,7 @@ from xml.etree import ElementTree
 import coverage_map
 
 TESTS_OF = {"kernels": "family|verify|emu|mutants|bench"}      # rooms whose tests are not called like them
-PROGRAMS = r"gemmsmith|gemmsmith_program|gemmsmith_emu|fake_\w+|mutants_judge|test_page_store"   # that tests of many rooms need
+PROGRAMS = r"gemmsmith|gemmsmith_program|gemmsmith_emu|fake_\w+|mutants_judge|predict_pairs|test_page_store"   # that tests of many rooms need
 
 
 Stage = collections.namedtuple("Stage", "name command build tests seconds", defaults=("true", (), None))   # build: what its tests need more; seconds: None, as measured
