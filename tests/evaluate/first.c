@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "base/log.h"
 #include "device/device.h"
 #include "kernel/kernel.h"
 #include "evaluate/emulate.h"
@@ -33,6 +34,15 @@ static gs_environment *environment;
 static gs_worker      emulator;
 static char          *plain;
 
+/* Lines of the log that are about a candidate. */
+static int lines_said;
+
+static void count_line(void *self, int level, const char *text)
+{
+    (void)self, (void)level;
+    lines_said += strncmp(text, "source:", 7) == 0 && strstr(text, ": not checked at ") != NULL;
+}
+
 /* The GPU's worker obeys "fake:" lines; by default it finds nothing wrong and times 9 us. */
 static gs_evaluation evaluate(bench *b, const char *manifest, const char *kernel)
 {
@@ -42,8 +52,12 @@ static gs_evaluation evaluate(bench *b, const char *manifest, const char *kernel
     gs_text_addf(&source, "// fake: us=9\n%s\n%s", plain, kernel);
     const gs_submission submission = {.source = gs_text_string(&source), .manifest = manifest};
     remove(b->log_path);
+    lines_said = 0;
+    gs_log_set_sink(&lines_said, count_line, NULL, GS_LOG_INFO);
     const gs_status status = gs_evaluate(environment, &problem, &submission, &got, &error);
+    gs_log_drop_sink(&lines_said);
     if (status != GS_OK) fail_msg("%s: %s", gs_status_name(status), error.text);
+    assert_int_equal(lines_said, got.note[0] != '\0');
     print_message("%-9s %-9s %5.2f s  %.90s%s%.90s\n", gs_verdict_word(got.verdict), gs_step_name(got.step), got.spent.all, got.reason, got.note[0] ? " NOTE " : "", got.note);
     gs_text_free(&source);
     return got;

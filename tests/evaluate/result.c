@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "evaluate/environment.h"
 #include "support/allocations.h"
 #include "texts.h"
@@ -254,12 +255,53 @@ static void what_an_environment_needs(void **state)
     gs_worker_stop(&worker);
 }
 
-int main(void)
+/* ---- a worker: this program, which says of everything that it compiles, under limits alone ---- */
+
+static int serve(void)
 {
+    char line[1 << 16];
+    while (fgets(line, sizeof line, stdin)) {
+        puts("{\"ok\":true,\"registers\":40,\"smem\":512,\"unfiltered\":true}");
+        fflush(stdout);
+    }
+    return 0;
+}
+
+static int warnings;
+
+static void count_warning(void *self, int level, const char *text)
+{
+    (void)self;
+    warnings += level == GS_LOG_WARNING && strstr(text, "this system has no filter of system calls (seccomp)") != NULL;
+}
+
+/* It is said once that user kernels are compiled without a filter. */
+static void a_system_without_filters(void **state)
+{
+    (void)state;
+    gs_evaluator e = open_for("f16:8x8x8:tn", NULL);
+    gs_worker worker;
+    gs_worker_init(&worker, "cuda:0", NULL);
+    e.worker = &worker;
+    gs_log_set_sink(&warnings, count_warning, NULL, GS_LOG_WARNING);
+    for (int i = 0; i < 3; i++) {
+        gs_candidate c = {.text = "source:1", .source = "a", .manifest = "b", .registers = 1, .smem = 2};
+        assert_int_equal(gs_evaluator_prepare(&e, &c, 60, &error), GS_OK);
+        assert_true(c.registers == 40 && c.smem == 512 && c.verdict == GS_VERDICT_UNKNOWN);
+    }
+    gs_log_drop_sink(&warnings);
+    gs_worker_stop(&worker);
+    assert_int_equal(warnings, 1);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 4 && strcmp(argv[1], "worker") == 0) return serve();
+    unsetenv("GEMMSMITH_WORKER");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_measured), cmocka_unit_test(what_was_predicted), cmocka_unit_test(what_was_refused), cmocka_unit_test(the_budget),
         cmocka_unit_test(what_is_evaluated), cmocka_unit_test(a_verdict), cmocka_unit_test(a_status), cmocka_unit_test(without_the_reference),
-        cmocka_unit_test(what_an_environment_needs),
+        cmocka_unit_test(what_an_environment_needs), cmocka_unit_test(a_system_without_filters),
     };
     return cmocka_run_group_tests_name("evaluate/result", tests, NULL, NULL);
 }
