@@ -10,6 +10,7 @@
 
 #include "evaluating.h"
 #include "schedule/schedule.h"
+#include "memory_in_use.h"
 #include "metric_value.h"
 
 static double metric_of(const gs_evaluation *got, const char *name) { return metric_value(got->metrics, name); }
@@ -80,22 +81,51 @@ static void results_have_metrics(void **state)
     gs_environment_destroy(&e);
 }
 
+/* Of evaluations and of races. */
+static void nothing_is_kept(void **state)
+{
+    bench *const b = *state;
+    answer best[CANDIDATES];
+    char rules[256];
+    size_t before = 0;
+    right_answers(PROBLEM, best);
+    snprintf(rules, sizeof rules, "wrong=%s", best[1].text);
+    gs_environment *e = environment_of(b, rules, &(gs_environment_options){0}, false);
+    const gs_problem problem = problem_of(PROBLEM);
+    const char *const list[] = {best[0].text, "nonsense", best[2].text};
+    for (int i = 0; i < MEMORY_ROUNDS; i++) {
+        gs_evaluation got[3];
+        if (i == MEMORY_WARM) before = memory_in_use();
+        const gs_evaluation wrong = evaluate_schedule(e, best[1].text);
+        assert_true(wrong.verdict == GS_VERDICT_EXACT && wrong.metrics[0]);
+        assert_int_equal(gs_evaluate_race(e, &problem, list, 3, true, got, &error), GS_OK);
+    }
+    assert_int_equal(memory_in_use(), before);
+    gs_environment_destroy(&e);
+}
+
 static void races_have_metrics(void **state)
 {
     bench *const b = *state;
     answer best[CANDIDATES];
     right_answers(PROBLEM, best);
     const gs_problem problem = problem_of(PROBLEM);
-    const char *const list[] = {best[0].text, "nonsense", best[1].text, best[2].text};
-    gs_evaluation got[4];
+    char refused[GS_SCHEDULE_TEXT];
+    gs_schedule unfit = gs_schedule_first(GS_FAMILY_WS);
+    while (gs_schedule_check(&unfit, &problem, gs_caps_find("h200"), NULL) == GS_OK) assert_true(gs_schedule_next(&unfit));
+    const char *const list[] = {best[0].text, "nonsense", best[1].text, best[2].text, gs_schedule_format(&unfit, refused)};
+    gs_evaluation got[5];
     char rules[256];
     snprintf(rules, sizeof rules, "timed=%s", best[2].text);
     gs_environment *e = environment_of(b, rules, &(gs_environment_options){0}, false);
-    assert_int_equal(gs_evaluate_race(e, &problem, list, 4, false, got, &error), GS_OK);
+    assert_int_equal(gs_evaluate_race(e, &problem, list, 5, false, got, &error), GS_OK);
     assert_true(metric_of(&got[0], "tflops") > 0 && metric_of(&got[2], "occupancy") > 0);
     assert_non_null(strstr(json_of(&got[1]), "none: its text was refused"));
     assert_string_equal(gs_verdict_word(got[3].verdict), "timed");
     assert_non_null(strstr(json_of(&got[3]), "none were taken"));
+    assert_string_equal(gs_verdict_word(got[4].verdict), "unsupported");
+    static const gs_step steps[] = {GS_STEP_TIME, GS_STEP_TEXT, GS_STEP_TIME, GS_STEP_TIME, GS_STEP_COMPILE};   /* how far each came */
+    for (int i = 0; i < 5; i++) assert_int_equal(got[i].step, steps[i]);
     gs_environment_destroy(&e);
 }
 
@@ -103,6 +133,6 @@ static void races_have_metrics(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(results_have_metrics), TEST(races_have_metrics)};
+    const struct CMUnitTest tests[] = {TEST(results_have_metrics), TEST(nothing_is_kept), TEST(races_have_metrics)};
     return cmocka_run_group_tests_name("evaluate/metrics", tests, NULL, NULL);
 }
