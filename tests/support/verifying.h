@@ -6,6 +6,10 @@
 #include "device/device.h"
 #include "verify/verify.h"
 
+#ifndef VERIFYING_DEVICE
+#define VERIFYING_DEVICE "emu:h200"
+#endif
+
 static gs_device   *device;
 static gs_verifier *verifier;
 
@@ -13,7 +17,7 @@ static int open_device(void **state)
 {
     gs_error error = {0};
     (void)state;
-    if (gs_device_open(&device, "emu:h200", NULL, &error) == GS_OK && gs_verifier_create(&verifier, device, &error) == GS_OK) return 0;
+    if (gs_device_open(&device, VERIFYING_DEVICE, NULL, &error) == GS_OK && gs_verifier_create(&verifier, device, &error) == GS_OK) return 0;
     print_message("%s\n", error.text);
     return 1;
 }

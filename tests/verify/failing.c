@@ -13,7 +13,9 @@
 #include "base/error.h"
 #include "plan/contender.h"
 #include "texts.h"
+#include "memory_in_use.h"
 #include "verify/internal.h"
+#define VERIFYING_DEVICE "emu:h200,threads=1"   /* memory is counted */
 #include "verifying.h"
 
 /* ---- the device ---- */
@@ -73,6 +75,15 @@ typedef struct task {
     bool        tests_itself;
 } task;
 
+static gs_status (*real_run)(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error);
+static int runs;   /* of the contender */
+
+static gs_status count_run(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
+{
+    runs++;
+    return real_run(contender, args, queue, error);
+}
+
 static gs_status verify(const task *t, gs_verdict *verdict, gs_error *error)
 {
     gs_contender contender;
@@ -82,6 +93,9 @@ static gs_status verify(const task *t, gs_verdict *verdict, gs_error *error)
     ops.alloc = try_alloc, ops.free = give_back, ops.copy_in = try_copy_in, ops.copy_out = try_copy_out;
     ops.fill = try_fill, ops.launch = try_launch, ops.queue_wait = try_wait;
     assert_int_equal(gs_contender_schedule(&contender, device, t->schedule, error), GS_OK);
+    real_run = contender.run;
+    contender.run = count_run;
+    runs = 0;
     memset(made, 0, sizeof made);
     taken = 0;
     verifier->tested = !t->tests_itself;
@@ -140,8 +154,51 @@ static void every_failure_is_returned(void **state)
     assert_int_equal(missed, 0);
 }
 
+/* Nor does anything of the host's memory stay taken. */
+static void nothing_is_kept(void **state)
+{
+    (void)state;
+    if (gs_compiler_version(NULL) == 0) skip();
+    for (size_t t = 0; t < GS_COUNT(tasks); t++) {
+        size_t before = 0;
+        if (strcmp(tasks[t].schedule, "simple") != 0) continue;   /* what the emulated device keeps of other kernels takes long to settle */
+        for (int i = 0; i < MEMORY_ROUNDS; i++) {
+            gs_verdict verdict;
+            gs_error error = {0};
+            if (i == MEMORY_WARM) before = memory_in_use();
+            assert_int_equal(verify(&tasks[t], &verdict, &error), GS_OK);
+        }
+        if (memory_in_use() != before) fail_msg("%s: %zu bytes more", tasks[t].what, memory_in_use() - before);
+    }
+}
+
+/* Nobody waits longer than was said: the contender runs as often as gs_verify_seconds counts (tests/verify/range.c), and where it is right no oftener. */
+static void runs_are_those_that_are_counted(void **state)
+{
+    (void)state;
+    static const struct { uint32_t parts; const char *problem; int runs; } cases[] = {
+        {GS_PART_EXACT, "f16:24x16x32:tn", 2},        {GS_PART_EXACT, "f16:24x16x32:tn:beta=1", 3},     {GS_PART_CANCELLATION, "f16:24x16x32:tn", 2},
+        {GS_PART_CANCELLATION, "f16:24x16x32:tn:beta=1", 2}, {GS_PART_INDEX, "f16:24x16x32:tn", 3},     {GS_PART_NORMAL, "f16:24x16x32:tn", 1},
+        {GS_PART_REPEAT, "f16:24x16x32:tn", 2},       {GS_PART_MEMORY, "f16:24x16x32:tn", 3},           {GS_PART_EXACT | GS_PART_MEMORY, "f16:24x16x32:tn", 3},
+        {GS_PART_CANCELLATION | GS_PART_MEMORY, "f16:24x16x32:tn", 2},
+    };
+    if (gs_compiler_version(NULL) == 0) skip();
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const task t = {"", "simple", cases[i].problem, cases[i].parts, 1, false};
+        gs_verdict verdict;
+        gs_error error = {0};
+        assert_int_equal(verify(&t, &verdict, &error), GS_OK);
+        assert_int_equal(verdict.code, GS_VERDICT_PASS);
+        assert_string_equal(verdict.reason, "the chosen tests passed");
+        assert_string_equal(verdict.problem, cases[i].problem);
+        assert_true(verdict.part == 0 && verdict.row == -1 && verdict.col == -1);
+        if (runs != cases[i].runs) fail_msg("parts %x of %s: %d runs, not %d", cases[i].parts, cases[i].problem, runs, cases[i].runs);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_failure_is_returned)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_failure_is_returned), cmocka_unit_test(nothing_is_kept),
+                                       cmocka_unit_test(runs_are_those_that_are_counted)};
     return cmocka_run_group_tests_name("verify/failing", tests, open_device, close_device);
 }
