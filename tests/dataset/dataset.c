@@ -178,6 +178,39 @@ static void tasks_have_what_trainers_read(void **state)
     assert_null(strstr(said(0, "prompt", 1), SLOWER));   /* nobody verified it */
 }
 
+/* The columns that every row begins with. */
+static void what_a_row_says_of_its_problem(void **state)
+{
+    (void)state;
+    const gs_problem problems[] = {problem_of("bf16:8x16x24:nn:d=f32:b=3"), problem_of("f16:8x16x24:tn:acc=f16")};
+    how.problems = problems;
+    how.problem_count = 2;
+    how.modes = GS_DATASET_SCHEDULE;
+    how.device = DEVICE;
+    assert_int_equal(export(gs_dataset_tasks), 2);
+    for (int i = 0; i < 2; i++) {
+        is_text(i, "problem", i ? "f16:8x16x24:tn:acc=f16" : "bf16:8x16x24:nn:d=f32:b=3");
+        is_text(i, "kind", "task");
+        is_text(i, "split", "train");
+        is_number(i, "m", 8);
+        is_number(i, "n", 16);
+        is_number(i, "k", 24);
+        is_text(i, "layout", i ? "tn" : "nn");
+        is_text(i, "in", i ? "f16" : "bf16");
+        is_text(i, "acc", i ? "f16" : "f32");
+        is_text(i, "out", i ? "f16" : "f32");
+        is_number(i, "batch", i ? 1 : 3);
+        is_text(i, "device", DEVICE);
+        is_number(i, "floor_us", gs_floor_us(&problems[i], gs_caps_find("h200")));
+        assert_true(json_is_false(column(i, "predicted")));
+        assert_int_equal(strlen(json_string_value(column(i, "id"))), 32);
+    }
+    assert_string_not_equal(json_string_value(column(0, "id")), json_string_value(column(1, "id")));
+    how.device = NULL;
+    assert_int_equal(export(gs_dataset_tasks), 2);
+    is_null(0, "device");
+}
+
 static void both_sides_by_extents(void **state)
 {
     (void)state;
@@ -648,7 +681,7 @@ static void a_line_that_cannot_be_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(tasks_have_what_trainers_read), CASE(both_sides_by_extents), CASE(tasks_of_kernels), CASE(prompts_name_their_problem_alone),
+        CASE(tasks_have_what_trainers_read), CASE(what_a_row_says_of_its_problem), CASE(both_sides_by_extents), CASE(tasks_of_kernels), CASE(prompts_name_their_problem_alone),
         CASE(names_of_problems), CASE(turns_in_their_order), CASE(lengths_are_of_the_stored_text), CASE(a_verdict_that_came_later_counts), CASE(a_time_without_the_library_has_no_reward),
         CASE(predictions_are_asked_for), CASE(several_stores), CASE(winners), CASE(repairs), CASE(what_a_repair_says_of_a_kernel),
         CASE(what_nobody_judged_did_not_fail), CASE(preferences), CASE(preferences_of_kernels), CASE(edits), CASE(nothing_held_out_is_trained_on),

@@ -45,8 +45,8 @@ static void what_they_say(void **state)
         assert_int_equal(gs_verdict_passed(gs_verdict_name(verdict)), code == GS_VERDICT_PASS);
         if (code != GS_VERDICT_UNKNOWN) assert_string_equal(gs_verdict_word(verdict), gs_verdict_name(verdict));
     }
-    static const gs_verdict_code wrong[] = {GS_VERDICT_EXACT, GS_VERDICT_ACCUMULATOR, GS_VERDICT_CANCELLATION, GS_VERDICT_INDEX, GS_VERDICT_TOLERANCE, GS_VERDICT_BIAS,
-                                            GS_VERDICT_EDGE, GS_VERDICT_SPECIAL, GS_VERDICT_UNWRITTEN};
+    static const gs_verdict_code wrong[] = {GS_VERDICT_EXACT, GS_VERDICT_ACCUMULATOR, GS_VERDICT_CANCELLATION, GS_VERDICT_INDEX, GS_VERDICT_TOLERANCE,
+                                            GS_VERDICT_BIAS, GS_VERDICT_EDGE, GS_VERDICT_SPECIAL, GS_VERDICT_UNWRITTEN};
     for (int code = 0; code < GS_VERDICTS; code++) {
         bool among = false;
         for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) among = among || wrong[i] == (gs_verdict_code)code;
