@@ -13,6 +13,7 @@
 #include "compare/result.h"
 #include "table/table.h"
 #include "comparing.h"
+#include "leaks.h"
 #include "verify/verdict.h"
 
 static gs_error error;
@@ -184,5 +185,5 @@ int main(void)
         cmocka_unit_test(names_of_contenders), cmocka_unit_test(contenders_by_layout), TEST(own_from_a_file), TEST(lines_that_cannot_be_read), TEST(own_from_the_store),
         TEST(record_without_a_reference),
     };
-    return cmocka_run_group_tests_name("compare/own", tests, NULL, NULL);
+    return run_without_leaks("compare/own", tests, GS_COUNT(tests));
 }

@@ -12,6 +12,7 @@
 #include "compare/rows.h"
 #include "compare/totals.h"
 #include "comparing.h"
+#include "leaks.h"
 
 static gs_error error;
 
@@ -168,5 +169,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_reply_becomes_a_row), TEST(what_is_no_row), TEST(a_file_goes_on), TEST(the_best_of_a_layout_is_marked), TEST(a_line_that_was_cut_off_does_not_count), TEST(figures_over_many_rows),
     };
-    return cmocka_run_group_tests_name("compare/rows", tests, NULL, NULL);
+    return run_without_leaks("compare/rows", tests, GS_COUNT(tests));
 }

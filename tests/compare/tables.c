@@ -8,9 +8,11 @@
 
 #include <math.h>
 
+#include "base/log.h"
 #include "compare/tables.h"
 #include "compare/winners.h"
 #include "comparing.h"
+#include "leaks.h"
 
 #define ROW(problem, choice, us, gpu) problem "  " choice "  " us "  20.00  1.0  1.0  1.0  1755  " gpu "  90  132  130100  2026-11-20T12:00:00Z  tune-0.1.0\n"
 
@@ -59,6 +61,104 @@ static void two_tables(void **state)
     gs_tables_compare_free(&c);
 }
 
+/* What db compare --json prints, to the last comma. */
+static void two_tables_as_json(void **state)
+{
+    gs_table_comparison c;
+    const char *failed;
+    gs_text text = {0};
+    gs_json json = gs_json_into(&text);
+    (void)state;
+    write_text("a.tuned", "gemmsmith-tuned 1\n" ROW("f16:64x64x64:tn", OWN, "10.00", "nvidia-h200") ROW("f16:128x128x128:tn", "simple", "30.00", "nvidia-h200")
+                          "f16:8x8x8:tn  magic/1  1\n");
+    write_text("b.tuned", "gemmsmith-tuned 1\n" ROW("f16:64x64x64:tn", OWN, "20.00", "nvidia-h200") ROW("f16:128x128x128:tn", "simple", "0", "nvidia-h200")
+                          ROW("f16:512x512x512:tn", "library", "10.00", "nvidia-h200"));
+    assert_int_equal(compare(&c, "a.tuned", "b.tuned", NULL, &failed), GS_OK);
+    assert_true(c.count == 3 && c.untimed == 1 && c.both == 2 && c.alike == 2 && c.all.count == 1 && c.pairs[1].ratio == 0);
+    gs_json_begin(&json, NULL, '{');
+    gs_tables_pair_put(&json, &c, &c.pairs[0]);
+    gs_tables_summary_put(&json, &c);
+    gs_json_end(&json, '}');
+    assert_string_equal(gs_text_string(&text),
+        "{\"problem\":\"f16:64x64x64:tn\",\"a\":{\"choice\":\"" OWN "\",\"us\":10,\"cublaslt_us\":20,\"ratio\":1,\"low\":1,\"high\":1,\"mhz\":1755,\"cublaslt\":130100,"
+        "\"date\":\"2026-11-20T12:00:00Z\",\"by\":\"tune-0.1.0\"},\"b\":{\"choice\":\"" OWN "\",\"us\":20,\"cublaslt_us\":20,\"ratio\":1,\"low\":1,\"high\":1,\"mhz\":1755,"
+        "\"cublaslt\":130100,\"date\":\"2026-11-20T12:00:00Z\",\"by\":\"tune-0.1.0\"},\"time_ratio\":0.5,\"faster\":\"a\","
+        "\"summary\":{\"a\":{\"file\":\"a.tuned\",\"gpu\":\"nvidia-h200\",\"cc\":90,\"sms\":132,\"problems\":2,\"skipped\":1,\"only_here\":0,\"faster\":1},"
+        "\"b\":{\"file\":\"b.tuned\",\"gpu\":\"nvidia-h200\",\"cc\":90,\"sms\":132,\"problems\":3,\"skipped\":0,\"only_here\":1,\"faster\":0},"
+        "\"both\":2,\"same\":0,\"untimed\":1,\"chose_alike\":2,\"time_ratio\":{\"problems\":1,\"geomean\":0.5},\"time_ratio_where_alike\":{\"problems\":1,\"geomean\":0.5},"
+        "\"cublaslt_time_ratio\":{\"problems\":2,\"geomean\":1}}}");
+    gs_text_free(&text);
+    json = gs_json_into(&text);
+    gs_json_begin(&json, NULL, '{');
+    gs_tables_pair_put(&json, &c, &c.pairs[2]);   /* only B has it */
+    gs_json_end(&json, '}');
+    assert_non_null(strstr(gs_text_string(&text), "{\"problem\":\"f16:512x512x512:tn\",\"a\":null,\"b\":{\"choice\":\"cublaslt\",\"us\":10,"));
+    assert_null(strstr(gs_text_string(&text), "time_ratio"));
+    gs_text_free(&text);
+    gs_tables_compare_free(&c);
+    write_text("a.tuned", "gemmsmith-tuned 1\n" ROW("f16:64x64x64:tn", "simple", "10.00", "emu-h200"));
+    write_text("b.tuned", "gemmsmith-tuned 1\n" ROW("f16:64x64x64:tn", "simple", "9.95", "emu-h200"));
+    assert_int_equal(compare(&c, "a.tuned", "b.tuned", NULL, &failed), GS_OK);
+    assert_true(c.predicted && c.same == 1);
+    json = gs_json_into(&text);
+    gs_json_begin(&json, NULL, '{');
+    gs_tables_pair_put(&json, &c, &c.pairs[0]);
+    gs_tables_summary_put(&json, &c);
+    gs_json_end(&json, '}');
+    assert_non_null(strstr(gs_text_string(&text), "\"faster\":\"same\",\"predicted\":true,\"summary\":"));
+    assert_non_null(strstr(gs_text_string(&text), "\"problems\":1,\"geomean\":1},\"predicted\":true}}"));
+    gs_text_free(&text);
+    gs_tables_compare_free(&c);
+}
+
+static void a_trial_as_json(void **state)
+{
+    gs_trial trial = {.us = 5, .library_us = 10, .ratio = 2, .low = 1.5, .high = 2.5, .predicted_us = 4, .rounds = 31, .registers = 168, .smem = 1024, .mhz = 1755, .verdict = "pass",
+                      .reason = "none", .stage = "final", .problem = "f16:64x64x64:tn", .candidate = OWN, .date = "2026-11-20T12:00:00Z"};
+    gs_text text = {0};
+    (void)state;
+    gs_trial_object(&text, &trial, "nvidia-h200");
+    assert_string_equal(gs_text_string(&text),
+        "{\"problem\":\"f16:64x64x64:tn\",\"candidate\":\"" OWN "\",\"gpu\":\"nvidia-h200\",\"verdict\":\"pass\",\"reason\":\"none\",\"stage\":\"final\",\"predicted_us\":4,"
+        "\"us\":5,\"cublaslt_us\":10,\"ratio\":2,\"low\":1.5,\"high\":2.5,\"rounds\":31,\"registers\":168,\"smem\":1024,\"mhz\":1755,\"date\":\"2026-11-20T12:00:00Z\"}");
+    gs_text_clear(&text);
+    gs_trial_object(&text, &trial, "emu-h200");
+    assert_non_null(strstr(gs_text_string(&text), "\"us\":5,\"predicted\":true,\"cublaslt_us\":10,"));
+    gs_text_free(&text);
+}
+
+static void hear(void *self, int level, const char *text)
+{
+    assert_int_equal(level, GS_LOG_WARNING);
+    snprintf(self, 1024, "%s", text);
+}
+
+static void what_cannot_be_compared_is_said(void **state)
+{
+    char said[1024] = "", name[80];
+    gs_table_comparison c;
+    const char *failed = "";
+    (void)state;
+    memset(name, 'x', sizeof name);
+    name[sizeof c.side[0].gpu] = '\0';
+    assert_int_equal(compare(&c, "a.tuned", "b.tuned", name, &failed), GS_ERROR_ARGUMENT);   /* a character too long */
+    assert_string_equal(error.field, "gpu");
+    assert_null(failed);
+    gs_tables_compare_free(&c);
+    write_text("a.tuned", "gemmsmith-tuned 1\n" ROW("f16:64x64x64:tn", OWN, "10.00", "nvidia-h200") "f16:8x8x8:tn  magic/1  1\nf16:9x9x9:tn  magic/1  1\n");
+    write_text("b.tuned", "gemmsmith-tuned 1\n" ROW("f16:64x64x64:tn", OWN, "10.00", "nvidia-h200")
+                          "f16:64x64x32:tn  simple  10  20.00  1.0  1.0  1.0  1755  nvidia-h200  90  78  130100  2026-11-20T12:00:00Z  tune-0.1.0\n");
+    assert_int_equal(compare(&c, "a.tuned", "b.tuned", NULL, &failed), GS_OK);
+    assert_true(c.side[1].others == 1 && c.count == 1);   /* of another H200 */
+    gs_log_set_sink(&c, hear, said, GS_LOG_WARNING);
+    gs_tables_warn(&c);
+    gs_log_drop_sink(&c);
+    assert_non_null(strstr(said, "a.tuned: 2 rows skipped (the first: "));
+    gs_tables_compare_free(&c);
+    assert_null(c.pairs);
+    assert_null(c.side[0].table);
+}
+
 static void winners_to_a_table_and_back(void **state)
 {
     bench *const b = *state;
@@ -96,6 +196,7 @@ static void winners_to_a_table_and_back(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
-    const struct CMUnitTest tests[] = {TEST(two_tables), TEST(winners_to_a_table_and_back)};
-    return cmocka_run_group_tests_name("compare/tables", tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {
+        TEST(two_tables), TEST(two_tables_as_json), TEST(a_trial_as_json), TEST(what_cannot_be_compared_is_said), TEST(winners_to_a_table_and_back)};
+    return run_without_leaks("compare/tables", tests, GS_COUNT(tests));
 }

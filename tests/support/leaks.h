@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ * Tests that leave nothing behind: a group runs, and runs once more, and then each test ends with as much memory and as many open files as it began with. What is made once
+ * for the whole process was made in the first run. Sanitized builds have their own way of finding leaks, and run the group once. Included after cmocka. */
+#ifndef TESTS_LEAKS_H
+#define TESTS_LEAKS_H
+
+#include <dirent.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LEAKS_TUNABLE "glibc.malloc.tcache_count=0"   /* what a thread keeps for itself would count as in use */
+enum { LEAKS_TESTS = 64 };
+
+typedef struct leaks_use {
+    size_t bytes;
+    int    files;
+} leaks_use;
+
+static struct CMUnitTest leaks_tests[LEAKS_TESTS];
+static leaks_use         leaks_before;
+static size_t            leaks_at;   /* the test that runs */
+
+static inline leaks_use leaks_now(void)
+{
+    leaks_use use = {0};
+    char      name[16];
+    for (int i = 0; i < 64; i++) {   /* the environment keeps the room of the most variables that it ever had since it last grew */
+        snprintf(name, sizeof name, "LEAKS_%d", i % 32);
+        if (i < 32) setenv(name, "", 1);
+        else unsetenv(name);
+    }
+    DIR *const folder = opendir("/proc/self/fd");
+    while (folder && readdir(folder)) use.files++;
+    if (folder) closedir(folder);
+    const struct mallinfo2 heap = mallinfo2();
+    use.bytes = heap.uordblks + heap.hblkhd;
+    return use;
+}
+
+static inline int leaks_setup(void **state)
+{
+    leaks_at = (size_t)((struct CMUnitTest *)*state - leaks_tests);
+    *state = leaks_tests[leaks_at].initial_state;
+    leaks_before = leaks_now();
+    return leaks_tests[leaks_at].setup_func ? leaks_tests[leaks_at].setup_func(state) : 0;
+}
+
+static inline int leaks_teardown(void **state)
+{
+    const int code = leaks_tests[leaks_at].teardown_func ? leaks_tests[leaks_at].teardown_func(state) : 0;
+    const leaks_use now = leaks_now();
+    if (now.bytes > leaks_before.bytes) print_error("%zu bytes are still in use\n", now.bytes - leaks_before.bytes);
+    if (now.files > leaks_before.files) print_error("%d files are still open\n", now.files - leaks_before.files);
+    return code != 0 || now.bytes > leaks_before.bytes || now.files > leaks_before.files ? -1 : 0;
+}
+
+/* As cmocka_run_group_tests_name, twice. The program begins anew before that, since the allocator looks at its settings then. */
+static inline int run_without_leaks(const char *name, const struct CMUnitTest *tests, size_t count)
+{
+#ifndef __SANITIZE_ADDRESS__
+    const char *const set = getenv("GLIBC_TUNABLES");
+    if (!set || !strstr(set, LEAKS_TUNABLE)) {
+        char *const arguments[] = {(char *)name, NULL};
+        setenv("GLIBC_TUNABLES", LEAKS_TUNABLE, 1);
+        execv("/proc/self/exe", arguments);
+    }
+    unsetenv("GLIBC_TUNABLES");
+#endif
+    const int failed = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
+#ifndef __SANITIZE_ADDRESS__
+    struct CMUnitTest again[LEAKS_TESTS];
+    char              title[64];
+    if (failed != 0 || count > LEAKS_TESTS) return failed != 0 ? failed : 1;
+    for (size_t i = 0; i < count; i++) {
+        leaks_tests[i] = again[i] = tests[i];
+        again[i].setup_func = leaks_setup;
+        again[i].teardown_func = leaks_teardown;
+        again[i].initial_state = &leaks_tests[i];
+    }
+    snprintf(title, sizeof title, "%s, once more", name);
+    return _cmocka_run_group_tests(title, again, count, NULL, NULL);
+#else
+    return failed;
+#endif
+}
+
+#endif
