@@ -42,6 +42,11 @@ static int serve(void)
         FILE *const file = fopen(asked, "w");
         if (!file || fputs(line, file) < 0 || fclose(file) != 0 || gs_file_read(says, 1 << 20, &reply, &size, NULL) != GS_OK) return 1;
         if (strcmp(reply, "nothing") == 0) sleep(60);
+        if (strcmp(reply, "exit") == 0 || strcmp(reply, "close") == 0) fprintf(stderr, "some words\nlast words \n\n");
+        if (strcmp(reply, "exit") == 0) _exit(3);
+        if (strcmp(reply, "silence") == 0) _exit(0);
+        if (strcmp(reply, "kill") == 0) kill(getpid(), SIGKILL);
+        if (strcmp(reply, "close") == 0) close(STDOUT_FILENO), sleep(60);
         printf("%s\n", reply);
         fflush(stdout);
         free(reply);
@@ -435,6 +440,39 @@ static void short_of_memory(void **state)
         assert_int_equal(every_call(&again), GS_OK);
     } while (status != GS_OK);
     assert_in_range(count, 15, 200);
+    int failed = 0;
+    for (int at = 1; at < 5; at++) {   /* of a line of nothing, too */
+        char *reply = NULL;
+        says("");
+        fail_at = at;
+        status = gs_worker_call(&worker, "{}", PLENTY, &reply, &error);
+        fail_at = 0;
+        failed += status != GS_OK;
+        assert_true(status == GS_OK ? reply != NULL : status == GS_ERROR_MEMORY && !reply);
+        if (status != GS_OK) assert_string_equal(error.text, "no memory for the reply of the worker");
+        free(reply);
+    }
+    assert_true(failed > 0);
+}
+
+/* How it ended, and what it said last. */
+static void a_worker_that_ends(void **state)
+{
+    (void)state;
+    static const struct { const char *reply, *text; int signal; } cases[] = {
+        {"exit",    "the worker of cuda:3 exited with code 3: last words",                     0},
+        {"silence", "the worker of cuda:3 exited with code 0",                                 0},
+        {"kill",    "the worker of cuda:3 was killed by signal 9 (Killed)",                    SIGKILL},
+        {"close",   "the worker of cuda:3 closed its pipe without a reply: last words",        0},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        char *reply;
+        says(cases[i].reply);
+        worker.signal = 77;
+        assert_int_equal(gs_worker_call(&worker, "{}", PLENTY, &reply, &error), GS_ERROR_WORKER_DIED);
+        assert_string_equal(error.text, cases[i].text);
+        assert_true(!reply && worker.pid == 0 && worker.signal == cases[i].signal && worker.started == (int)i + 1);
+    }
 }
 
 static void a_program_that_is_none(void **state)
@@ -526,7 +564,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         CASE(hello), CASE(compile), CASE(precompile), CASE(verify), CASE(metrics), CASE(bench_requests), CASE(bench_replies), CASE(a_worker_that_refuses),
         CASE(a_worker_that_talks_nonsense), CASE(nothing_is_kept), CASE(short_of_memory), CASE(children_that_nobody_waits_for),
-        CASE(a_program_that_is_none), CASE(nobody_waits_for_ever),
+        CASE(a_worker_that_ends), CASE(a_program_that_is_none), CASE(nobody_waits_for_ever),
     };
     const int failed = cmocka_run_group_tests_name("worker/client", tests, NULL, NULL);
     remove_all(folder);

@@ -249,6 +249,68 @@ static void the_profiler_is_run(void **state)
     rmdir(folder);
 }
 
+#define SUMS "smsp__inst_executed.sum,dram__bytes_read.sum,dram__bytes_write.sum,lts__t_sectors_op_read.sum,lts__t_sectors_op_write.sum," \
+             "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum,l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"
+#define ASKED "--clock-control none --target-processes all --kill yes --kernel-name regex:^gs_simple --launch-count 1 --csv --page raw " \
+              "--section SpeedOfLight --section ComputeWorkloadAnalysis --section MemoryWorkloadAnalysis --section WarpStateStats --section Occupancy --section LaunchStats "
+#define PROFILED "/bin/gemmsmith verify f16:64x64x64:tn --schedule simple --parts normal --device cuda:1 --quiet\n"
+
+/* A profiler that gives nothing is asked once more without the sums, which it may not know; what it does then is said. */
+static void what_a_profiler_does(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/gs-metrics-XXXXXX", path[64], asked[64], text[640];
+    const gs_problem p = problem_of("f16:64x64x64:tn");
+    gs_metrics_request r = {.problem = &p, .candidate = "simple", .profile = "/bin/gemmsmith", .device = "cuda:1", .timeout_s = 20};
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/ncu", folder);
+    snprintf(asked, sizeof asked, "%s/asked", folder);
+    static const struct { const char *what; gs_status status; int times; const char *message; } cases[] = {
+        {"cat %s/tests/worker/ncu.csv", GS_OK, 1, ""},
+        {"case \"$*\" in *--metrics*) exit 1;; esac; cat %s/tests/worker/ncu.csv", GS_OK, 2, ""},
+        {"exit 0 # %s", GS_ERROR_UNSUPPORTED, 2, "the profiler gave no figures: it may not read the counters, or does not know them"},
+        {"head -c 17000000 /dev/zero # %s", GS_ERROR_RANGE, 1, "the profiler does not stop talking"},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        char what[256];
+        snprintf(what, sizeof what, cases[i].what, GS_SOURCE_DIR);
+        snprintf(text, sizeof text, "#!/bin/sh\necho \"$*\" >> %s\n%s\n", asked, what);
+        script(path, text);
+        gs_text_clear(&out);
+        error = (gs_error){0};
+        assert_int_equal(gs_metrics_ncu(&r, &out, &error), cases[i].status);
+        if (cases[i].status != GS_OK) {
+            assert_string_equal(error.field, "ncu");
+            assert_string_equal(error.text, cases[i].message);
+        }
+        assert_true((out.size > 0) == (cases[i].status == GS_OK));
+        char *const said = read_text(asked);
+        assert_string_equal(said, cases[i].times == 1 ? ASKED "--metrics " SUMS " " PROFILED : ASKED "--metrics " SUMS " " PROFILED ASKED PROFILED);
+        free(said);
+        unlink(asked);
+    }
+    gs_text_clear(&out);
+    script(path, "no program\n");
+    assert_int_equal(gs_metrics_ncu(&r, &out, &error), GS_ERROR_IO);
+    assert_non_null(strstr(error.text, "cannot be started"));
+    assert_non_null(strstr(error.text, path));
+    script(path, "#!/bin/sh\nsleep 60 & wait\n");
+    r.timeout_s = 0.1;
+    assert_int_equal(gs_metrics_ncu(&r, &out, &error), GS_ERROR_TIMEOUT);
+    assert_string_equal(error.text, "the profiler was not done in 0 s");
+    gs_stop_requested = 1;
+    assert_int_equal(gs_metrics_ncu(&r, &out, &error), GS_ERROR_INTERRUPTED);
+    assert_int_equal(gs_metrics_take(&r, &out, &error), GS_ERROR_INTERRUPTED);   /* that alone is a failure there */
+    gs_stop_requested = 0;
+    assert_int_equal(gs_metrics_take(&r, &out, &error), GS_OK);
+    assert_int_equal(out.size, 0);
+    r.source = "the source\n";
+    r.manifest = "nonsense";
+    assert_int_equal(gs_metrics_ncu(&r, &out, &error), GS_ERROR_PARSE);
+    unlink(path);
+    rmdir(folder);
+}
+
 /* Without GEMMSMITH_NCU it is the first in PATH, whose parts may be empty; where there is none, the search ends. */
 static void the_profiler_is_found_in_path(void **state)
 {
@@ -364,7 +426,8 @@ int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "worker") == 0) return gs_worker_serve(argv[3]);
     const struct CMUnitTest tests[] = {
-        CASE(a_page_of_the_profiler), CASE(pages_that_are_none), CASE(numbers_and_units), CASE(waits_of_warps), CASE(pages_say_why), CASE(the_profiler_is_run), CASE(the_profiler_is_found_in_path),
+        CASE(a_page_of_the_profiler), CASE(pages_that_are_none), CASE(numbers_and_units), CASE(waits_of_warps), CASE(pages_say_why),
+        CASE(the_profiler_is_run), CASE(what_a_profiler_does), CASE(the_profiler_is_found_in_path),
         CASE(a_worker_is_asked), CASE(the_page_has_every_name),
     };
     return cmocka_run_group_tests_name("worker/metrics", tests, NULL, NULL);

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,12 +32,14 @@ typedef struct book {
     int        crashes_at, fails_at, no_compiler_at;   /* jobs of the normal lane; -1: none */
     int        file;                                   /* of the parent */
     atomic_int file_open, waits;
+    atomic_int pid;                                    /* of the child that had the last job */
 } book;
 
 static gs_status work(void *self, gs_lane lane, int job)
 {
     book *const b = self;
     atomic_fetch_add(&b->done[lane][job], 1);
+    atomic_store(&b->pid, (int)getpid());
     b->order[atomic_fetch_add(&b->entries, 1)] = (int)lane * JOBS + job;
     if (b->file >= 0 && fcntl(b->file, F_GETFD) >= 0) atomic_store(&b->file_open, 1);
     while (atomic_load(&b->waits)) gs_clock_sleep_ns(1000000);
@@ -141,6 +144,29 @@ static void a_crash_costs_one_job(void **state)
     gs_pool_end(&pool);
 }
 
+/* One that dies while it waits costs none; another takes its place. */
+static void a_death_between_jobs_costs_none(void **state)
+{
+    book *const b = *state;
+    gs_pool *pool = start(b, 1);
+    for (int job = 0; job < 3; job++) {
+        gs_pool_offer(pool, GS_LANE_NORMAL, 1);
+        while (!gs_pool_finished(pool, GS_LANE_NORMAL, job)) gs_clock_sleep_ns(1000000);
+        const pid_t pid = (pid_t)atomic_load(&b->pid);
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        const int64_t deadline = gs_clock_ns() + (int64_t)(20e9 * patience());
+        while (kill(pid, 0) == 0) {   /* until it has been waited for */
+            assert_true(gs_clock_ns() < deadline && gs_pool_look(pool));
+            gs_clock_sleep_ns(1000000);
+        }
+    }
+    for (int job = 0; job < 3; job++) {
+        assert_int_equal(b->done[GS_LANE_NORMAL][job], 1);
+        assert_int_equal(gs_pool_state(pool, GS_LANE_NORMAL, job), GS_JOB_DONE);
+    }
+    gs_pool_end(&pool);
+}
+
 static void what_ends_it(void **state)
 {
     book *const b = *state;
@@ -172,6 +198,8 @@ static void what_ends_it(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {CASE(every_job_once), CASE(urgent_ones_go_first), CASE(a_crash_costs_one_job), CASE(what_ends_it)};
+    const struct CMUnitTest tests[] = {
+        CASE(every_job_once), CASE(urgent_ones_go_first), CASE(a_crash_costs_one_job), CASE(a_death_between_jobs_costs_none), CASE(what_ends_it),
+    };
     return cmocka_run_group_tests_name("worker/pool", tests, NULL, NULL);
 }
