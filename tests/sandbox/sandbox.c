@@ -225,6 +225,39 @@ static void no_descriptor_stays_open(void **state)
     assert_int_equal(descriptors_of(sandbox.pid), before);
 }
 
+/* kB of addresses. */
+static long size_of(pid_t pid)
+{
+    char path[64], line[256];
+    long kb = -1;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    FILE *const file = fopen(path, "re");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file)) sscanf(line, "VmSize: %ld kB", &kb);
+    fclose(file);
+    assert_true(kb > 0);
+    return kb;
+}
+
+/* Nor does it keep what it was asked. */
+static void no_text_stays_there(void **state)
+{
+    (void)state;
+    const size_t size = (size_t)1 << 20;
+    char *const text = malloc(size + sizeof KERNEL);
+    gs_image image;
+    long before = 0;
+    assert_non_null(text);
+    memset(text, ' ', size);
+    memcpy(text + size, "/", 2);   /* no kernel */
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(compile(text, &image), GS_ERROR_COMPILE);
+        if (i == 1) before = size_of(sandbox.pid);
+    }
+    free(text);
+    assert_true(size_of(sandbox.pid) - before < (long)size / 1024);
+}
+
 /* ---- what a restricted process can do ---- */
 
 static int exit_code_of(void (*what)(int pipe))
@@ -355,6 +388,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_as_without), cmocka_unit_test(texts_that_are_wrong), cmocka_unit_test(options_are_ours), cmocka_unit_test(no_file_is_read),
         cmocka_unit_test(bombs_of_time), cmocka_unit_test(bombs_of_memory), cmocka_unit_test(a_good_one_after_them), cmocka_unit_test(no_descriptor_stays_open),
+        cmocka_unit_test(no_text_stays_there),
         cmocka_unit_test(the_forbidden_is_refused), cmocka_unit_test(the_pipe_alone_is_open),
         cmocka_unit_test(there_is_a_filter_where_there_can_be),
         cmocka_unit_test(memory_and_time_end), cmocka_unit_test(a_lost_sandbox),

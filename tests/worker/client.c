@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -522,6 +523,28 @@ static void nobody_waits_for_ever(void **state)
     assert_string_equal(error.text, "a request is one line");
 }
 
+/* With so few descriptors that nobody can be listened to, or started. */
+static void without_descriptors(void **state)
+{
+    (void)state;
+    const gs_caps caps = some_caps();
+    gs_caps got;
+    char *reply = NULL;
+    struct rlimit before;
+    say_hello(&caps, "");
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    for (int started = 1; started >= 0; started--) {
+        if (started) assert_int_equal(gs_worker_hello(&worker, &got, NULL, NULL, &error), GS_OK);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){2, before.rlim_max}), 0);
+        const gs_status status = gs_worker_call(&worker, "{}", PLENTY, &reply, &error);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        assert_int_equal(status, GS_ERROR_IO);
+        assert_non_null(strstr(error.text, started ? "poll failed" : "no pipes for the worker"));
+        assert_true(!reply && worker.pid == 0);   /* or the next call would take this one's reply for its own */
+    }
+    assert_int_equal(gs_worker_hello(&worker, &got, NULL, NULL, &error), GS_OK);
+}
+
 /* Where whoever started this program does not wait for children, the kernel does: a worker's end is an end all the same. */
 static void children_that_nobody_waits_for(void **state)
 {
@@ -564,7 +587,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         CASE(hello), CASE(compile), CASE(precompile), CASE(verify), CASE(metrics), CASE(bench_requests), CASE(bench_replies), CASE(a_worker_that_refuses),
         CASE(a_worker_that_talks_nonsense), CASE(nothing_is_kept), CASE(short_of_memory), CASE(children_that_nobody_waits_for),
-        CASE(a_worker_that_ends), CASE(a_program_that_is_none), CASE(nobody_waits_for_ever),
+        CASE(a_worker_that_ends), CASE(without_descriptors), CASE(a_program_that_is_none), CASE(nobody_waits_for_ever),
     };
     const int failed = cmocka_run_group_tests_name("worker/client", tests, NULL, NULL);
     remove_all(folder);
