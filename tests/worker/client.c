@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -476,6 +477,22 @@ static void a_worker_that_ends(void **state)
     }
 }
 
+/* A death between two calls is no failure of the next one, which a fresh worker answers. */
+static void a_worker_that_ended_before(void **state)
+{
+    (void)state;
+    const gs_caps caps = some_caps();
+    gs_caps got;
+    siginfo_t info;
+    say_hello(&caps, "");
+    for (int i = 1; i < 4; i++) {
+        assert_int_equal(gs_worker_hello(&worker, &got, NULL, NULL, &error), GS_OK);
+        assert_int_equal(worker.started, i);
+        assert_int_equal(kill(worker.pid, SIGKILL), 0);
+        assert_int_equal(waitid(P_PID, (id_t)worker.pid, &info, WEXITED | WNOWAIT), 0);
+    }
+}
+
 static void a_program_that_is_none(void **state)
 {
     (void)state;
@@ -587,7 +604,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         CASE(hello), CASE(compile), CASE(precompile), CASE(verify), CASE(metrics), CASE(bench_requests), CASE(bench_replies), CASE(a_worker_that_refuses),
         CASE(a_worker_that_talks_nonsense), CASE(nothing_is_kept), CASE(short_of_memory), CASE(children_that_nobody_waits_for),
-        CASE(a_worker_that_ends), CASE(without_descriptors), CASE(a_program_that_is_none), CASE(nobody_waits_for_ever),
+        CASE(a_worker_that_ends), CASE(a_worker_that_ended_before), CASE(without_descriptors), CASE(a_program_that_is_none), CASE(nobody_waits_for_ever),
     };
     const int failed = cmocka_run_group_tests_name("worker/client", tests, NULL, NULL);
     remove_all(folder);
