@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "store_folder.h"
 #include "evaluate/environment.h"
+#include "leaks.h"
 
 #define PROBLEM "f16:64x64x64:tn"
 
@@ -110,5 +111,5 @@ static void generations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(generations, make_folder, remove_folder)};
-    return cmocka_run_group_tests_name("author/ancestry", tests, NULL, NULL);
+    return run_without_leaks("author/ancestry", tests, GS_COUNT(tests));
 }

@@ -12,6 +12,7 @@
 
 #include "bench_device.h"
 #include "schedule/model.h"
+#include "leaks.h"
 
 /* ---- arithmetic ---- */
 
@@ -173,5 +174,5 @@ int main(void)
         cmocka_unit_test(numbers_that_are_kept),
         cmocka_unit_test_setup(operands_are_cold, fresh),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("bench/arithmetic", tests, GS_COUNT(tests));
 }

@@ -12,6 +12,8 @@
 
 #include "base/clock.h"
 #include "bench_device.h"
+#include "allocations.h"
+#include "leaks.h"
 
 /* ---- offline ---- */
 
@@ -208,6 +210,62 @@ static void lost_device_ends_the_run(void **state)
             assert_int_equal(sim.live, 0);
         }
     }
+}
+
+/* A contender whose kernel never ends takes the run with it, and is named. */
+static void a_contender_that_hangs_ends_the_run(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    gs_measurement *measurement = NULL;
+    const gs_bench_options options = quick();
+    players[1].fails_at = 1;
+    players[1].status = GS_ERROR_TIMEOUT;
+    assert_int_equal(gs_bench(&device, verifier, problems, contenders, 3, &options, &measurement, &error), GS_ERROR_TIMEOUT);
+    assert_null(measurement);
+    assert_string_equal(error.text, "player-1: refused");
+    assert_int_equal(sim.live, 0);
+}
+
+/* Each allocation fails in turn. */
+static void without_memory_nothing_is_measured(void **state)
+{
+    enum { MOST = 300 };
+    (void)state;
+    int n = 1, failed = 0;
+    gs_bench_options options = quick();
+    options.rounds = 5;
+    options.call_time = true;
+    for (bool over = false; !over && n < MOST; n++) {
+        gs_error error = {0};
+        gs_measurement *measurement = NULL;
+        fresh(NULL);
+        fail_at = n;
+        const gs_status status = gs_bench(&device, verifier, problems, contenders, 3, &options, &measurement, &error);
+        over = fail_at > 0;
+        fail_at = 0;
+        assert_int_equal(sim.live, 0);
+        assert_true(status == GS_OK || ((status == GS_ERROR_MEMORY || status == GS_ERROR_DEVICE_MEMORY) && error.text[0] && !measurement));
+        failed += status != GS_OK;
+        gs_measurement_destroy(&measurement);
+        assert_null(measurement);
+        gs_measurement_destroy(&measurement);   /* nothing */
+    }
+    gs_measurement_destroy(NULL);
+    assert_true(n < MOST && failed >= 10);
+}
+
+static void requests_come_as_often_as_was_asked(void **state)
+{
+    (void)state;
+    gs_bench_options options = quick();
+    options.mode = GS_MODE_SERVER;
+    options.rounds = 200;
+    options.target_qps = 1e6;
+    const int64_t began = gs_clock_ns();
+    gs_measurement *measurement = measure(3, &options);
+    assert_true((double)(gs_clock_ns() - began) * 1e-9 < 3);   /* a hundred a second would take six */
+    gs_measurement_destroy(&measurement);
 }
 
 /* Eight, four, three: the slower ones leave, the others go on to the end, and what they did together is compared. */
@@ -421,6 +479,9 @@ int main(void)
         cmocka_unit_test_setup(failing_contender_is_left_out, fresh),
         cmocka_unit_test_setup(nobody_left, fresh),
         cmocka_unit_test_setup(lost_device_ends_the_run, fresh),
+        cmocka_unit_test_setup(a_contender_that_hangs_ends_the_run, fresh),
+        cmocka_unit_test_setup(without_memory_nothing_is_measured, fresh),
+        cmocka_unit_test_setup(requests_come_as_often_as_was_asked, fresh),
         cmocka_unit_test_setup(slow_ones_leave, fresh),
         cmocka_unit_test_setup(known_slow_ones_leave, fresh),
         cmocka_unit_test_setup(long_calls_are_tried_once, fresh),
@@ -431,5 +492,5 @@ int main(void)
         cmocka_unit_test_setup(pick_drops_wrong_ones, fresh),
         cmocka_unit_test_setup(impossible_requests, fresh),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("bench/bench", tests, GS_COUNT(tests));
 }

@@ -11,6 +11,7 @@
 
 #include "base/random.h"
 #include "bench/stats.h"
+#include "leaks.h"
 
 static double normal(gs_random *random)
 {
@@ -122,6 +123,21 @@ static void interval_covers_the_truth(void **state)
     assert_true(covered < trials);   /* an interval that always covers is too wide to be one of 95 % */
 }
 
+static void of_nothing_nothing_is_known(void **state)
+{
+    (void)state;
+    const double x[] = {1, 2, 3}, zero[] = {1, 0, 1};
+    const gs_ratio none = gs_ratio_paired(x, x, 0, 1), broken = gs_ratio_paired(x, zero, 3, 1);
+    assert_true(isnan(none.median) && isnan(none.low) && isnan(none.high) && none.verdict == GS_UNCLEAR);
+    assert_true(isnan(broken.median) && isnan(broken.low) && isnan(broken.high) && broken.verdict == GS_UNCLEAR);
+    assert_true(isnan(gs_geomean(x, 0)));
+    const gs_spread one = gs_spread_of(x + 1, 1), of_none = gs_spread_of(x, 0);
+    assert_true(one.mean == 2 && one.deviation == 0 && of_none.mean == 0 && of_none.deviation == 0);
+    assert_string_equal(gs_comparison_name((gs_comparison)-1), "unclear");
+    assert_string_equal(gs_comparison_name((gs_comparison)(GS_UNCLEAR + 1)), "unclear");
+    assert_string_equal(gs_comparison_name(GS_SAME), "same");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,8 +145,9 @@ int main(void)
         cmocka_unit_test(paired_ratio_ignores_the_clock),
         cmocka_unit_test(equal_contenders_are_the_same),
         cmocka_unit_test(verdicts),
+        cmocka_unit_test(of_nothing_nothing_is_known),
         cmocka_unit_test(same_seed_same_interval),
         cmocka_unit_test(interval_covers_the_truth),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("bench/stats", tests, GS_COUNT(tests));
 }

@@ -12,6 +12,7 @@
 #include "report/report.h"
 #include "report/training.h"
 #include "store_folder.h"
+#include "leaks.h"
 
 #define TRL "{\n \"epoch\": 1,\n \"global_step\": 2,\n \"log_history\": [\n" \
             "  {\"step\": 1, \"loss\": 0.5, \"reward\": -0.25, \"kl\": 0.01, \"entropy\": 0.4, \"gemmsmith/passed\": 0.5, \"gemmsmith/distinct\": 0.75, \"gemmsmith/best\": 0.1},\n" \
@@ -158,5 +159,5 @@ int main(void)
         cmocka_unit_test(names_of_runs),
         cmocka_unit_test_setup_teardown(what_the_store_found, make_folder, remove_folder),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("report/training", tests, GS_COUNT(tests));
 }

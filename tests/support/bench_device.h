@@ -98,8 +98,9 @@ static inline gs_status sim_memory_info(gs_device *device, size_t *free_bytes, s
 
 static inline gs_status sim_make(gs_device *device, void **out, gs_error *error)
 {
-    (void)device, (void)error;
+    (void)device;
     *out = calloc(1, sizeof(double));
+    if (!*out) return gs_fail(error, GS_ERROR_DEVICE_MEMORY, NULL, "no memory");
     sim.live++;
     return GS_OK;
 }
@@ -134,9 +135,10 @@ static inline gs_status sim_event_us(gs_device *device, gs_event start, gs_event
 
 static inline gs_status sim_capture_begin(gs_device *device, gs_queue queue, gs_error *error)
 {
-    (void)device, (void)queue, (void)error;
+    (void)device, (void)queue;
     assert_null(sim.capturing);
     sim.capturing = calloc(1, sizeof *sim.capturing);
+    if (!sim.capturing) return gs_fail(error, GS_ERROR_DEVICE_MEMORY, NULL, "no memory");
     sim.live++;
     return GS_OK;
 }

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
+
 #define LEAKS_TUNABLE "glibc.malloc.tcache_count=0"   /* what a thread keeps for itself would count as in use */
 enum { LEAKS_TESTS = 64 };
 
@@ -32,9 +34,9 @@ static inline leaks_use leaks_now(void)
         if (i < 32) setenv(name, "", 1);
         else unsetenv(name);
     }
-    DIR *const folder = opendir("/proc/self/fd");
-    while (folder && readdir(folder)) use.files++;
-    if (folder) closedir(folder);
+    DIR *const files = opendir("/proc/self/fd");
+    while (files && readdir(files)) use.files++;
+    if (files) closedir(files);
     const struct mallinfo2 heap = mallinfo2();
     use.bytes = heap.uordblks + heap.hblkhd;
     return use;
