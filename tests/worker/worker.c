@@ -248,7 +248,16 @@ static void metrics_of_a_device(void **state)
     lacks_line(lines, "launch_us");
     json_decref(reply);
     expect_refusal(&c, METRICS "\"mma/64x64x32/w2x2/s3/g8\",\"launch\":true}", "GS_ERROR_UNSUPPORTED", "device");
-    expect_refusal(&c, METRICS "\"plan\"}", "GS_ERROR_UNSUPPORTED", "candidate");
+    static const char *const planned[] = {"plan", "measured"};
+    for (int i = 0; i < 2; i++) {   /* they have a name, and no kernel of their own */
+        char request[160], message[80];
+        snprintf(request, sizeof request, METRICS "\"%s\"}", planned[i]);
+        snprintf(message, sizeof message, "%s is no kernel that can be looked into", planned[i]);
+        expect_refusal(&c, request, "GS_ERROR_UNSUPPORTED", "candidate");
+        json_t *const refused = ask(&c, request);
+        assert_string_equal(gs_reply_string(refused, "message", ""), message);
+        json_decref(refused);
+    }
     expect_refusal(&c, METRICS "\"no/such\"}", "GS_ERROR_PARSE", "family");
     expect_refusal(&c, "{\"op\":\"metrics\",\"candidate\":\"simple\"}", "GS_ERROR_ARGUMENT", "problem");
     assert_int_equal(finish(&c), 0);
