@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT
+ * What a report takes from files of eval: lines of values and objects, with the machines that they name, the newest run of a problem, and what cannot be read; and curves from rows
+ * and back. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "leaks.h"
+#include "report/report.h"
+#include "store_folder.h"
+
+#define HEAD "problem,mode,cache,layout,contender,choice,device_us,ratio,low,high,is_best,best_ratio,best_low,best_high,verified,floor_us,band,call_us,call_p50,call_p95,call_p99,date\n"
+#define H200 "# NVIDIA H200, driver CUDA 13.0, cuBLASLt 13.1.0, NVRTC 13.0, gemmsmith 0.1.0+d21e1b27 c79996c, "
+#define DAY1 "2026-11-21T15:58:11Z"
+#define DAY2 "2026-11-22T15:58:11Z"
+
+static const char *file(const char *name, const char *text)
+{
+    static char path[GS_PATH];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    CHECK(gs_file_write(path, text, strlen(text), &error));
+    return path;
+}
+
+/* Of the set's problem, which is there once. */
+static const gs_report_point *point_of(const gs_report_set *set, const char *problem)
+{
+    const gs_report_point *found = NULL;
+    for (int i = 0; i < set->count; i++)
+        if (strcmp(set->list[i].problem, problem) == 0) {
+            assert_null(found);
+            found = &set->list[i];
+        }
+    if (!found) fail_msg("no %s", problem);
+    return found;
+}
+
+static void lines_of_values(void **state)
+{
+    gs_report r = {0};
+    gs_text summary = {0};
+    (void)state;
+    CHECK(gs_report_add_file(&r, file("rows.csv",
+        H200 DAY1 "\n\n" HEAD
+        "f16:64x64x64:nn,offline,cold,nn,own,simple,10,1.1,1,1.2,0,,,,ok,5,2,14,11,12,13," DAY1 "\n"
+        "f16:64x64x64:nn,offline,cold,tn,own,tiny,8,1.5,1.4,1.6,1,1.25,1.125,1.5,ok,5,2,12,11.5,12.5,13.5," DAY1 "\n"
+        "f16:64x64x64:nn,offline,cold,nn,cublaslt-autotuning,,12,1,1,1,0,,,,,5,2,16,1,2,3," DAY1 "\n"
+        "f16:64x64x64:nn,offline,cold,tn,cublaslt-autotuning,,11,1,1,1,1,,,,,5,2,15,4,5,6," DAY1 "\n"
+        "f16:64x64x64:nn,offline,warm,tn,own,tiny,1,1,1,1,1,9,9,9,ok,5,2,1,1,1,1," DAY1 "\n"
+        "f16:64x64x64:nn,offline,cold,tn,own,tiny,1,1,1,1,1,9,9,9,wrong,5,2,1,1,1,1," DAY1 "\n"
+        "f16:128x64x64:tn,server,cold,tn,own,tiny,8,1.5,1.4,1.6,1,1.25,1.125,1.5,ok,5,1,12,11.5,12.5,13.5," DAY2 "\n"
+        "f16:32x64x64:tn,predicted,cold,tn,own,tiny,10,,,,1,,,,ok,5,0,,,,," DAY2 "\n"
+        "nonsense,offline,cold,tn,own,tiny,10,,,,1,,,,ok,5,0,,,,," DAY2 "\n"
+        "f16:8x8x8:tn,offline,cold,tn,own,tiny,10,,,,1,,,,ok,5,6,,,,," DAY2 "\n"
+        "f16:8x8x8:tn,sometimes,cold,tn,own,tiny,10,,,,1,,,,ok,5,0,,,,," DAY2 "\n"
+        "f16:8x8x8:tn,offline\n"
+        H200 DAY2 "\n"), &error));
+    assert_int_equal(r.unread, 4);
+    assert_int_equal(r.set_count, 3);
+    const gs_report_set *const set = &r.sets[0];
+    assert_string_equal(set->gpu, "NVIDIA H200");
+    assert_string_equal(set->mode, "offline");
+    assert_true(!set->server && !set->predicted && !set->dependent && set->count == 1 && set->faults == 1);
+    const gs_report_point *const p = point_of(set, "f16:64x64x64:nn,tn");
+    assert_string_equal(p->kind, "f16 nn,tn");
+    assert_string_equal(p->choice, "tn tiny");
+    assert_string_equal(p->date, DAY1);
+    assert_true(p->us == 8 && p->ratio == 1.25 && p->low == 1.125 && p->high == 1.5 && p->floor_us == 5 && p->band == 2 && p->layouts == 3);
+    assert_true(p->library_us == 11 && p->own[GS_REPORT_P50] == 11.5 && p->own[GS_REPORT_P99] == 13.5 && p->reference[GS_REPORT_P95] == 5);
+    const gs_report_point *const call = point_of(&r.sets[1], "f16:128x64x64:tn"), *const predicted = point_of(&r.sets[2], "f16:32x64x64:tn");
+    assert_true(r.sets[1].server && call->us == 12 && isnan(call->library_us));
+    assert_true(r.sets[2].predicted && predicted->us == 10 && predicted->ratio == 0.5 && isnan(predicted->low));
+    assert_int_equal(r.machine_count, 1);
+    const gs_report_machine *const m = &r.machines[0];
+    assert_string_equal(m->device, "NVIDIA H200");
+    assert_string_equal(m->driver, "13.0");
+    assert_string_equal(m->cublaslt, "13.1.0");
+    assert_string_equal(m->commit, "c79996c");
+    assert_true(m->runs == 2 && strcmp(m->from, DAY1) == 0 && strcmp(m->to, DAY2) == 0);
+    assert_string_equal(gs_text_string(&r.sources), "rows rows.csv\n");
+    gs_report_summary(&summary, &r, "page.html", 3);
+    assert_string_equal(gs_text_string(&summary), "{\"out\":\"page.html\",\"problems\":3,\"sets\":3,\"curves\":0,\"lineages\":0,\"unread\":4}");
+    gs_text_free(&summary);
+    gs_report_free(&r);
+    assert_true(r.set_count == 0 && !r.sets && !r.machines);
+}
+
+static void the_newest_run_of_a_problem_counts(void **state)
+{
+    gs_report r = {0};
+    (void)state;
+    static const char *const texts[] = {
+        HEAD "f16:64x64x64:nn,offline,cold,nn,own,simple,10,1.1,1,1.2,1,1.1,1,1.2,ok,5,2,14,11,12,13," DAY2 "\n",
+        HEAD "f16:64x64x64:nn,offline,cold,tn,own,tiny,5,1.1,1,1.2,1,1.1,1,1.2,ok,5,2,14,11,12,13," DAY1 "\n",
+        HEAD "f16:64x64x64:nn,offline,cold,tn,own,tiny,20,1.1,1,1.2,1,1.1,1,1.2,ok,5,2,14,11,12,13,2026-11-23T00:00:00Z\n"};
+    for (int i = 0; i < 3; i++) {
+        CHECK(gs_report_add_file(&r, file("rows.csv", texts[i]), &error));
+        assert_true(r.set_count == 1 && r.sets[0].count == 1 && r.sets[0].list[0].us == (i < 2 ? 10 : 20));
+        assert_string_equal(r.sets[0].list[0].problem, i < 2 ? "f16:64x64x64:nn" : "f16:64x64x64:tn");
+    }
+    assert_string_equal(r.sets[0].gpu, "unknown GPU");
+    gs_report_free(&r);
+}
+
+#define ENTRY(name, layout, us, more) "{\"name\":\"" name "\",\"layout\":\"" layout "\",\"status\":\"GS_OK\",\"detail\":\"tiny\",\"device_us\":" us ",\"call_us\":7,\"call_p50\":6" more "}"
+#define OBJECT(date, more, entries) "{\"title\":\"f16:64x64x64:nn,tn\",\"problem\":\"f16:64x64x64:nn\",\"mode\":\"offline\",\"cache\":\"cold\",\"gpu\":\"NVIDIA H200\",\"sms\":132,\"driver\":13000," \
+                                    "\"cublaslt\":130100,\"nvrtc\":13010,\"version\":\"0.1.0\",\"commit\":\"c0\",\"date\":\"" date "\",\"band\":2,\"floor_us\":4,\"own\":\"plan\"" more \
+                                    ",\"contenders\":[" entries "]}\n"
+
+static void objects_of_eval(void **state)
+{
+    gs_report r = {0};
+    (void)state;
+    CHECK(gs_report_add_file(&r, file("eval.json",
+        OBJECT(DAY1, ",\"best\":{\"median\":1.25,\"low\":1.125,\"high\":1.5,\"verdict\":\"faster\",\"own\":0,\"reference\":1}",
+               ENTRY("plan", "tn", "8", "") "," ENTRY("cublaslt-autotuning", "tn", "10", "") "," ENTRY("plan", "nn", "9", ",\"wrong\":true"))
+        "{\"problem\":1}\n" "not an object\n" "\n"), &error));
+    assert_true(r.unread == 2 && r.set_count == 1 && r.machine_count == 1);
+    const gs_report_point *p = point_of(&r.sets[0], "f16:64x64x64:nn,tn");
+    assert_true(p->us == 8 && p->library_us == 10 && p->ratio == 1.25 && p->low == 1.125 && p->high == 1.5 && p->floor_us == 4 && p->band == 2);
+    assert_true(p->own[GS_REPORT_P50] == 6 && r.sets[0].faults == 1);
+    assert_string_equal(p->choice, "tn tiny");
+    const gs_report_machine *const m = &r.machines[0];
+    assert_string_equal(m->device, "NVIDIA H200");
+    assert_string_equal(m->driver, "13.0");
+    assert_string_equal(m->cublaslt, "13.1.0");
+    assert_string_equal(m->nvrtc, "13.1");
+    assert_string_equal(m->version, "0.1.0");
+    assert_true(m->sms == 132 && m->runs == 1 && strcmp(m->commit, "c0") == 0 && strcmp(m->from, DAY1) == 0 && strcmp(m->to, DAY1) == 0);
+    /* newer, where nothing says which is the best: the fastest of ours that is right, and the reference in its layout */
+    CHECK(gs_report_add_file(&r, file("eval.json", OBJECT(DAY2, "", ENTRY("plan", "nn", "9", "") "," ENTRY("plan", "tn", "7", ",\"wrong\":true") "," ENTRY("cublaslt-autotuning", "tn", "10", "") ","
+                                                          ENTRY("cublaslt-autotuning", "nn", "11", ""))), &error));
+    p = point_of(&r.sets[0], "f16:64x64x64:nn,tn");
+    assert_true(p->us == 9 && p->library_us == 11 && isnan(p->ratio) && r.machines[0].runs == 2 && strcmp(r.machines[0].to, DAY2) == 0);
+    CHECK(gs_report_add_file(&r, file("eval.json", OBJECT(DAY2, ",\"predicted\":true", ENTRY("plan", "nn", "16", ""))), &error));
+    assert_true(r.set_count == 2 && r.sets[1].predicted && r.sets[1].list[0].ratio == 0.25 && isnan(r.sets[1].list[0].library_us));
+    gs_report_free(&r);
+}
+
+static void what_is_no_file_of_eval(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        {"f16:64x64x64:nn,offline\n", "neither the rows nor the objects of eval"},
+        {"problem,mode\n", "no such column: is it of eval --rows?"},
+        {"{\"problem\":1}\n", "no line is an object of eval --json"},
+    };
+    (void)state;
+    for (size_t i = 0; i < GS_COUNT(bad); i++) {
+        gs_report r = {0};
+        error = (gs_error){0};
+        assert_int_equal(gs_report_add_file(&r, file("bad", bad[i].text), &error), GS_ERROR_CORRUPT);
+        assert_non_null(strstr(error.text, bad[i].says));
+        assert_non_null(strstr(error.text, "/bad: "));
+        gs_report_free(&r);
+    }
+    gs_report r = {0};
+    assert_int_equal(gs_report_add_file(&r, "/nonexistent/rows.csv", &error), GS_ERROR_NOT_FOUND);
+    CHECK(gs_report_add_file(&r, file("empty", ""), &error));
+    assert_int_equal(r.set_count, 0);
+    gs_report_free(&r);
+}
+
+static void curves_from_rows_and_back(void **state)
+{
+    gs_curves curves = {0};
+    gs_text text = {0};
+    (void)state;
+    CHECK(gs_curves_read(&curves, file("curves.csv", "# a comment\n\nseries,name,x,y\r\nregret/a,one,1,0.5\nregret/a,two,1,\n\"regret/a\",one,2,0.25\n"), &error));
+    assert_int_equal(curves.count, 2);
+    assert_true(curves.list[0].count == 2 && curves.list[0].x[1] == 2 && curves.list[0].y[1] == 0.25);
+    assert_true(curves.list[1].count == 1 && isnan(curves.list[1].y[0]));
+    const gs_curve one = {.series = "regret/a", .name = "a,b", .device = "nvidia-h200", .date = DAY1, .x = (const double[]){1, 2}, .y = (const double[]){0.5, NAN}, .count = 2};
+    gs_curve_rows(&text, &one);
+    assert_string_equal(gs_text_string(&text), "regret/a,\"a,b\",1,0.5\nregret/a,\"a,b\",2,\n");
+    gs_text_clear(&text);
+    gs_curve_object(&text, &one);
+    assert_string_equal(gs_text_string(&text), "{\"series\":\"regret/a\",\"name\":\"a,b\",\"gpu\":\"nvidia-h200\",\"date\":\"" DAY1 "\",\"x\":[1,2],\"y\":[0.5,null]}");
+    gs_text_free(&text);
+    gs_curves_free(&curves);
+    assert_true(!curves.list && curves.count == 0);
+}
+
+static void rows_that_are_no_curve(void **state)
+{
+    char longest[GS_CURVE_NAME + 1];
+    memset(longest, 'n', sizeof longest);
+    longest[GS_CURVE_NAME] = '\0';
+    static const struct {
+        const char *row, *field, *says;
+    } bad[] = {
+        {"a,b,1", "", "line 2: not 'series,name,x,y'"},         {"a,b,x,1", "", "line 2: not "},          {"a,b,1,y", "", "line 2: not "},
+        {"a,b,inf,1", "", "line 2: not "},                        {"a,b,1,2,3", "", "line 2: not "},        {"a\x01,b,1,1", "series", "line 2: a control character"},
+        {"a,b\x7f,1,1", "name", "line 2: a control character"}, {",b,1,1", "series", "must have 1 to "},   {"a,,1,1", "name", "must have 1 to "},
+    };
+    char text[4 * GS_CURVE_NAME];
+    (void)state;
+    for (size_t i = 0; i < GS_COUNT(bad); i++) {
+        gs_curves curves = {0};
+        snprintf(text, sizeof text, "series,name,x,y\n%s\n", bad[i].row);
+        error = (gs_error){0};
+        assert_int_equal(gs_curves_read(&curves, file("bad.csv", text), &error), GS_ERROR_CORRUPT);
+        if (!strstr(error.text, bad[i].says)) fail_msg("%s: %s", bad[i].row, error.text);
+        assert_string_equal(error.field, bad[i].field);
+        gs_curves_free(&curves);
+    }
+    for (int more = 0; more < 2; more++) {   /* as long as may be, and longer */
+        gs_curves curves = {0};
+        snprintf(text, sizeof text, "series,name,x,y\na,%s,1,1\n", longest + 1 - more);
+        assert_int_equal(gs_curves_read(&curves, file("long.csv", text), &error), more ? GS_ERROR_CORRUPT : GS_OK);
+        gs_curves_free(&curves);
+    }
+    gs_curves curves = {0};
+    assert_int_equal(gs_curves_read(&curves, file("bad.csv", "a,b,1,1\n"), &error), GS_ERROR_CORRUPT);
+    assert_non_null(strstr(error.text, "line 1: the head 'series,name,x,y' is expected"));
+    gs_curves_free(&curves);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TEST(lines_of_values),         TEST(the_newest_run_of_a_problem_counts), TEST(objects_of_eval),
+                                       TEST(what_is_no_file_of_eval), TEST(curves_from_rows_and_back),          TEST(rows_that_are_no_curve)};
+    return run_without_leaks("report/files", tests, GS_COUNT(tests));
+}
