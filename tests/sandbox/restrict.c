@@ -16,7 +16,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +24,7 @@
 #include "sandbox/restrict.h"
 #include "sandbox/sandbox.h"
 #include "support/fork.h"
+#include "support/interrupted_waits.h"
 
 /* ---- from outside ---- */
 
@@ -222,8 +222,6 @@ static void without_a_filter(void **state)
     assert_int_equal(of_child->status, GS_OK);
 }
 
-static void on_alarm(int number) { (void)number; }
-
 static int descriptors(void)
 {
     int count = 0;
@@ -235,20 +233,15 @@ static int descriptors(void)
 static void a_probe_leaves_nothing(void **state)
 {
     (void)state;
-    const struct itimerval often = {{0, 100}, {0, 100}}, never = {0};
-    struct sigaction before;
     const int open_ones = descriptors();
-    assert_int_equal(sigaction(SIGALRM, &(struct sigaction){.sa_handler = on_alarm}, &before), 0);
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 3; i++) {
         bool filters;
-        assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
-        const gs_status status = gs_restrict_probe(&filters, NULL);
-        assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
-        assert_int_equal(status, GS_OK);
+        interruptions = i;
+        assert_int_equal(gs_restrict_probe(&filters, NULL), GS_OK);
+        assert_int_equal(interruptions, 0);
         errno = 0;
         assert_true(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
     }
-    assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
     assert_int_equal(descriptors(), open_ones);
 }
 

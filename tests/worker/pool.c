@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "worker/pool.h"
 #include "worker/worker.h"
+#include "interrupted_waits.h"
 #include "patience.h"
 
 enum { JOBS = 60 };
@@ -165,19 +166,6 @@ static void a_death_between_jobs_costs_none(void **state)
         assert_int_equal(gs_pool_state(pool, GS_LANE_NORMAL, job), GS_JOB_DONE);
     }
     gs_pool_end(&pool);
-}
-
-/* The program is linked with --wrap: waits that end by a signal, so many of those for a child that is killed. */
-static int interruptions;
-pid_t __real_waitpid(pid_t pid, int *code, int options);
-pid_t __wrap_waitpid(pid_t pid, int *code, int options);
-
-pid_t __wrap_waitpid(pid_t pid, int *code, int options)
-{
-    if (options != 0 || interruptions == 0) return __real_waitpid(pid, code, options);
-    interruptions--;
-    errno = EINTR;
-    return -1;
 }
 
 static void what_ends_it(void **state)
