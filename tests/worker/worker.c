@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "worker/contenders.h"
 #include "worker/wire.h"
 #include "worker/worker.h"
+#include "folder.h"
 #include "support/fork.h"
 
 /* ---- names and layouts ---- */
@@ -264,6 +266,73 @@ static void metrics_of_a_device(void **state)
     unsetenv("GEMMSMITH_LIBCUDA");
 }
 
+/* ---- for a device that is not there ---- */
+
+static int files_in(const char *folder)
+{
+    int count = 0;
+    DIR *const d = opendir(folder);
+    const struct dirent *entry;
+    while (d && (entry = readdir(d))) count += entry->d_name[0] != '.';
+    if (d) closedir(d);
+    return count;
+}
+
+/* A request about a problem for the caps of an H200, with its kernels kept in the folder. */
+static const char *precompile(const char *folder, const char *rest)
+{
+    static char line[4096];
+    gs_text text = {0};
+    gs_text_addf(&text, "{\"op\":\"precompile\",\"problem\":\"f16:64x64x64:tn\",\"cache\":\"%s\",%s", folder, rest);
+    gs_json json = {&text, true};
+    gs_caps_put(&json, gs_caps_find("h200"));
+    gs_json_end(&json, '}');
+    snprintf(line, sizeof line, "%s", gs_text_string(&text));
+    gs_text_free(&text);
+    return line;
+}
+
+/* Compiled into the cache without opening a device, and refused for what can be seen without one. */
+static void kernels_are_compiled_ahead(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/gs-ahead-XXXXXX";
+    if (gs_compiler_version(NULL) == 0) skip();
+    assert_non_null(mkdtemp(folder));
+    const child c = serve("toaster:0");
+    json_t *reply = ask(&c, precompile(folder, "\"candidate\":\"simple\""));
+    assert_true(gs_reply_bool(reply, "ok", false));
+    assert_int_equal(json_object_size(reply), 1);
+    json_decref(reply);
+    const int one = files_in(folder);
+    assert_true(one > 0);
+#define OF(source) "\"candidate\":\"source:1\"," KERNEL("source:1", source, "gs_kernel")
+    gs_text text = {0};
+    gs_text_add(&text, OF(NOTHING));
+    text.data[--text.size] = '\0';   /* KERNEL ends the request */
+    reply = ask(&c, precompile(folder, gs_text_string(&text)));
+    assert_true(gs_reply_bool(reply, "ok", false));
+    json_decref(reply);
+    assert_true(files_in(folder) > one);
+    const int two = files_in(folder);
+    static const struct { const char *rest, *status, *field; } wrong[] = {
+        {"\"candidate\":\"no/such\"", "GS_ERROR_PARSE", "family"},
+        {"\"candidate\":\"ws/256x128x64/s12/c2x1/coop/g8\"", "GS_ERROR_UNSUPPORTED", NULL},
+        {OF("int x = ;"), "GS_ERROR_COMPILE", NULL},
+        {OF("#include </etc/passwd>"), "GS_ERROR_FORBIDDEN", "include"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        gs_text_clear(&text);
+        gs_text_add(&text, wrong[i].rest);
+        if (i > 1) text.data[--text.size] = '\0';
+        expect_refusal(&c, precompile(folder, gs_text_string(&text)), wrong[i].status, wrong[i].field);
+    }
+    gs_text_free(&text);
+    assert_int_equal(files_in(folder), two);
+    assert_int_equal(finish(&c), 0);
+    remove_all(folder);
+}
+
 /* ---- on an emulated device ---- */
 
 static const char *string_of(const json_t *object, const char *name)
@@ -403,7 +472,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_split), cmocka_unit_test(statuses_are_found_by_name),
         cmocka_unit_test(bad_requests_are_answered), cmocka_unit_test(a_failing_contender_fails_alone),
-        cmocka_unit_test(metrics_of_a_device), cmocka_unit_test(verdicts_of_an_emulated_device), cmocka_unit_test(timings_of_an_emulated_device),
+        cmocka_unit_test(metrics_of_a_device), cmocka_unit_test(kernels_are_compiled_ahead),
+        cmocka_unit_test(verdicts_of_an_emulated_device), cmocka_unit_test(timings_of_an_emulated_device),
         cmocka_unit_test(a_parent_that_is_gone_ends_the_child),
     };
     return cmocka_run_group_tests_name("worker/worker", tests, NULL, NULL);
