@@ -209,11 +209,64 @@ static void nothing_of_an_answer_but_schedules_comes_back(void **state)
     has(prompt(1), "- schedule string 2: not of the grammar, what is wrong is: tile");
     has(prompt(1), "- ws/256x256x64/s12/c1x1/pp/g1: ");
     has(prompt(1), "- simple: of a family that is not searched");
+    has_not(prompt(1), " more\n");
     has(prompt(2), "could not be read");
     assert_int_equal(propose(8), 1);
     has(prompt(3), "- " GOOD_A ": was proposed before");
     for (int i = 0; i < 4; i++) has_not(server.request[i], MARK);
     close_policy();
+}
+
+/* Of many that are wrong the first are said, and how many there are more. */
+static void what_was_wrong_is_said_in_a_few_lines(void **state)
+{
+    (void)state;
+    open_with(SAYS("[\\\"a\\\",\\\"b\\\",\\\"c\\\",\\\"d\\\",\\\"e\\\",\\\"f\\\",\\\"g\\\",\\\"h\\\",\\\"i\\\",\\\"j\\\",\\\"k\\\",\\\"l\\\",\\\"m\\\",\\\"n\\\"]"),
+              SAYS("[\\\"" GOOD_A "\\\"]"));
+    first_ones(8, 4);
+    assert_int_equal(propose(8), 1);
+    assert_int_equal(server.requests, 2);
+    has(prompt(1), "- schedule string 12: not of the grammar");
+    has_not(prompt(1), "- schedule string 13:");
+    has(prompt(1), "- and 2 more\n");
+    close_policy();
+}
+
+/* What became of the schedules is counted once the problem is left, with the fastest that is not wrong. */
+static void the_tally_has_the_fastest_that_is_right(void **state)
+{
+    static const struct {
+        const char     *schedule;
+        gs_verdict_code verdict;
+        double          us;
+    } fates[] = {{GOOD_A, GS_VERDICT_PASS, 9}, {GOOD_B, GS_VERDICT_PASS, 7}, {GOOD_C, GS_VERDICT_EXACT, 5}};
+    gs_feedback feedback[3];
+    gs_llm shared = {0};
+    gs_text text = {0};
+    (void)state;
+    assert_int_equal(gs_llm_open(&shared, &how, &error), GS_OK);
+    how.shared = &shared;
+    open_with(SAYS("[\\\"" GOOD_A "\\\", \\\"" GOOD_B "\\\", \\\"" GOOD_C "\\\", \\\"nonsense\\\"]"));
+    first_ones(8, 4);
+    assert_int_equal(propose(8), 3);
+    for (int i = 0; i < 3; i++) {
+        feedback[i] = (gs_feedback){.schedule = said_now[i], .verdict = fates[i].verdict, .us = fates[i].us, .ratio = 1};
+        assert_true(says_now(i, fates[i].schedule));
+    }
+    policy.learn(&policy, &problem, caps(), feedback, 3);
+    gs_llm_tally_format(&shared.tally, false, &text);
+    assert_null(strstr(gs_text_string(&text), "its fastest"));   /* of the searches that have ended */
+    close_policy();
+    const gs_llm_tally *const t = &shared.tally;
+    assert_true(t->asked == 1 && t->answered == 1 && t->readable == 1 && t->strings == 4 && t->parsed == 3 && t->valid == 3 && t->timed == 3 && t->right == 2 && t->wrong == 1);
+    assert_true(t->best_us == 7);
+    assert_string_equal(t->best, GOOD_B);
+    gs_text_clear(&text);
+    gs_llm_tally_format(t, true, &text);
+    assert_string_equal(gs_text_string(&text), "language model: 1 of 1 questions answered, 1 readable; 4 schedules, 3 of the grammar, 3 valid and new; "
+                                               "of these 3 compiled, 3 timed, 2 proved right, 1 refused\nits fastest: " GOOD_B ", predicted 7.00 us\n");
+    gs_text_free(&text);
+    gs_llm_close(&shared);
 }
 
 /* ---- answers that are none ---- */
@@ -276,6 +329,7 @@ static void a_budget_is_of_all_problems(void **state)
     (void)state;
     gs_llm shared;
     how.budget = "requests=2,tokens=1e6";
+    assert_int_equal(gs_llm_open(&shared, &how, &error), GS_OK);
     assert_int_equal(gs_llm_open(&shared, &how, &error), GS_OK);
     how.shared = &shared;
     open_with(SAYS("[\\\"" GOOD_A "\\\"]"));
@@ -381,6 +435,12 @@ static void wrong_options(void **state)
         setenv("GEMMSMITH_LLM_BUDGET", budgets[i], 1);
         wrong("llm_budget");
     }
+    setenv("GEMMSMITH_LLM_BUDGET", "requests=1,tokens=1.5", 1);
+    wrong("llm_budget");
+    assert_string_equal(error.text, "expected a whole number over 0");
+    setenv("GEMMSMITH_LLM_BUDGET", "seconds=0", 1);
+    wrong("llm_budget");
+    assert_string_equal(error.text, "expected a number over 0");
     setenv("GEMMSMITH_LLM_BUDGET", "cost=0.5,seconds=1.5", 1);
     setenv("GEMMSMITH_LLM_PRICE", "1", 1);
     wrong("llm_price");
@@ -427,7 +487,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TUNING(the_planted_one_wins), TUNING(without_an_endpoint_tuning_ends), TUNING(lists_are_refused), CASE(the_prompt_has_what_it_must),
-        CASE(examples_are_contrastive), CASE(nothing_of_an_answer_but_schedules_comes_back), CASE(a_second_question_repairs),
+        CASE(examples_are_contrastive), CASE(nothing_of_an_answer_but_schedules_comes_back), CASE(what_was_wrong_is_said_in_a_few_lines),
+        CASE(the_tally_has_the_fastest_that_is_right), CASE(a_second_question_repairs),
         CASE(refusals_end_a_problem_and_no_other), CASE(a_server_that_is_busy), CASE(a_budget_is_of_all_problems), CASE(a_stop_is_no_failure),
         CASE(an_answer_that_does_not_come), TUNING(tuning_does_not_wait_for_ever),
         CASE(wrong_options), TUNING(own_texts),
