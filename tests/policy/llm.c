@@ -11,6 +11,7 @@
 
 #include "llm_policy.h"
 #include "llm/chat.h"
+#include "leaks.h"
 
 #define MARK "MARK-of-the-model"
 #define GOOD_A "ws/128x256x64/s4/c2x1/coop/g8"
@@ -485,13 +486,16 @@ static void own_texts(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TUNING(the_planted_one_wins), TUNING(without_an_endpoint_tuning_ends), TUNING(lists_are_refused), CASE(the_prompt_has_what_it_must),
-        CASE(examples_are_contrastive), CASE(nothing_of_an_answer_but_schedules_comes_back), CASE(what_was_wrong_is_said_in_a_few_lines),
-        CASE(the_tally_has_the_fastest_that_is_right), CASE(a_second_question_repairs),
-        CASE(refusals_end_a_problem_and_no_other), CASE(a_server_that_is_busy), CASE(a_budget_is_of_all_problems), CASE(a_stop_is_no_failure),
-        CASE(an_answer_that_does_not_come), TUNING(tuning_does_not_wait_for_ever),
-        CASE(wrong_options), TUNING(own_texts),
+    const struct CMUnitTest questions[] = {
+        CASE(the_prompt_has_what_it_must), CASE(examples_are_contrastive), CASE(nothing_of_an_answer_but_schedules_comes_back),
+        CASE(what_was_wrong_is_said_in_a_few_lines), CASE(the_tally_has_the_fastest_that_is_right), CASE(a_second_question_repairs),
+        CASE(refusals_end_a_problem_and_no_other), CASE(a_server_that_is_busy), CASE(a_stop_is_no_failure),
+        CASE(an_answer_that_does_not_come),
     };
-    return cmocka_run_group_tests_name("policy/llm", tests, NULL, NULL);
+    const struct CMUnitTest others[] = {
+        TUNING(the_planted_one_wins), TUNING(without_an_endpoint_tuning_ends), TUNING(lists_are_refused), TUNING(tuning_does_not_wait_for_ever),
+        CASE(a_budget_is_of_all_problems), CASE(wrong_options), TUNING(own_texts),
+    };
+    const int failed = run_without_leaks("policy/llm, questions", questions, GS_COUNT(questions));
+    return failed + cmocka_run_group_tests_name("policy/llm", others, NULL, NULL);
 }
