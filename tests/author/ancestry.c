@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "author/ancestry.h"
+#include "author/lineages.h"
 #include "base/error.h"
+#include "store/sql.h"
 #include "store_folder.h"
 #include "evaluate/environment.h"
 #include "leaks.h"
@@ -108,8 +110,43 @@ static void generations(void **state)
     gs_store_close(&store);
 }
 
+/* What cannot be read is no search without attempts. */
+static void a_store_that_fails_is_said(void **state)
+{
+    gs_session session = {.device = "nvidia-h200", .version = "1"};
+    gs_lineages lineages;
+    gs_text out = {0};
+    char path[GS_PATH];
+    int count;
+    (void)state;
+    CHECK(gs_store_open(&store, path_of(path, "s.db"), &error));
+    CHECK(gs_store_begin(store, &session, &error));
+    put(&session, 0, 1, "mma", true, "one\n", 20);
+    put(&session, 0, 2, "one\n", false, "two\n", 0);
+    CHECK(gs_lineages_read(&lineages, store, "nvidia-h200", PROBLEM, "m", 3, &error));
+    assert_int_equal(lineages.count, 2);
+    gs_lineages_free(&lineages);
+    static const char *const tables[] = {"source", "turn", "trial"};
+    for (size_t i = 0; i < GS_COUNT(tables); i++) {
+        char away[64], back[64];
+        snprintf(away, sizeof away, "ALTER TABLE %s RENAME TO away", tables[i]);
+        snprintf(back, sizeof back, "ALTER TABLE away RENAME TO %s", tables[i]);
+        assert_int_equal(gs_sql_text_run(store, away), 0);
+        error = (gs_error){0};
+        const gs_status status = gs_lineages_read(&lineages, store, "nvidia-h200", PROBLEM, "m", 3, &error);
+        if (status == GS_OK) fail_msg("without %s nothing is missed", tables[i]);
+        assert_true(error.text[0] != '\0');
+        gs_lineages_free(&lineages);
+        if (i == 1) assert_true(gs_ancestry_print(&out, store, "nvidia-h200", PROBLEM, false, false, &count, &error) != GS_OK);
+        assert_int_equal(gs_sql_text_run(store, back), 0);
+    }
+    gs_text_free(&out);
+    gs_store_close(&store);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(generations, make_folder, remove_folder)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(generations, make_folder, remove_folder),
+                                       cmocka_unit_test_setup_teardown(a_store_that_fails_is_said, make_folder, remove_folder)};
     return run_without_leaks("author/ancestry", tests, GS_COUNT(tests));
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "evaluate/environment.h"
 #include "leaks.h"
 #include "report/report.h"
 #include "store_folder.h"
@@ -222,11 +223,37 @@ static void rows_that_are_no_curve(void **state)
     gs_curves_free(&curves);
 }
 
+/* Kernels of models, from the store's turns. */
+static void lineages_of_a_store(void **state)
+{
+    gs_report r = {0};
+    gs_store *store = open_store("s.db");
+    gs_session session = {.command = "test", .version = "0", .device = DEVICE};
+    char name[GS_CONTENDER_NAME];
+    (void)state;
+    CHECK(gs_store_begin(store, &session, &error));
+    gs_submission_name("text", "manifest 1\n", name);
+    CHECK(gs_store_source_put(store, name, "text", "manifest 1\n", &error));
+    const gs_turn_outcome outcome = {.candidate = name, .verdict = "pass", .us = 10, .library_us = 20, .ratio = 2, .low = 2, .high = 2, .reward = 0.5};
+    const gs_turn turn = {.problem = "f16:64x64x64:tn", .mode = "source", .model = "m", .number = 1, .base = "ws", .system = "s", .ask = "a", .answer = "x", .outcomes = &outcome, .count = 1};
+    CHECK(gs_store_turn_put(store, &session, &turn, &error));
+    CHECK(gs_report_add_store(&r, store, NULL, &error));
+    assert_int_equal(r.lineage_count, 1);
+    const gs_report_lineage *const l = &r.lineages[0];
+    assert_string_equal(l->device, DEVICE);
+    assert_string_equal(l->problem, "f16:64x64x64:tn");
+    assert_int_equal(l->count, 1);
+    assert_string_equal(l->list[0].candidate, name);
+    assert_true(l->list[0].us == 10 && l->list[0].ratio == 2 && l->list[0].best);
+    gs_report_free(&r);
+    gs_store_close(&store);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(lines_of_values),         TEST(the_newest_run_of_a_problem_counts), TEST(objects_of_eval),
-                                       TEST(what_is_no_file_of_eval), TEST(curves_from_rows_and_back),          TEST(rows_that_are_no_curve)};
+                                       TEST(what_is_no_file_of_eval), TEST(curves_from_rows_and_back),          TEST(rows_that_are_no_curve), TEST(lineages_of_a_store)};
     return run_without_leaks("report/files", tests, GS_COUNT(tests));
 }
