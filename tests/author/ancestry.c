@@ -110,6 +110,38 @@ static void generations(void **state)
     gs_store_close(&store);
 }
 
+static void put_trial(const gs_session *session, const char *source, const char *stage, const char *verdict)
+{
+    gs_trial trial = {.us = 9, .ratio = 1};
+    snprintf(trial.problem, sizeof trial.problem, PROBLEM);
+    snprintf(trial.stage, sizeof trial.stage, "%s", stage);
+    snprintf(trial.verdict, sizeof trial.verdict, "%s", verdict);
+    name_of(source, trial.candidate);
+    CHECK(gs_store_put(store, session, &trial, &error));
+}
+
+/* Second figures are those of a kernel that passed when it was confirmed. */
+static void what_was_confirmed_is_known(void **state)
+{
+    static const char *const sources[] = {"one\n", "two\n", "three\n", "four\n"};
+    gs_session session = {.device = "nvidia-h200", .version = "1"};
+    gs_lineages lineages;
+    char path[GS_PATH];
+    (void)state;
+    CHECK(gs_store_open(&store, path_of(path, "s.db"), &error));
+    CHECK(gs_store_begin(store, &session, &error));
+    for (int i = 0; i < 4; i++) put(&session, 0, i + 1, "mma", true, sources[i], 20);
+    put_trial(&session, "one\n", "final", "pass");
+    put_trial(&session, "two\n", "confirm", "pass");
+    put_trial(&session, "three\n", "confirm", "exact");
+    put_trial(&session, "five\n", "confirm", "pass");   /* of nobody here */
+    CHECK(gs_lineages_read(&lineages, store, "nvidia-h200", PROBLEM, "m", 3, &error));
+    assert_int_equal(lineages.count, 4);
+    for (int i = 0; i < 4; i++) assert_int_equal(lineages.attempt[i].again, i == 1);
+    gs_lineages_free(&lineages);
+    gs_store_close(&store);
+}
+
 /* What cannot be read is no search without attempts. */
 static void a_store_that_fails_is_said(void **state)
 {
@@ -147,6 +179,7 @@ static void a_store_that_fails_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(generations, make_folder, remove_folder),
+                                       cmocka_unit_test_setup_teardown(what_was_confirmed_is_known, make_folder, remove_folder),
                                        cmocka_unit_test_setup_teardown(a_store_that_fails_is_said, make_folder, remove_folder)};
     return run_without_leaks("author/ancestry", tests, GS_COUNT(tests));
 }

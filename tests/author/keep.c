@@ -106,11 +106,47 @@ static void what_is_refused(void **state)
     gs_kept_free(&kept);
 }
 
+/* What gemmsmith author --json prints, to the last comma. */
+static void a_result_as_json(void **state)
+{
+    gs_author_kernel best = kernel_of("// one\n", 10);
+    best.reward = 0.25;
+    best.registers = 168;
+    best.smem = 1024;
+    best.island = 2;
+    const gs_author_result none = {.end = GS_AUTHOR_SILENT, .floor_us = 4, .seconds = 2.5},
+                           some = {.end = GS_AUTHOR_DONE, .turns = 9, .before = 8, .judged = 7, .passed = 6, .unread = 5, .elite = &best, .count = 1, .schedule = "simple",
+                                   .schedule_us = 12, .library_us = 11, .floor_us = 4, .seconds = 2.5};
+    const gs_spent spent = {.requests = 3, .tokens = 300, .seconds = 1.5, .cost = 0.5};
+    gs_text text = {0};
+    (void)state;
+    gs_author_result_line(&text, PROBLEM, gs_caps_find("h200"), &some, &spent);
+    assert_string_equal(gs_text_string(&text),
+        "{\"problem\":\"" PROBLEM "\",\"gpu\":\"nvidia-h200\",\"ended\":\"turns\",\"turns\":9,\"before\":8,\"judged\":7,\"passed\":6,\"unread\":5,\"elites\":1,"
+        "\"best\":{\"candidate\":\"source:1\",\"base\":\"ws\",\"kind\":\"mma\",\"us\":10,\"ratio\":1.1,\"reward\":0.25,\"registers\":168,\"smem\":1024,\"island\":2},"
+        "\"schedule\":\"simple\",\"schedule_us\":12,\"cublaslt_us\":11,\"floor_us\":4,\"seconds\":2.5,\"asked\":{\"requests\":3,\"tokens\":300,\"seconds\":1.5,\"cost\":0.5}}\n");
+    gs_text_clear(&text);
+    gs_author_result_line(&text, PROBLEM, gs_caps_find("h200"), &none, &spent);
+    assert_string_equal(gs_text_string(&text),
+        "{\"problem\":\"" PROBLEM "\",\"gpu\":\"nvidia-h200\",\"ended\":\"silent\",\"turns\":0,\"before\":0,\"judged\":0,\"passed\":0,\"unread\":0,\"elites\":0,"
+        "\"floor_us\":4,\"seconds\":2.5,\"asked\":{\"requests\":3,\"tokens\":300,\"seconds\":1.5,\"cost\":0.5}}\n");
+    gs_text_clear(&text);
+    gs_author_turn_line(&text, PROBLEM, &(gs_author_turn){.island = 1, .number = 2, .base = "ws", .fault = "no kernel\nin it"});
+    assert_string_equal(gs_text_string(&text), "{\"island\":1,\"turn\":2,\"base\":\"ws\",\"problem\":\"" PROBLEM "\",\"fault\":\"no kernel\"}\n");
+    gs_text_clear(&text);
+    const gs_evaluation got = {.candidate = "source:1", .verdict = GS_VERDICT_EXACT, .reason = "as it was", .reward = -1};
+    gs_author_turn_line(&text, PROBLEM, &(gs_author_turn){.base = "", .got = &got, .reason = "without quotes", .edited = true, .again = true, .improved = false, .best = true});
+    assert_non_null(strstr(gs_text_string(&text), "\"edited\":true,\"repeated\":true,\"improved\":false,\"best\":true,\"problem\":\"" PROBLEM "\""));
+    assert_non_null(strstr(gs_text_string(&text), "\"reason\":\"without quotes\""));
+    assert_null(strstr(gs_text_string(&text), "as it was"));
+    gs_text_free(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(kernels_are_kept, make_folder, remove_folder), cmocka_unit_test_setup_teardown(two_keep_in_one_folder, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(what_is_refused, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(what_is_refused, make_folder, remove_folder), cmocka_unit_test(a_result_as_json),
     };
     return cmocka_run_group_tests_name("author/keep", tests, NULL, NULL);
 }
