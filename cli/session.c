@@ -20,7 +20,11 @@ void cli_session_command(cli_session *session, int argc, char *const *argv)
 int cli_dependent(const cli_command *command, bool *dependent)
 {
     gs_error error;
-    if (*dependent || gs_device_dependent(dependent, &error) == GS_OK) return -1;
+    int asked = 1;
+    if (*dependent || gs_device_dependent(&asked, &error) == GS_OK) {
+        *dependent = asked == 1;
+        return -1;
+    }
     return cli_fail(command, NULL, &error);
 }
 

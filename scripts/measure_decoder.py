@@ -9,6 +9,7 @@ gemmsmith.torch.enable(), and with its fused operators.
 A process of each variant, with a cache of Inductor of its own, makes a part ready; then they measure by turns, in rotated order. Each measurement is a row of the file: model, part, mode,
 variant, round, microseconds of a step, tokens per second. What does not fit into --seconds is left out and named; a part alone is --batches 16 --prefill 0.
 
+--variants takes any of these with "+pdl" behind it: Inductor's own kernels are then launched dependently too (TORCHINDUCTOR_ENABLE_PDL); with "+plain": ours never are.
 modes: graph, the step captured as a CUDA graph; compile, torch.compile's max-autotune with Inductor's graphs; compiled-graph, max-autotune without them, captured as a whole.
 --products: in `ours` and `fused` torch.compile keeps products of one row, which max-autotune makes a multiplication and a sum.
 --hf: the class of transformers, with fuse() for `fused`. --cpu: tiny, on the emulated device; its times mean nothing."""
@@ -58,7 +59,10 @@ def read_arguments():
 
 class Worker:
     def __init__(self, variant):
-        self.process = subprocess.Popen([sys.executable, __file__, *sys.argv[1:], "--worker", variant], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        environment = dict(os.environ, TORCHINDUCTOR_ENABLE_PDL="1" if variant.endswith("+pdl") else "0")
+        if variant.endswith("+plain"):
+            environment["GEMMSMITH_DEPENDENT"] = "0"
+        self.process = subprocess.Popen([sys.executable, __file__, *sys.argv[1:], "--worker", variant], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
         if self._answer() is None:
             raise SystemExit(f"measure_decoder: the process of {variant} did not start")
 
@@ -114,8 +118,8 @@ def report(part, mode, times):
 
 def report_best(part, medians):
     """Against the best that torch alone has in any mode."""
-    alone = [time_ for (_, variant), time_ in medians.items() if variant == "torch"]
-    for name in sorted({variant for _, variant in medians} - {"torch"}):
+    alone = [time_ for (_, variant), time_ in medians.items() if variant.startswith("torch")]
+    for name in sorted({variant for _, variant in medians if not variant.startswith("torch")}):
         if alone:
             mine = min(time_ for (_, variant), time_ in medians.items() if variant == name)
             print(f"{part:12} {'best of each':14} {name:6} {mine:10.1f} us  {min(alone) / mine:.3f} of torch's best, {min(alone):.1f} us", flush=True)
@@ -142,7 +146,7 @@ def parent(arguments):
                 medians.update({(mode, variant): statistics.median(found) for variant, found in times.items()})
             report_best(part, medians)
     for variant, worker in workers.items():
-        if variant != "torch":
+        if not variant.startswith("torch"):
             worker.ask("why", "-", "-")
         worker.close()
     print(f"{time.time() - started:.0f} s, rows in {arguments.rows}")
@@ -314,7 +318,7 @@ def time_step(torch, arguments, step):
 
 
 def worker(arguments):
-    variant = arguments.worker
+    variant = arguments.worker.removesuffix("+pdl").removesuffix("+plain")
     sys.path.insert(0, str(ROOT / "python"))
     os.environ.setdefault("GEMMSMITH_TORCH_LIBRARY", str(arguments.build.resolve() / "libgemmsmith_torch.so"))
     if not os.environ.get("GEMMSMITH_TUNED"):

@@ -41,9 +41,10 @@ typedef struct gs_config {
     uint32_t    size;         /* sizeof(gs_config) as the caller was compiled; see status.h */
     int         use_cublaslt; /* 1: a plan may choose cuBLASLt (default); 0: our kernels only */
     int         use_ours;     /* 1: a plan may choose one of our kernels (default); 0: cuBLASLt only */
-    int         dependent;    /* 1: programmatic dependent launches: a plan's kernel may start before the previous kernel on the stream
-                                 has ended, and then waits for it on the device. Needs compute capability 9.0 and CUDA 12.3, has no
-                                 effect elsewhere. -1: normal launches. 0 (default): as $GEMMSMITH_DEPENDENT says, else normal */
+    int         dependent;    /* programmatic dependent launches: a plan's kernel may start before the previous kernel on the stream has
+                                 ended, and then waits for it on the device. Needs compute capability 9.0 and CUDA 12.3, has no effect
+                                 elsewhere. 2: in captured streams, behind a kernel that lets the next begin early, where it pays;
+                                 1: always; -1: never. 0 (default): as $GEMMSMITH_DEPENDENT says (1 or 0), else as 2 */
     const char *device;       /* "cuda:0"; "emu:h200"; NULL: $GEMMSMITH_DEVICE, which may name only a GPU here, else the first GPU */
     const char *tuned_path;   /* table file or directory, which must be there; NULL: $GEMMSMITH_TUNED, which must be there too; if that is
                                  not set, the installed tables and the user's, as far as they exist */

@@ -13,9 +13,10 @@
  *
  * Members run one after the other, in the order in which they were added, each with the results of those before it. They have numbers from 0, calls included.
  *
- * Dependent launches: a plan's kernel may begin before the kernel in front of it has ended, and then waits for it on the device. Behind one of our own kernels
- * that saves time, behind any other it costs some. So a member is launched so exactly where both it and the member before it are kernels of ours that
- * allow it, on a GPU of compute capability 9.0 or later with a driver of CUDA 12.3 or later; gs_config.dependent = -1 switches it off.
+ * Dependent launches: a plan's kernel may begin before the kernel in front of it has ended, and then waits for it on the device. Behind a kernel that lets the
+ * next begin early (one of ours, or one of a call that is launched dependently itself) that saves time, behind any other it costs some. So a member is launched
+ * so exactly behind such a kernel, unless its plan loses by it, on a GPU of compute capability 9.0 or later with a driver of CUDA 12.3 or later;
+ * gs_config.dependent = -1 switches it off.
  *
  * Ownership: plans, and what the calls use, are borrowed: they stay until the sequence is destroyed and the device has finished its work. Structs and host scalars
  * are copied. Operands in device memory stay until the launches that use them have run.

@@ -439,7 +439,8 @@ class Context:
 
     def __init__(self, device=None, tuned=None, cache=None, cublaslt=True, ours=True, dependent=None, workspace_limit=None, measure=None,
                  measure_ms=0, measure_total_ms=0):
-        """dependent: whether launches may start before the one before them has ended; None: $GEMMSMITH_DEPENDENT, else not.
+        """dependent: whether launches may start before the one before them has ended; None: $GEMMSMITH_DEPENDENT, else in
+        captured streams where it pays.
         workspace_limit: most bytes of workspace that a plan may need.
         measure: whether a plan of a problem that no table has is chosen by a race on the device; None: $GEMMSMITH_MEASURE, else not.
         measure_ms, measure_total_ms: time of the device that one race, and all of this process, may take; 0: 100 and 10000."""

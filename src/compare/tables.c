@@ -166,6 +166,13 @@ static void count_pair(gs_table_comparison *c, gs_tables_pair *p)
     ++*(faster < 0 ? &c->same : &c->faster[faster]);
 }
 
+/* The row to set beside one of another table: one with launches of the same kind, or where that table has none, or the problem has this row alone, the one that is there. */
+static const gs_row *counterpart(const gs_table *table, const gs_row *row, const gs_table *of)
+{
+    const gs_row *const same = gs_row_dependent(row) ? gs_table_find_dependent(table, &row->problem) : NULL;
+    return same || gs_table_find(of, &row->problem) != row ? same : gs_table_find(table, &row->problem);
+}
+
 /* The problems of A in their order, then those that only B has. */
 static gs_status pair_up(gs_table_comparison *c, gs_error *error)
 {
@@ -175,11 +182,12 @@ static gs_status pair_up(gs_table_comparison *c, gs_error *error)
     if (!c->pairs) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %zu problems", most);
     for (int i = 0; i < gs_table_size(a); i++) {
         const gs_row *const row = gs_table_row(a, i);
-        c->pairs[c->count++] = (gs_tables_pair){.a = row, .b = gs_table_find(b, &row->problem)};
+        c->pairs[c->count++] = (gs_tables_pair){.a = row, .b = counterpart(b, row, a)};
     }
     for (int i = 0; i < gs_table_size(b); i++) {
         const gs_row *const row = gs_table_row(b, i);
-        if (!gs_table_find(a, &row->problem)) c->pairs[c->count++] = (gs_tables_pair){.b = row};
+        const gs_row *const other = counterpart(a, row, b);
+        if (!other || counterpart(b, other, a) != row) c->pairs[c->count++] = (gs_tables_pair){.b = row};
     }
     for (int i = 0; i < c->count; i++) count_pair(c, &c->pairs[i]);
     return GS_OK;

@@ -75,11 +75,11 @@ gs_status gs_device_open(gs_device **out, const char *name, const char *cache, g
     return status;
 }
 
-gs_status gs_device_dependent(bool *on, gs_error *error)
+gs_status gs_device_dependent(int *dependent, gs_error *error)
 {
     const char *const text = getenv("GEMMSMITH_DEPENDENT");
-    *on = text && strcmp(text, "1") == 0;
-    if (*on || !text || !*text || strcmp(text, "0") == 0) return GS_OK;
+    *dependent = !text || !*text ? 0 : strcmp(text, "1") == 0 ? 1 : -1;
+    if (*dependent >= 0 || strcmp(text, "0") == 0) return GS_OK;
     return gs_fail(error, GS_ERROR_PARSE, "GEMMSMITH_DEPENDENT", "\"%.32s\" is neither 0 nor 1", text);
 }
 

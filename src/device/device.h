@@ -143,6 +143,13 @@ typedef enum gs_launch_mode {
     GS_LAUNCH_DEPENDENT       /* always */
 } gs_launch_mode;
 
+/* What a launch stands behind. */
+typedef enum gs_predecessor {
+    GS_PREDECESSOR_UNKNOWN,   /* the queue is not captured, so nobody knows */
+    GS_PREDECESSOR_ENDS,      /* a launch that lets nothing begin before it ends, several launches, something else, or nothing */
+    GS_PREDECESSOR_TRIGGERS   /* one launch that lets the next begin early: ours, or one that is dependent itself */
+} gs_predecessor;
+
 typedef struct gs_launch {
     gs_function function;
     uint32_t    grid[3], block[3], cluster[3];   /* cluster 1 1 1: none */
@@ -178,6 +185,10 @@ typedef struct gs_device_ops {
     gs_status (*tensor_map)(gs_device *device, const gs_tensor *tensor, gs_tensor_map *out, gs_error *error);
     void      (*prepare)(gs_device *device, gs_launch *launch, gs_launch_ready *ready);   /* sets launch->ready if it can; may be NULL */
     gs_status (*launch)(gs_device *device, const gs_launch *launch, gs_queue queue, gs_error *error);
+
+    gs_predecessor (*predecessor)(gs_device *device, gs_queue queue);   /* of a launch that is put on the queue now. As a launch, it leaves the thread its context. May be NULL: UNKNOWN */
+    void      (*triggers)(gs_device *device, gs_queue queue);   /* the launch that was put last on this captured queue lets the next begin early: said by the thread
+                                                                    that asks for the `predecessor` next. May be NULL */
 
     gs_status (*queue_create)(gs_device *device, gs_queue *out, gs_error *error);
     void      (*queue_destroy)(gs_device *device, gs_queue queue);
@@ -250,9 +261,9 @@ const char *gs_device_gpu(void);
 /* The same for gs_open, whose caller gave no name: a program is not diverted to an emulated device by the environment. ARGUMENT: it would be. */
 gs_status gs_device_for_library(const char **name, gs_error *error);
 
-/* $GEMMSMITH_DEPENDENT, for those who are not told whether launches are to be dependent: on if it is 1, off if it is 0, empty or not set.
+/* $GEMMSMITH_DEPENDENT, for those who are not told whether launches are to be dependent: 1 if it is 1, -1 if it is 0, 0 if it is empty or not set.
  * PARSE for anything else. */
-gs_status gs_device_dependent(bool *on, gs_error *error);
+gs_status gs_device_dependent(int *dependent, gs_error *error);
 
 /* Names of the emulated devices, index 0, 1, ...; NULL after the last. Returns text. */
 const char *gs_device_emulated(int index, char text[GS_DEVICE_NAME]);

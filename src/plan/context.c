@@ -133,14 +133,17 @@ static gs_status may_compile(bool *may, gs_error *error)
 static gs_status open_device(gs_context *context, gs_error *error)
 {
     const char *name = context->config.device;
-    bool dependent = context->config.dependent > 0, compiles;
-    if (context->config.dependent == 0) GS_TRY(gs_device_dependent(&dependent, error));
+    int dependent = context->config.dependent;
+    bool compiles;
+    if (dependent == 0) GS_TRY(gs_device_dependent(&dependent, error));
     GS_TRY(may_compile(&compiles, error));
     if (!context->device) {
         if (!name || !*name) GS_TRY(gs_device_for_library(&name, error));
         GS_TRY(gs_device_open(&context->device, name, context->config.cache_path, error));
     }
-    context->device->dependent = dependent;
+    context->device->dependent = dependent == 1;
+    context->chains = dependent >= 0 && gs_device_is_programmatic(context->device);
+    context->joins = context->chains && dependent != 1;   /* else all launches that may be are dependent anyway */
     context->device->kept_only = !compiles;
     return GS_OK;
 }
@@ -150,6 +153,7 @@ static gs_status take_config(gs_context *context, const gs_config *config, gs_er
     context->config = gs_config_default();
     if (!config) return GS_OK;
     GS_TRY(gs_sized_check(config, offsetof(gs_config, reserved), sizeof *config, "gs_config", "gs_config_default", error));
+    if (config->dependent < -1 || config->dependent > 2) return gs_fail(error, GS_ERROR_ARGUMENT, "dependent", "must be -1, 0, 1 or 2");
     if (config->measure < -1 || config->measure > 1) return gs_fail(error, GS_ERROR_ARGUMENT, "measure", "must be -1, 0 or 1");
     if (config->measure_ms < 0 || config->measure_total_ms < 0)
         return gs_fail(error, GS_ERROR_ARGUMENT, config->measure_ms < 0 ? "measure_ms" : "measure_total_ms", "must not be negative");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What a plan is filled with once a choice is made: one of our kernels or cuBLASLt, and a workspace. */
-#include "plan/plan_internal.h"
+#include "plan/chain.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,5 +110,6 @@ gs_status gs_plan_finish(gs_plan *plan, gs_origin origin, gs_error *error)
     /* cuBLASLt's object holds its own workspace; ours is allocated here, never while running. */
     if (plan->loaded) GS_TRY(gs_loaded_alloc(plan->loaded, &plan->workspace, error));
     if (plan->library) plan->workspace_bytes = gs_library_workspace(plan->library);
+    gs_plan_chain(plan);
     return GS_OK;
 }

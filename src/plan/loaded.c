@@ -503,24 +503,31 @@ static gs_status launch_as(gs_device *device, const gs_launch *prepared, gs_laun
     return device->ops->launch(device, &launch, queue, error);
 }
 
-gs_status gs_loaded_capture(gs_loaded *loaded, const gs_args *args, void *workspace, bool dependent, bool *triggers, gs_queue queue, gs_captured *out, gs_error *error)
+/* Which node a launch became, where one has to know. */
+static gs_status name_node(gs_device *device, gs_queue queue, gs_node *node, gs_captured *out, gs_error *error)
+{
+    const gs_status named = out && out->changeable ? device->ops->capture_node(device, queue, node, error) : GS_OK;
+    if (!out || named != GS_ERROR_UNSUPPORTED) return named;
+    out->changeable = false;
+    return GS_OK;
+}
+
+gs_status gs_loaded_capture(gs_loaded *loaded, const gs_args *args, void *workspace, bool dependent, gs_queue queue, gs_captured *out, gs_error *error)
 {
     gs_device *const device = loaded->device;
     run_state *const run = gs_states_mine(&loaded->states, error);
-    *out = (gs_captured){.changeable = device->ops->capture_node != NULL};
+    if (out) *out = (gs_captured){.changeable = device->ops->capture_node != NULL};
     if (!run) return GS_ERROR_MEMORY;
     set_args(run, loaded, args, workspace);
     for (int i = 0, launched = 0; i < run->entry_count; i++) {
         const gs_launch *const launch = &run->entry[i].launch;
         if (loaded->entry[i].idle) continue;
-        const bool early = dependent && *triggers && launch->dependent;
+        const bool early = dependent && launch->dependent && device->ops->predecessor && device->ops->predecessor(device, queue) == GS_PREDECESSOR_TRIGGERS;
         GS_TRY(set_entry(run, loaded, i, args, error));
         GS_TRY(launch_as(device, launch, early ? GS_LAUNCH_DEPENDENT : GS_LAUNCH_PLAIN, queue, error));
-        if (launched++ == 0) out->dependent = early;
-        *triggers = launch->dependent;
-        const gs_status named = out->changeable ? device->ops->capture_node(device, queue, &out->node[i], error) : GS_OK;
-        if (named == GS_ERROR_UNSUPPORTED) out->changeable = false;
-        else GS_TRY(named);
+        if (out && launched++ == 0) out->dependent = early;
+        if (launch->dependent && device->ops->triggers) device->ops->triggers(device, queue);
+        GS_TRY(name_node(device, queue, out ? &out->node[i] : NULL, out, error));
     }
     return GS_OK;
 }

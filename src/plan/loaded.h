@@ -55,9 +55,9 @@ typedef struct gs_captured {
     bool    dependent;        /* the first launch is asked to be a dependent one */
 } gs_captured;
 
-/* gs_loaded_run_in into a queue that is being captured. dependent: a launch is dependent where its kernel allows it and the launch before it lets it begin early. *triggers: whether
- * the launch before the first one does, then whether the last one does: kernels that wait for the one before also trigger the next. */
-gs_status gs_loaded_capture(gs_loaded *loaded, const gs_args *args, void *workspace, bool dependent, bool *triggers, gs_queue queue, gs_captured *out, gs_error *error);
+/* gs_loaded_run_in into a queue that is being captured. dependent: a launch is dependent where its kernel allows it and the launch before it lets it begin early; kernels that wait for
+ * the one before also trigger the next. out: NULL where nobody will change the launches. */
+gs_status gs_loaded_capture(gs_loaded *loaded, const gs_args *args, void *workspace, bool dependent, gs_queue queue, gs_captured *out, gs_error *error);
 
 /* Other arguments for launches that were captured and are changeable, for later launches of the graph. After a failure some may be changed: it can be called with those of before. */
 gs_status gs_loaded_change(gs_loaded *loaded, const gs_args *args, void *workspace, gs_graph graph, const gs_captured *captured, gs_error *error);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Plans: the ladder of choices for a problem (pack, table, twin, weights or nearest and model, library), and running what was chosen. */
+#include "plan/chain.h"
 #include "plan/made.h"
 #include "plan/plan_internal.h"
 
@@ -298,29 +299,6 @@ gs_status gs_plan_create_unaligned(gs_context *context, const gs_problem *proble
 
 /* ---- running ---- */
 
-static bool aligned(const void *pointer, int alignment) { return ((uintptr_t)pointer & (uintptr_t)(alignment - 1)) == 0; }
-
-__attribute__((noinline)) gs_status gs_plan_check_args(const gs_plan *plan, const gs_args *args)
-{
-    const bool reads_c = plan->problem.beta != 0;
-    GS_TRY(gs_sized_check(args, offsetof(gs_args, reserved), sizeof *args, "gs_args", "gs_args_make", NULL));
-    if (args->reserved_flags) return GS_ERROR_UNSUPPORTED;
-    if (plan->empty) return GS_OK;
-    if (!args->d || (plan->problem.k > 0 && (!args->a || !args->b)) || (reads_c && !args->c) || (plan->problem.bias && !args->bias) || (gs_has_offsets(&plan->problem) && !args->offsets) ||
-        (gs_has_aux(&plan->problem) && !args->aux) || (plan->problem.scales & GS_SCALE_M && !args->scale_m) || (plan->problem.scales & GS_SCALE_N && !args->scale_n)) return GS_ERROR_ARGUMENT;
-    if (plan->problem.scalars) {
-        if (!args->alpha || (reads_c && !args->beta)) return GS_ERROR_ARGUMENT;
-    } else if (args->beta && (*args->beta != 0) != reads_c) {
-        return GS_ERROR_ARGUMENT;
-    }
-    if (!aligned(args->a, gs_plan_pointer_alignment(plan, 0)) || !aligned(args->b, gs_plan_pointer_alignment(plan, 1)) ||
-        (reads_c && !aligned(args->c, gs_plan_pointer_alignment(plan, 2))) || !aligned(args->d, gs_plan_pointer_alignment(plan, 3)) || (plan->problem.bias && !aligned(args->bias, plan->align[4])) || (gs_has_offsets(&plan->problem) && !aligned(args->offsets, plan->align[5])) ||
-        (gs_has_aux(&plan->problem) && !aligned(args->aux, plan->align[6])) ||
-        (plan->problem.scales & GS_SCALE_M && !aligned(args->scale_m, plan->align[7])) || (plan->problem.scales & GS_SCALE_N && !aligned(args->scale_n, plan->align[8])))
-        return GS_ERROR_ALIGNMENT;
-    return GS_OK;
-}
-
 /* Whether a call has something to look at: nearly none has, and few comparisons find that out. */
 static inline bool unusual(const gs_plan *plan, const gs_args *args)
 {
@@ -340,6 +318,7 @@ gs_status gs_plan_run(const gs_plan *plan, const gs_args *args, gs_stream stream
         GS_TRY(gs_plan_check_args(plan, args));
         gs_recorder_count(plan->recorder, &plan->problem, plan->via);
     }
+    if (__builtin_expect(plan->joins, 0) && plan->device->ops->predecessor(plan->device, stream) != GS_PREDECESSOR_UNKNOWN) return gs_plan_put(plan, args, true, stream, NULL, NULL);
     if (plan->loaded) return gs_loaded_run_in(plan->loaded, args, args->workspace ? args->workspace : (void *)(uintptr_t)plan->workspace, stream, NULL);
     return plan->library ? gs_library_run(plan->library, args, stream, NULL) : GS_OK;
 }

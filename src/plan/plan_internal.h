@@ -28,6 +28,8 @@ struct gs_plan {
     uintptr_t   below[4];                     /* for a b c d: alignment - 1, the bits that must be 0 in the pointer; 0 for c if it is not read */
     gs_loaded  *loaded;                       /* one of our kernels, or */
     gs_library *library;                      /* cuBLASLt, or neither: empty */
+    bool        chains;                       /* its launches are dependent behind one that lets them begin early */
+    bool        joins;                        /* a run looks what it stands behind */
     gs_pointer  workspace;
     size_t      workspace_bytes;
     size_t      workspace_limit;
@@ -56,6 +58,7 @@ struct gs_context {
     gs_plan_cache  *cache;                    /* of gs_gemm */
     gs_recorder    *recorder;                 /* of its plans */
     pthread_mutex_t making;                   /* see gs_context_enter */
+    bool            chains, joins;            /* captured launches may be dependent; plans' runs look whether they are to be */
     gs_error        lost;                     /* what of tables and weights could not be read first; GS_OK: nothing */
     bool            logs;                     /* its log callback was set */
 };

@@ -94,19 +94,17 @@ gs_status gs_sequence_add_call(gs_sequence *sequence, gs_sequence_call *call, vo
 
 /* ---- capturing ---- */
 
-/* One member into the queue. triggers: as gs_plan_capture. What a call puts there is not known, so nothing behind it begins early. */
-static gs_status capture_member(gs_sequence *sequence, int index, bool *triggers, gs_captured *out, gs_error *error)
+static gs_status capture_member(gs_sequence *sequence, int index, gs_captured *out, gs_error *error)
 {
     const member *const m = &sequence->member[index];
     gs_error local = {0};
     gs_status status;
     if (m->plan) {
         const gs_args args = args_of(m);
-        status = gs_plan_capture(m->plan, &args, gs_context_chains(sequence->context), triggers, sequence->queue, out, &local);
+        status = gs_plan_capture(m->plan, &args, gs_context_chains(sequence->context), sequence->queue, out, &local);
         if (status != GS_OK) gs_fail(error, status, local.field, "member %d: %.380s", index, local.text);
         return status;
     }
-    *triggers = false;
     status = m->call(m->self, sequence->queue);
     return status == GS_OK ? GS_OK : gs_fail(error, status, "call", "member %d, a call, returned %s", index, gs_status_name(status));
 }
@@ -129,11 +127,10 @@ static void drop_graph(gs_sequence *sequence)
 static gs_status capture_members(gs_sequence *sequence, gs_captured *captured, gs_graph *graph, gs_capture *capture, gs_error *error)
 {
     const gs_device_ops *const ops = sequence->device->ops;
-    bool triggers = false;
     gs_status status = GS_OK;
     GS_TRY(ops->capture_begin(sequence->device, sequence->queue, error));
     sequence->busy = true;
-    for (int i = 0; i < sequence->count && status == GS_OK; i++) status = capture_member(sequence, i, &triggers, &captured[i], error);
+    for (int i = 0; i < sequence->count && status == GS_OK; i++) status = capture_member(sequence, i, &captured[i], error);
     sequence->busy = false;
     if (status == GS_OK) return ops->capture_keep(sequence->device, sequence->queue, graph, capture, error);
     drop_capture(sequence);

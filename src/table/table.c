@@ -65,18 +65,18 @@ const gs_row *gs_table_row(const gs_table *table, int index)
 
 /* ---- the index ---- */
 
-/* What counts when problems are compared, without padding. C's leading dimension counts only where C is read. */
+/* What counts when rows are compared, without padding. C's leading dimension counts only where C is read. */
 typedef struct key {
-    int64_t part[17];
+    int64_t part[18];
 } key;
 
-static key key_of(const gs_problem *p)
+static key key_of(const gs_problem *p, bool dependent)
 {
     const bool reads_c = p->beta != 0;
     const int64_t kinds = (int64_t)p->in | (int64_t)p->acc << 4 | (int64_t)p->out << 8 | (int64_t)p->layout << 12 |
                           (int64_t)reads_c << 16 | (int64_t)p->bias << 17 | (int64_t)p->activation << 20 | (int64_t)p->residual << 24 | (int64_t)p->aux << 25 | (int64_t)p->scales << 26;
     return (key){{kinds, p->m, p->n, p->k, p->lda, p->ldb, reads_c ? p->ldc : 0, p->ldd, p->batch, p->stride_a, p->stride_b, reads_c ? p->stride_c : 0, p->stride_d, p->stride_bias,
-                  (int64_t)p->scalars | (int64_t)p->gate << 8 | p->groups << 16 | (int64_t)p->matrices << 40 | (int64_t)p->invariant << 41, p->ldaux, p->stride_aux}};
+                  (int64_t)p->scalars | (int64_t)p->gate << 8 | p->groups << 16 | (int64_t)p->matrices << 40 | (int64_t)p->invariant << 41, p->ldaux, p->stride_aux, dependent}};
 }
 
 static bool same_key(const key *a, const key *b) { return memcmp(a, b, sizeof *a) == 0; }
@@ -99,7 +99,7 @@ static int find(const gs_table *table, const key *wanted, uint64_t hash, const g
     for (uint32_t slot = (uint32_t)hash & mask; table->index[slot]; slot = (slot + 1) & mask) {
         const entry *const candidate = &table->entries[table->index[slot] - 1];
         if (candidate->hash != hash) continue;
-        const key have = key_of(&candidate->row.problem);
+        const key have = key_of(&candidate->row.problem, gs_row_dependent(&candidate->row));
         if (same_key(&have, wanted) && (!row || same_device(&candidate->row, row))) return (int)table->index[slot] - 1;
     }
     return -1;
@@ -136,7 +136,7 @@ gs_status gs_table_put(gs_table *table, const gs_row *row)
     gs_problem *const problem = &added.row.problem;
     problem->beta = problem->beta != 0 ? 1.0f : 0.0f;
     problem->alpha = 1;
-    const key wanted = key_of(problem);
+    const key wanted = key_of(problem, gs_row_dependent(row));
     added.hash = gs_hash64(&wanted, sizeof wanted);
     added.log2_extent[0] = log2_extent(problem->m);
     added.log2_extent[1] = log2_extent(problem->n);
@@ -153,11 +153,19 @@ gs_status gs_table_put(gs_table *table, const gs_row *row)
     return GS_OK;
 }
 
-const gs_row *gs_table_find(const gs_table *table, const gs_problem *problem)
+static const gs_row *find_row(const gs_table *table, const gs_problem *problem, bool dependent)
 {
-    const key wanted = key_of(problem);
+    const key wanted = key_of(problem, dependent);
     const int position = find(table, &wanted, gs_hash64(&wanted, sizeof wanted), NULL);
     return position < 0 ? NULL : &table->entries[position].row;
+}
+
+const gs_row *gs_table_find_dependent(const gs_table *table, const gs_problem *problem) { return find_row(table, problem, true); }
+
+const gs_row *gs_table_find(const gs_table *table, const gs_problem *problem)
+{
+    const gs_row *const row = find_row(table, problem, false);
+    return row ? row : gs_table_find_dependent(table, problem);
 }
 
 /* A row's problem is of the same kind. What was found for any order of summation may keep the one that an invariant problem needs; the other way round it says little. */
@@ -528,7 +536,7 @@ static int by_problem(const void *left, const void *right)
     ORDER(p->m, q->m);
     ORDER(p->n, q->n);
     ORDER(p->k, q->k);
-    const key left_key = key_of(p), right_key = key_of(q);
+    const key left_key = key_of(p, gs_row_dependent(a)), right_key = key_of(q, gs_row_dependent(b));
     for (size_t i = 0; i < GS_COUNT(left_key.part); i++) ORDER(left_key.part[i], right_key.part[i]);
     const int gpu = strcmp(a->gpu, b->gpu);
     if (gpu != 0) return gpu;

@@ -68,7 +68,7 @@ typedef struct gs_table gs_table;   /* rows and an index by problem */
 gs_status gs_table_create(gs_table **out);
 void      gs_table_destroy(gs_table **table);
 
-/* Adds the rows of a text; later rows of the same problem and device (gpu, cc, sms) replace earlier ones, in their place.
+/* Adds the rows of a text; later rows of the same problem, device (gpu, cc, sms) and kind of launches (plain, dependent) replace earlier ones, in their place.
  * caps NULL: keep every row; else only this device's.
  * *skipped (may be NULL) counts rows that could not be read; the first such error, with its line, is in *error while the return
  * is GS_OK. PARSE only if the text is no tuned table at all, or one of another version. */
@@ -78,7 +78,7 @@ gs_status gs_table_read(gs_table *table, const char *text, const gs_caps *caps, 
  * that cannot be read counts as one skipped row and the others are still read. */
 gs_status gs_table_load(gs_table *table, const char *path, const gs_caps *caps, int *skipped, gs_error *error);
 
-/* Replaces the row of the same problem and device, or adds one. MEMORY: the table is as before. Pointers to rows that were
+/* Replaces the row of the same problem, device and kind of launches, or adds one. MEMORY: the table is as before. Pointers to rows that were
  * handed out earlier end here. */
 gs_status     gs_table_put(gs_table *table, const gs_row *row);
 int           gs_table_size(const gs_table *table);
@@ -88,6 +88,9 @@ const gs_row *gs_table_row(const gs_table *table, int index);            /* in o
  * whether beta is 0 does; where it is 0, nor does the leading dimension of C. NULL if there is none; in a table of several
  * devices, the first row of the problem. */
 const gs_row *gs_table_find(const gs_table *table, const gs_problem *problem);
+
+/* The row of the same problem that was measured with dependent launches (gs_row_dependent), or NULL. gs_table_find returns it only where there is no other. */
+const gs_row *gs_table_find_dependent(const gs_table *table, const gs_problem *problem);
 
 /* Row of the same problem with the other type of A and B (and of C and D, where they are of that type): it runs the same instructions on as many bytes. NULL if
  * there is none, or it names a user kernel, which is right for its own problem alone. */
@@ -104,7 +107,7 @@ const gs_row *gs_table_nearest(const gs_table *table, const gs_problem *problem,
 const gs_row *gs_table_choose(const gs_table *table, const gs_problem *problem, const gs_caps *caps, bool weights, bool *exact);
 
 /* Puts a row into the file of a table, which is made where it is missing; several processes at once lose nothing. only_if_absent: a row of the
- * same problem and device stays. A file with rows that cannot be read is left alone: PARSE. */
+ * same problem, device and kind of launches stays. A file with rows that cannot be read is left alone: PARSE. */
 gs_status gs_table_keep(const char *path, const gs_row *row, bool only_if_absent, gs_error *error);
 
 void gs_table_format(const gs_table *table, gs_text *text);              /* aligned, sorted by problem */

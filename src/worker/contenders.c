@@ -72,7 +72,7 @@ static gs_status plan_contender(gs_contenders *cache, gs_contender *out, bool me
     if (!*context) {
         gs_config config = gs_config_default();
         config.device = cache->device->name;
-        config.dependent = cache->device->dependent ? 1 : -1;
+        config.dependent = cache->device->dependent ? 2 : -1;   /* where it was measured to win */
         config.measure = measured ? 1 : -1;
         if (measured) {
             config.measure_total_ms = INT_MAX;

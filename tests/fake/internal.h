@@ -16,6 +16,7 @@
 /* What was captured. */
 typedef struct fake_node {
     int              place;       /* in its graph */
+    struct fake_node *before;     /* NULL: it is the first */
     gs_cu_function   function;    /* NULL: no kernel */
     fake_cuda_launch launch;
 } fake_node;
@@ -29,6 +30,7 @@ typedef struct object {
     int             dependent;   /* of these: with a programmatic edge */
     struct object  *graph;       /* an instantiated graph was made of this one */
     bool            capturing;
+    uint64_t        capture;     /* its number */
     bool            spoilt;      /* a call that cannot be captured came between */
 } object;
 

@@ -24,7 +24,7 @@ bool fake_append(object *stream, gs_cu_function function, const fake_cuda_launch
     if (larger) stream->node = larger;
     fake_node *const made = larger ? malloc(sizeof *made) : NULL;
     if (!made) return false;
-    *made = (fake_node){.place = stream->nodes, .function = function};
+    *made = (fake_node){.place = stream->nodes, .before = stream->nodes ? stream->node[stream->nodes - 1] : NULL, .function = function};
     if (launch) made->launch = *launch;
     stream->node[stream->nodes++] = made;
     return true;
@@ -74,7 +74,9 @@ gs_cu_result cuStreamBeginCapture_v2(gs_cu_stream stream, gs_cu_capture_mode mod
     ENTER_CONTEXT();
     object *const queue = (object *)stream;
     if (!queue || queue->capturing || mode != GS_CU_CAPTURE_THREAD_LOCAL) return GS_CU_ERROR_INVALID_VALUE;
+    static _Atomic uint64_t captures;
     queue->capturing = true;
+    queue->capture = ++captures;
     queue->spoilt = false;
     free_nodes(queue);
     return GS_CU_SUCCESS;
@@ -126,14 +128,27 @@ gs_cu_result cuStreamGetCaptureInfo_v2(gs_cu_stream stream, gs_cu_capture_status
     return id || graph ? GS_CU_ERROR_INVALID_VALUE : capture_info((const object *)stream, status, last, count);
 }
 
-/* With the edges: those of our launches are plain. */
+/* With the edges that what comes next will have: they are plain. */
 gs_cu_result cuStreamGetCaptureInfo_v3(gs_cu_stream stream, gs_cu_capture_status *status, uint64_t *id, gs_cu_graph *graph, const gs_cu_graph_node **last,
                                        const gs_cu_graph_edge **edges, size_t *count)
 {
     static const gs_cu_graph_edge plain;
     ENTER_CONTEXT();
     *edges = &plain;
-    return id || graph ? GS_CU_ERROR_INVALID_VALUE : capture_info((const object *)stream, status, last, count);
+    if (id && stream) *id = ((const object *)stream)->capture;
+    return graph ? GS_CU_ERROR_INVALID_VALUE : capture_info((const object *)stream, status, last, count);
+}
+
+/* A programmatic edge: from a kernel to one that was launched so. */
+gs_cu_result cuGraphNodeGetDependencies_v2(gs_cu_graph_node handle, gs_cu_graph_node *dependencies, gs_cu_graph_edge *edges, size_t *count)
+{
+    ENTER_CONTEXT();
+    const fake_node *const node = (const fake_node *)(const void *)handle;
+    if (!node || !dependencies || !edges || *count < 1) return GS_CU_ERROR_INVALID_VALUE;
+    *count = node->before != NULL;
+    dependencies[0] = (gs_cu_graph_node)(void *)node->before;
+    edges[0] = (gs_cu_graph_edge){.type = node->before && node->before->function && node->launch.dependent ? GS_CU_EDGE_PROGRAMMATIC : GS_CU_EDGE_FULL};
+    return GS_CU_SUCCESS;
 }
 #endif
 

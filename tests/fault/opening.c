@@ -170,16 +170,16 @@ static void test_dependent_by_environment(void **state)
     static const struct {
         const char *text;
         gs_status   status;
-        bool        on;
+        int         dependent;
     } cases[] = {
-        {NULL, GS_OK, false}, {"", GS_OK, false}, {"0", GS_OK, false}, {"1", GS_OK, true}, {"yes", GS_ERROR_PARSE, false}, {"10", GS_ERROR_PARSE, false},
+        {NULL, GS_OK, 0}, {"", GS_OK, 0}, {"0", GS_OK, -1}, {"1", GS_OK, 1}, {"yes", GS_ERROR_PARSE, -1}, {"10", GS_ERROR_PARSE, -1},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
         gs_error error = {0};
-        bool on = !cases[i].on;
+        int dependent = 7;
         if (cases[i].text) setenv("GEMMSMITH_DEPENDENT", cases[i].text, 1);
-        assert_int_equal(gs_device_dependent(&on, &error), cases[i].status);
-        assert_int_equal(on, cases[i].on);
+        assert_int_equal(gs_device_dependent(&dependent, &error), cases[i].status);
+        assert_int_equal(dependent, cases[i].dependent);
         if (cases[i].status != GS_OK) assert_string_equal(error.field, "GEMMSMITH_DEPENDENT");
         gs_device *const device = open_device("cuda:0");
         assert_false(device->dependent);   /* whoever opens it decides */

@@ -535,7 +535,7 @@ static void test_dependent(void **state)
         int         config;
         const char *environment;
         int         dependent;
-    } cases[] = {{0, NULL, 0}, {1, NULL, 1}, {-1, NULL, 0}, {0, "1", 1}, {-1, "1", 0}, {1, "0", 1}, {0, "0", 0}};
+    } cases[] = {{0, NULL, 0}, {1, NULL, 1}, {-1, NULL, 0}, {0, "1", 1}, {-1, "1", 0}, {1, "0", 1}, {0, "0", 0}, {2, NULL, 0}, {2, "1", 0}};
     const gs_problem problem = gs_problem_make(GS_F16, GS_NN, 33, 35, 37);
     gs_error error = {0};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -59,6 +59,9 @@ gs_status gs_cuda_tensor_map(gs_device *device, const gs_tensor *tensor, gs_tens
 void      gs_cuda_prepare(gs_device *device, gs_launch *launch, gs_launch_ready *ready);
 gs_status gs_cuda_launch(gs_device *device, const gs_launch *launch, gs_queue queue, gs_error *error);
 
+gs_predecessor gs_cuda_predecessor(gs_device *device, gs_queue queue);
+void      gs_cuda_triggers(gs_device *device, gs_queue queue);
+
 gs_status gs_cuda_queue_create(gs_device *device, gs_queue *out, gs_error *error);
 void      gs_cuda_queue_destroy(gs_device *device, gs_queue queue);
 gs_status gs_cuda_queue_wait(gs_device *device, gs_queue queue, gs_error *error);

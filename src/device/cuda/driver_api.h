@@ -114,6 +114,8 @@ typedef struct gs_cu_launch_config {
     unsigned int            attribute_count;
 } gs_cu_launch_config;
 
+enum { GS_CU_EDGE_FULL = 0, GS_CU_EDGE_PROGRAMMATIC = 1 };   /* CUgraphDependencyType */
+
 typedef struct gs_cu_graph_edge {
     unsigned char from_port, to_port, type, reserved[5];
 } gs_cu_graph_edge;

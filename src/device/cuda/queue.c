@@ -150,6 +150,54 @@ static gs_status last_nodes(const gs_cuda_device *cuda, gs_cu_stream stream, con
     return gs_fail(error, GS_ERROR_DEVICE, NULL, status == GS_CU_CAPTURE_NONE ? "the queue is not being captured" : "the capture has been spoilt by a call that cannot be captured");
 }
 
+/* ---- what a launch stands behind ---- */
+
+/* The last launch that this thread said triggers the next. A number of a capture is used once in a process, so no node is taken for an older one's. */
+static _Thread_local struct {
+    uint64_t         capture;
+    gs_cu_graph_node node;
+} triggering;
+
+/* The one node that the next launch on the stream will wait for to its end; NULL: none, several, or the stream is not captured. */
+static gs_cu_graph_node last_node(const gs_cuda_device *cuda, gs_cu_stream stream, uint64_t *capture)
+{
+    gs_cu_capture_status status = GS_CU_CAPTURE_NONE;
+    const gs_cu_graph_node *nodes = NULL;
+    const gs_cu_graph_edge *edges = NULL;
+    size_t count = 0;
+    if (!tells_edges(cuda->api) || cuda->api->cuStreamGetCaptureInfo_v3(stream, &status, capture, NULL, &nodes, &edges, &count) != GS_CU_SUCCESS) return NULL;
+    return status == GS_CU_CAPTURE_ACTIVE && count == 1 && (!edges || edges[0].type == GS_CU_EDGE_FULL) ? nodes[0] : NULL;
+}
+
+/* Who is launched dependently knows of dependent launches, and lets the next one begin early. */
+static bool is_dependent(const gs_cuda_api *api, gs_cu_graph_node node)
+{
+    gs_cu_graph_node before[2];
+    gs_cu_graph_edge edges[2] = {{0}};
+    size_t count = 2;
+    if (!api->cuGraphNodeGetDependencies_v2 || api->cuGraphNodeGetDependencies_v2(node, before, edges, &count) != GS_CU_SUCCESS) return false;
+    return count == 1 && edges[0].type == GS_CU_EDGE_PROGRAMMATIC;
+}
+
+gs_predecessor gs_cuda_predecessor(gs_device *device, gs_queue queue)
+{
+    const gs_cuda_device *const cuda = gs_cuda_of(device);
+    gs_cu_capture_status status = GS_CU_CAPTURE_NONE;
+    uint64_t capture = 0;
+    if (!queue || !cuda->programmatic) return GS_PREDECESSOR_UNKNOWN;
+    if (cuda->api->cuStreamIsCapturing(queue, &status) != GS_CU_SUCCESS || status != GS_CU_CAPTURE_ACTIVE) return GS_PREDECESSOR_UNKNOWN;
+    const gs_cu_graph_node node = last_node(cuda, queue, &capture);
+    if (!node) return GS_PREDECESSOR_ENDS;
+    if (triggering.node == node && triggering.capture == capture) return GS_PREDECESSOR_TRIGGERS;
+    return is_dependent(cuda->api, node) ? GS_PREDECESSOR_TRIGGERS : GS_PREDECESSOR_ENDS;
+}
+
+void gs_cuda_triggers(gs_device *device, gs_queue queue)
+{
+    const gs_cuda_device *const cuda = gs_cuda_of(device);
+    triggering.node = cuda->programmatic ? last_node(cuda, queue, &triggering.capture) : NULL;
+}
+
 gs_status gs_cuda_capture_node(gs_device *device, gs_queue queue, gs_node *out, gs_error *error)
 {
     gs_cuda_device *const cuda = gs_cuda_of(device);

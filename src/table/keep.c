@@ -24,7 +24,7 @@ static gs_status update_table(gs_table *table, const char *path, const gs_row *r
             const gs_row *const other = gs_table_row(table, i);
             char a[GS_PROBLEM_TEXT], b[GS_PROBLEM_TEXT];
             if (strcmp(gs_problem_format(&other->problem, a), gs_problem_format(&row->problem, b)) == 0 &&
-                strcmp(other->gpu, row->gpu) == 0)
+                strcmp(other->gpu, row->gpu) == 0 && gs_row_dependent(other) == gs_row_dependent(row))
                 return GS_OK;
         }
     if (gs_table_put(table, row) != GS_OK) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a table");

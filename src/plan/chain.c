@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ * Launches that begin while the one before them ends: whether a plan's are, and putting a plan into a captured queue, where what stands before is known. */
+#include "plan/chain.h"
+
+#include <string.h>
+
+#include "plan/member.h"
+
+/* Both were measured against cuBLASLt in their own run, if it was there. */
+static bool is_faster(const gs_row *chained, const gs_row *alone)
+{
+    return chained->ratio > 0 && alone->ratio > 0 ? chained->ratio > alone->ratio : chained->us < alone->us;
+}
+
+static bool is_dependent(const gs_loaded *loaded) { return gs_loaded_manifest(loaded)->entry[0].dependent; }
+
+/* Kernels of ours gain, but one whose blocks wait for each other's tickets holds up what it waits for. What a user's manifest says is not proved. */
+static bool gains(const gs_loaded *loaded) { return is_dependent(loaded) && gs_loaded_zeroed(loaded) == 0 && !gs_loaded_image(loaded)->user; }
+
+/* What the table says of the plan's kernel: 1 it is faster in a chain, -1 it is not, 0 nothing. */
+static int measured(const gs_plan *plan)
+{
+    const gs_table *const table = plan->context->table;
+    const gs_row *const alone = gs_table_find(table, &plan->problem), *const chained = gs_table_find_dependent(table, &plan->problem);
+    char text[GS_SCHEDULE_TEXT];
+    if (plan->origin != GS_ORIGIN_TABLE || !chained) return 0;
+    if (chained != alone && !is_faster(chained, alone)) return -1;
+    return strcmp(gs_row_choice(chained, text), plan->schedule) == 0;
+}
+
+void gs_plan_chain(gs_plan *plan)
+{
+    const gs_context *const context = plan->context;
+    if (!context->chains || !plan->loaded) return;
+    const int said = measured(plan);
+    plan->chains = said > 0 ? is_dependent(plan->loaded) : said == 0 && gains(plan->loaded);
+    plan->joins = plan->chains && context->joins;
+}
+
+/* ---- in a captured queue ---- */
+
+static void *workspace_of(const gs_plan *plan, const gs_args *args) { return args->workspace ? args->workspace : (void *)(uintptr_t)plan->workspace; }
+
+gs_status gs_plan_put(const gs_plan *plan, const gs_args *args, bool dependent, gs_queue queue, gs_captured *out, gs_error *error)
+{
+    if (plan->loaded) return gs_loaded_capture(plan->loaded, args, workspace_of(plan, args), dependent && plan->chains, queue, out, error);
+    if (out) *out = (gs_captured){.changeable = !plan->library};
+    return plan->library ? gs_library_run(plan->library, args, queue, error) : GS_OK;
+}
+
+gs_status gs_plan_capture(const gs_plan *plan, const gs_args *args, bool dependent, gs_queue queue, gs_captured *out, gs_error *error)
+{
+    gs_recorder_count(plan->recorder, &plan->problem, "gs_sequence_build");
+    return gs_plan_put(plan, args, dependent, queue, out, error);
+}
+
+gs_status gs_plan_change(const gs_plan *plan, const gs_args *args, gs_graph graph, const gs_captured *captured, gs_error *error)
+{
+    return plan->loaded ? gs_loaded_change(plan->loaded, args, workspace_of(plan, args), graph, captured, error) : GS_OK;
+}

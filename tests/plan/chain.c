@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+ * What a plan launches into a captured stream, on a fake driver: dependently behind a launch that lets it begin early, plainly elsewhere; what the table's rows for chains say of it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gemmsmith/gemmsmith.h>
+
+#include "base/error.h"
+#include "device/device.h"
+#include "fake/opened.h"
+#include "folder.h"
+#include "plan/member.h"
+#include "plan/plan_internal.h"
+
+#define ROW     "f16:16x4096x14336:tn %s 2.000 2.200 %s 1.0 1.4 1700 nvidia-h200 90 132 130100 2026-11-26T12:00:00Z %s\n"
+#define WS      "ws/128x128x64/s4/c1x1/coop/g8"
+#define TICKETS "splitk/16x64x64/s8/ba/c1x1/t4/fixed"
+
+static char      folder[] = "/tmp/gemmsmith-chain-XXXXXX", table[64];
+static char      operand[1 << 17] __attribute__((aligned(256)));
+static gs_error  error;
+
+#define OK(call)                                                                  \
+    do {                                                                          \
+        if ((call) != GS_OK) fail_msg("%s: %s %s", #call, error.field, error.text); \
+    } while (0)
+
+static int group_setup(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder)) return -1;
+    snprintf(table, sizeof table, "%s/own.tuned", folder);
+    setenv("GEMMSMITH_LIBCUDA", FAKE, 1);
+    setenv("GEMMSMITH_CUBLASLT", GS_BINARY_DIR "/tests/fake/libfake_cublaslt.so", 1);
+    setenv("GEMMSMITH_CACHE", folder, 1);
+    setenv("FAKE_CUDA_NAME", "NVIDIA H200", 1);
+    setenv("FAKE_CUBLASLT", "66:0 24:0", 1);
+    open_fake();
+    return 0;
+}
+
+static int group_teardown(void **state)
+{
+    (void)state;
+    return remove_all(folder);
+}
+
+typedef struct work {
+    gs_context *context;
+    gs_plan    *plan;
+    gs_device  *device;
+    gs_queue    queue;
+} work;
+
+/* schedule NULL: what the table says, or the choice without one. */
+static work begin(int dependent, const char *rows, const char *schedule)
+{
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 16, 4096, 14336);
+    gs_config config = gs_config_default();
+    work w = {0};
+    FILE *const file = fopen(table, "w");
+    fprintf(file, "gemmsmith-tuned 1\n%s", rows);
+    fclose(file);
+    config.tuned_path = table;
+    config.dependent = dependent;
+    OK(gs_open(&w.context, &config, &error));
+    if (schedule) OK(gs_plan_create_schedule(w.context, &problem, schedule, &w.plan, &error));
+    else OK(gs_plan_create(w.context, &problem, &w.plan, &error));
+    w.device = gs_context_device(w.context);
+    OK(w.device->ops->queue_create(w.device, &w.queue, &error));
+    return w;
+}
+
+static void end(work *w)
+{
+    w->device->ops->queue_destroy(w->device, w->queue);
+    gs_plan_destroy(&w->plan);
+    gs_close(&w->context);
+    assert_int_equal(live(), 0);
+}
+
+static gs_status run(const work *w)
+{
+    const gs_args args = gs_args_make(operand, operand + 32768, NULL, operand + 65536);
+    return gs_plan_run(w->plan, &args, (gs_stream)w->queue);
+}
+
+/* A capture of runs of the plan. Returns the edges; the launch that came last is last_launch. */
+static int edges(const work *w, int runs)
+{
+    gs_graph graph;
+    OK(w->device->ops->capture_begin(w->device, w->queue, &error));
+    for (int i = 0; i < runs; i++) assert_int_equal(run(w), GS_OK);
+    OK(w->device->ops->capture_end(w->device, w->queue, &graph, &error));
+    w->device->ops->graph_destroy(w->device, graph);
+    return last_launch()->edges;
+}
+
+static void need_compiler(void)
+{
+    if (gs_compiler_version(&error) == 0) skip();
+}
+
+static const char *rows_of(const char *plain, const char *plain_ratio, const char *chained, const char *chained_ratio)
+{
+    static char text[1024];
+    const int size = plain ? snprintf(text, sizeof text, ROW, plain, plain_ratio, "tune-1.0.0") : 0;
+    snprintf(text + size, sizeof text - (size_t)size, ROW, chained, chained_ratio, "tune+dependent-1.0.0");
+    return text;
+}
+
+static void the_mode_decides(void **state)
+{
+    (void)state;
+    need_compiler();
+    static const struct { int config; const char *environment; int edges, alone; } cases[] = {
+        {0, NULL, 2, 0}, {0, "", 2, 0}, {0, "0", 0, 0}, {0, "1", 2, 1}, {2, NULL, 2, 0}, {2, "0", 2, 0}, {2, "1", 2, 0}, {-1, "1", 0, 0}, {1, "0", 2, 1},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        if (cases[i].environment) setenv("GEMMSMITH_DEPENDENT", cases[i].environment, 1);
+        work w = begin(cases[i].config, "", WS);
+        unsetenv("GEMMSMITH_DEPENDENT");
+        const int found = edges(&w, 3);
+        if (found != cases[i].edges) fail_msg("case %zu: %d edges", i, found);
+        assert_int_equal(run(&w), GS_OK);   /* not captured: what stands before is not known */
+        assert_int_equal(last_launch()->dependent, cases[i].alone);
+        assert_int_equal(edges(&w, 1), 0);           /* the last launch of another capture is not before */
+        end(&w);
+    }
+    gs_config config = gs_config_default();
+    gs_context *context = NULL;
+    for (config.dependent = -2; config.dependent <= 3; config.dependent += 5) {
+        assert_int_equal(gs_open(&context, &config, &error), GS_ERROR_ARGUMENT);
+        assert_string_equal(error.field, "dependent");
+    }
+}
+
+/* The row with dependent launches says whether they win. */
+static void the_table_decides(void **state)
+{
+    (void)state;
+    need_compiler();
+    static const struct { const char *plain, *plain_ratio, *chained, *chained_ratio; int edges; } cases[] = {
+        {WS, "1.10", WS, "1.30", 1},                {WS, "1.10", WS, "1.05", 0},
+        {WS, "0.0", WS, "1.3", 0},                  /* without ratios by time, which is the same here */
+        {WS, "1.10", "simple", "1.30", 1},          {WS, "1.10", "simple", "1.05", 0},      /* of another kernel: whether a chain gains at all */
+        {TICKETS, "1.10", "simple", "1.30", 0},     {TICKETS, "1.10", TICKETS, "1.30", 1},  /* tickets only where they were measured to win */
+        {WS, "1.10", "cublaslt", "1.00", 0},        {"cublaslt", "1.00", WS, "1.30", 0},    /* cuBLASLt's launches are its own */
+        {NULL, NULL, WS, "0.90", 1},                /* the only row: the plan is of it */
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        work w = begin(0, rows_of(cases[i].plain, cases[i].plain_ratio, cases[i].chained, cases[i].chained_ratio), NULL);
+        const int before = last_launch()->count, found = edges(&w, 2);
+        const bool ours = last_launch()->count > before;
+        if (found != cases[i].edges && (ours || cases[i].edges)) fail_msg("case %zu: %d edges of %s", i, found, gs_plan_why(w.plan));
+        end(&w);
+    }
+}
+
+/* Kernels that are not ours: one that is launched dependently itself lets the next begin early; what follows several launches, or another thread's, is plain. */
+static void behind_others(void **state)
+{
+    (void)state;
+    need_compiler();
+    work w = begin(0, "", WS);
+    const gs_kernel kernel = {.name = "k.cu", .source = "#include \"common/args.h\"\nextern \"C\" __global__ void k(gs_kernel_args) {}",
+                              .manifest = {.accumulator = GS_F32, .align = {2, 2, 2, 2}, .entry_count = 1,
+                                           .entry = {{.name = "k", .grid = {{"1"}, {"1"}, {"1"}}, .block = {32, 1, 1}, .cluster = {1, 1, 1}, .dependent = true}}}};
+    const gs_args args = gs_args_make(operand, operand + 32768, NULL, operand + 65536);
+    for (int dependent = 0; dependent < 2; dependent++) {
+        gs_loaded *other;
+        gs_graph graph;
+        OK(gs_loaded_create(&other, w.device, &kernel, &w.plan->problem, &error));
+        OK(gs_loaded_set_mode(other, dependent ? GS_LAUNCH_DEPENDENT : GS_LAUNCH_PLAIN, &error));
+        OK(w.device->ops->capture_begin(w.device, w.queue, &error));
+        for (int i = 0; i < 2; i++) OK(gs_loaded_run(other, &args, w.queue, &error));
+        assert_int_equal(run(&w), GS_OK);
+        assert_int_equal(last_launch()->dependent, dependent);
+        OK(w.device->ops->capture_end(w.device, w.queue, &graph, &error));
+        assert_int_equal(last_launch()->edges, 2 * dependent);
+        w.device->ops->graph_destroy(w.device, graph);
+        gs_loaded_destroy(&other);
+    }
+    end(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_mode_decides), cmocka_unit_test(the_table_decides), cmocka_unit_test(behind_others)};
+    return cmocka_run_group_tests_name("plan/chain", tests, group_setup, group_teardown);
+}
