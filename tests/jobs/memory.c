@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "serving.h"
+#include "leaks.h"
 
 /* ---- memory that fails on demand: linked with --wrap ---- */
 
@@ -179,5 +180,5 @@ int main(void)
         TEST(a_service_starts_or_says_that_there_is_no_memory), TEST(what_cannot_be_promised_is_refused),
         TEST(an_answer_that_does_not_fit_is_given_later), TEST(a_job_that_cannot_be_ended_is_cancelled_all_the_same),
         TEST(a_look_at_other_services_that_fails_is_had_again)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("jobs/memory", tests, GS_COUNT(tests));
 }

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/stop.h"
 #include "jobs/internal.h"
+#include "leaks.h"
 
 enum { ALIKE_MOST = 16 };   /* jobs of a problem in a row that others are passed over for */
 
@@ -441,5 +442,5 @@ int main(void)
         TEST(a_device_stays_only_with_a_known_problem), TEST(what_another_device_has_timed_is_left_to_it), TEST(schedules_of_the_same_problem_are_timed_together),
         TEST(parts_of_a_race_are_prepared_by_many), TEST(nothing_is_taken_from_a_service_that_stops), TEST(the_latest_wish_counts),
         TEST(who_waits_finds_the_answer_of_a_job_that_is_done), TEST(only_the_same_problem_is_alike)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("jobs/queue", tests, GS_COUNT(tests));
 }

@@ -139,9 +139,9 @@ static int remove_folder(void **state)
 /* rules: of the workers, for all candidates; the first that matches counts. */
 static inline gs_status try_serve(const char *rules)
 {
-    char script[512];
-    snprintf(script, sizeof script, "%s;library_us=20;log=%s", rules, s.log);
-    setenv("FAKE_WORKER", script, 1);
+    static char script[640];   /* the variable itself: what setenv copies stays for ever */
+    snprintf(script, sizeof script, "FAKE_WORKER=%s;library_us=20;log=%s", rules, s.log);
+    putenv(script);
     return gs_service_jobs_start(&s.jobs, &s.options, &error);
 }
 

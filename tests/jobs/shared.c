@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "serving.h"
+#include "leaks.h"
 
 #define ELSEWHERE "{\"verdict\":\"elsewhere\"}"
 #define BAD_ID    "0123456789ABCDEF0123456789ABCDEF"
@@ -343,5 +344,5 @@ int main(void)
         TEST(what_nobody_has_any_more_is_taken_on), TEST(without_knowing_ids_nothing_is_taken_on), TEST(a_full_service_takes_on_no_more),
         TEST(a_service_that_ends_leaves_its_jobs_to_others), TEST(leases_are_renewed_while_something_is_open),
         TEST(what_cannot_be_read_is_not_taken_for_ended)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("jobs/shared", tests, GS_COUNT(tests));
 }

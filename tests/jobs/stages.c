@@ -12,6 +12,7 @@
 #include "fake/times.h"
 #include "serving.h"
 #include "worker/pool.h"
+#include "leaks.h"
 
 #define ONE(text)  "{\"problem\":\"" PROBLEM "\",\"schedule\":\"" text "\"}"
 #define RACE       "{\"problem\":\"" PROBLEM "\",\"race\":[\"simple\",\"ws/128x256x64/s4/c2x1/coop/g8\",\"nonsense/1\"]}"
@@ -292,5 +293,5 @@ int main(void)
         TEST(a_race_is_compiled_in_parts_and_run_once), TEST(a_race_that_is_given_up_is_not_run), TEST(a_race_that_is_stopped_is_begun_again),
         TEST(schedules_of_a_problem_share_their_rounds), TEST(alone_a_device_times_what_it_has), TEST(those_that_prepare_have_a_worker_of_their_own),
         cmocka_unit_test(each_device_has_cores_of_its_own), cmocka_unit_test(a_race_is_told_by_rank)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("jobs/stages", tests, GS_COUNT(tests));
 }
