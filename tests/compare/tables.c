@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "compare/tables.h"
 #include "compare/winners.h"
+#include "allocations.h"
 #include "comparing.h"
 #include "leaks.h"
 
@@ -159,6 +160,28 @@ static void what_cannot_be_compared_is_said(void **state)
     assert_null(c.side[0].table);
 }
 
+/* Each allocation fails in turn: a comparison without a row is none. */
+static void without_memory_nothing_is_compared(void **state)
+{
+    enum { MOST = 200 };
+    gs_table_comparison c;
+    const char *failed;
+    int n = 1, said = 0;
+    (void)state;
+    write_text("a.tuned", "gemmsmith-tuned 1\n" ROW("f16:64x64x64:tn", OWN, "10.00", "nvidia-h200"));
+    write_text("b.tuned", "gemmsmith-tuned 1\n" ROW("f16:64x64x64:tn", OWN, "20.00", "nvidia-h200"));
+    for (bool over = false; !over && n < MOST; n++) {
+        fail_at = n;
+        const gs_status status = compare(&c, "a.tuned", "b.tuned", NULL, &failed);
+        over = fail_at > 0;
+        fail_at = 0;
+        assert_true(status == GS_OK ? c.both == 1 : error.text[0] != '\0');
+        said += status != GS_OK;
+        gs_tables_compare_free(&c);
+    }
+    assert_true(n < MOST && said >= 3);
+}
+
 static void winners_to_a_table_and_back(void **state)
 {
     bench *const b = *state;
@@ -197,6 +220,6 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
     const struct CMUnitTest tests[] = {
-        TEST(two_tables), TEST(two_tables_as_json), TEST(a_trial_as_json), TEST(what_cannot_be_compared_is_said), TEST(winners_to_a_table_and_back)};
+        TEST(two_tables), TEST(two_tables_as_json), TEST(a_trial_as_json), TEST(what_cannot_be_compared_is_said), TEST(without_memory_nothing_is_compared), TEST(winners_to_a_table_and_back)};
     return run_without_leaks("compare/tables", tests, GS_COUNT(tests));
 }
