@@ -34,7 +34,7 @@ typedef struct gs_pack_slot {
     gs_hash  key;
     uint32_t problem, choice, gpu, date, by;   /* texts, by their distance from the first */
     uint32_t kernel;                       /* GS_PACK_NOTHING: none */
-    int32_t  suggestion, cublaslt, mhz, zero;
+    int32_t  suggestion, cublaslt, mhz, chain;
     double   us, library_us, ratio, low, high;
 } gs_pack_slot;
 _Static_assert(sizeof(gs_pack_slot) == 96, "no padding");

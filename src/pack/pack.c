@@ -64,6 +64,7 @@ static gs_status check_parts(const gs_pack *pack, gs_error *error)
         if (s->problem >= texts || s->choice >= texts || s->gpu >= texts || s->date >= texts || s->by >= texts) return damaged(pack, "a text lies elsewhere", error);
         if (s->kernel != GS_PACK_NOTHING && s->kernel >= top->kernels) return damaged(pack, "a kernel is not there", error);
         if ((s->kernel == GS_PACK_NOTHING) != (s->suggestion > 0) || s->suggestion < 0) return damaged(pack, "a problem has no kernel", error);
+        if (s->chain < -1 || s->chain > 1) return damaged(pack, "a launch is neither plain nor dependent", error);
         if (i > 0 && gs_pack_order(&pack->slots[i - 1].key, &s->key) >= 0) return damaged(pack, "its problems are not in order", error);
     }
     const uint64_t room = pack->size - top->code;
@@ -203,7 +204,7 @@ static void fill_entry(const gs_pack *pack, const gs_pack_slot *s, gs_pack_entry
 {
     *out = (gs_pack_entry){.problem = pack->texts + s->problem, .choice = pack->texts + s->choice, .kernel = s->kernel == GS_PACK_NOTHING ? -1 : (int)s->kernel,
                            .suggestion = s->suggestion, .cublaslt = s->cublaslt, .us = s->us, .library_us = s->library_us, .ratio = s->ratio, .low = s->low, .high = s->high,
-                           .mhz = s->mhz, .gpu = pack->texts + s->gpu, .date = pack->texts + s->date, .by = pack->texts + s->by};
+                           .mhz = s->mhz, .chain = s->chain, .gpu = pack->texts + s->gpu, .date = pack->texts + s->date, .by = pack->texts + s->by};
 }
 
 static bool find(const gs_pack *pack, const gs_problem *problem, bool user, gs_pack_entry *out)

@@ -44,6 +44,7 @@ typedef struct gs_pack_entry {
     int         cublaslt;     /* the version for which the suggestion's number counts; 0: none */
     double      us, library_us, ratio, low, high;   /* measured, as a row of a table has them; us 0: nothing was */
     int         mhz;
+    int         chain;        /* behind a launch that lets it begin early: 1, it was measured to win by a dependent launch; -1: to lose; 0: nothing was */
     const char *gpu, *date, *by;   /* where, when, by what; "" where nothing was measured */
 } gs_pack_entry;
 

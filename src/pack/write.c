@@ -98,7 +98,7 @@ gs_status gs_pack_put(gs_pack_writer *w, const gs_problem *problem, const gs_pac
     if (entry->kernel >= w->module_count || (entry->kernel < 0) != (entry->suggestion > 0)) return gs_fail(error, GS_ERROR_ARGUMENT, "kernel", "there is no kernel %d", entry->kernel);
     const bool user = entry->kernel >= 0 && w->modules[entry->kernel].user;
     gs_pack_slot made = {.key = gs_pack_hash(gs_pack_key(problem, user, text), user), .kernel = entry->kernel < 0 ? GS_PACK_NOTHING : (uint32_t)entry->kernel,
-                         .suggestion = entry->suggestion, .cublaslt = entry->cublaslt, .mhz = entry->mhz, .us = entry->us, .library_us = entry->library_us,
+                         .suggestion = entry->suggestion, .cublaslt = entry->cublaslt, .mhz = entry->mhz, .chain = entry->chain, .us = entry->us, .library_us = entry->library_us,
                          .ratio = entry->ratio, .low = entry->low, .high = entry->high};
     for (int i = 0; i < w->slot_count; i++)
         if (gs_pack_order(&w->slots[i].key, &made.key) == 0) return GS_OK;

@@ -95,6 +95,7 @@ static gs_status put_planned(gs_packing *p, const gs_problem *problem, const gs_
     snprintf(choice, GS_SCHEDULE_TEXT, "%s", gs_plan_schedule(plan));
     gs_status status = GS_OK;
     if (loaded) {
+        entry->chain = gs_plan_measured_chain(plan);
         status = put_kernel(p, gs_loaded_manifest(loaded), gs_loaded_image(loaded), NULL, &entry->kernel, error);
         if (!row || gs_plan_origin(plan) != GS_ORIGIN_TABLE) p->uncovered++;
         else take_figures(entry, row);

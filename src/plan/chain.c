@@ -17,13 +17,13 @@ static bool is_dependent(const gs_loaded *loaded) { return gs_loaded_manifest(lo
 /* Kernels of ours gain, but one whose blocks wait for each other's tickets holds up what it waits for. What a user's manifest says is not proved. */
 static bool gains(const gs_loaded *loaded) { return is_dependent(loaded) && gs_loaded_zeroed(loaded) == 0 && !gs_loaded_image(loaded)->user; }
 
-/* What the table says of the plan's kernel: 1 it is faster in a chain, -1 it is not, 0 nothing. */
+/* What the table says of the kernel that its row chose: 1 it is faster in a chain, -1 it is not, 0 nothing. */
 static int measured(const gs_plan *plan)
 {
     const gs_table *const table = plan->context->table;
     const gs_row *const alone = gs_table_find(table, &plan->problem), *const chained = gs_table_find_dependent(table, &plan->problem);
     char text[GS_SCHEDULE_TEXT];
-    if (plan->origin != GS_ORIGIN_TABLE || !chained) return 0;
+    if (!chained) return 0;
     if (chained != alone && !is_faster(chained, alone)) return -1;
     return strcmp(gs_row_choice(chained, text), plan->schedule) == 0;
 }
@@ -31,9 +31,10 @@ static int measured(const gs_plan *plan)
 void gs_plan_chain(gs_plan *plan)
 {
     const gs_context *const context = plan->context;
-    if (!context->chains || !plan->loaded) return;
-    const int said = measured(plan);
-    plan->chains = said > 0 ? is_dependent(plan->loaded) : said == 0 && gains(plan->loaded);
+    if (!plan->loaded) return;
+    if (plan->origin == GS_ORIGIN_TABLE) plan->measured_chain = measured(plan);
+    const int said = plan->measured_chain;
+    plan->chains = context->chains && (said > 0 ? is_dependent(plan->loaded) : said == 0 && gains(plan->loaded));
     plan->joins = plan->chains && context->joins;
 }
 

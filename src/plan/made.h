@@ -21,5 +21,6 @@ const gs_caps  *gs_context_caps(const gs_context *context);
 const gs_row   *gs_context_row(const gs_context *context, const gs_problem *problem);   /* the problem's own; NULL: none */
 
 const gs_loaded *gs_plan_loaded(const gs_plan *plan);   /* its kernel; NULL: it has none */
+int              gs_plan_measured_chain(const gs_plan *plan);   /* what was measured of its dependent launches: 1 they win, -1 they lose, 0 nothing */
 
 #endif

@@ -69,6 +69,7 @@ gs_status gs_plan_use_pack(gs_plan *plan, gs_error *error)
         if ((entry.kernel < 0 ? use_library(plan, &entry, &why) : use_kernel(plan, pack, &entry, &why)) == GS_OK) {
             if (lost.status != GS_OK) gs_log(GS_LOG_WARNING, "%s; another pack has the problem", lost.text);
             say_why(plan, pack, &entry);
+            plan->measured_chain = entry.chain;
             return GS_OK;
         }
         if (lost.status == GS_OK) lost = why;

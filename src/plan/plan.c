@@ -328,6 +328,7 @@ gs_status gs_plan_run(const gs_plan *plan, const gs_args *args, gs_stream stream
 const char       *gs_plan_why(const gs_plan *plan) { return plan->why; }
 const char       *gs_plan_schedule(const gs_plan *plan) { return plan->schedule; }
 const gs_loaded  *gs_plan_loaded(const gs_plan *plan) { return plan->loaded; }
+int               gs_plan_measured_chain(const gs_plan *plan) { return plan->measured_chain; }
 gs_origin         gs_plan_origin(const gs_plan *plan) { return plan->origin; }
 const gs_problem *gs_plan_problem(const gs_plan *plan) { return &plan->problem; }
 size_t            gs_plan_workspace(const gs_plan *plan) { return plan->workspace_bytes; }

@@ -28,6 +28,7 @@ struct gs_plan {
     uintptr_t   below[4];                     /* for a b c d: alignment - 1, the bits that must be 0 in the pointer; 0 for c if it is not read */
     gs_loaded  *loaded;                       /* one of our kernels, or */
     gs_library *library;                      /* cuBLASLt, or neither: empty */
+    int         measured_chain;               /* what was measured of its dependent launches: 1 they win, -1 they lose, 0 nothing */
     bool        chains;                       /* its launches are dependent behind one that lets them begin early */
     bool        joins;                        /* a run looks what it stands behind */
     gs_pointer  workspace;

@@ -63,7 +63,7 @@ static char *written(size_t *size)
     for (int i = 0; i < 5; i++) {
         const gs_problem problem = parsed(texts[i]);
         const gs_pack_entry entry = {.choice = i == 3 ? "cublaslt/3" : i == 4 ? "kernel/00112233445566778899aabbccddeeff" : "simple", .kernel = i == 3 ? -1 : i == 4 ? user : index,
-                                     .suggestion = i == 3 ? 3 : 0, .cublaslt = 130100, .us = 1.5, .ratio = 1.25, .gpu = "nvidia-h200", .date = "", .by = "tune-0"};
+                                     .suggestion = i == 3 ? 3 : 0, .cublaslt = 130100, .us = 1.5, .ratio = 1.25, .chain = i % 3 - 1, .gpu = "nvidia-h200", .date = "", .by = "tune-0"};
         OK(gs_pack_put(w, &problem, &entry, &added, &error));
         assert_true(added);
         OK(gs_pack_put(w, &problem, &entry, &added, &error));
@@ -87,7 +87,7 @@ static void test_found(void **state)
         const gs_problem problem = parsed(texts[i]);
         assert_true(gs_pack_find(pack, &problem, &entry));
         assert_string_equal(entry.problem, texts[i]);
-        assert_true(entry.us == 1.5 && entry.ratio == 1.25);
+        assert_true(entry.us == 1.5 && entry.ratio == 1.25 && entry.chain == i % 3 - 1);
         if (entry.kernel >= 0) OK(gs_pack_kernel_at(pack, entry.kernel, &kernel, &error));
         if (entry.kernel >= 0) assert_memory_equal(kernel.code, "cubin of some bytes", 19);
     }

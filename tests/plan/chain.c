@@ -15,6 +15,8 @@
 #include "device/device.h"
 #include "fake/opened.h"
 #include "folder.h"
+#include "packing/packing.h"
+#include "plan/made.h"
 #include "plan/member.h"
 #include "plan/plan_internal.h"
 
@@ -163,6 +165,40 @@ static void the_table_decides(void **state)
     }
 }
 
+/* A pack says what the table said that it was made with. */
+static void a_pack_decides(void **state)
+{
+    (void)state;
+    need_compiler();
+    static const struct { const char *schedule, *chained_ratio; int edges; } cases[] = {{WS, "1.30", 1}, {WS, "1.05", 0}, {TICKETS, "1.30", 1}, {TICKETS, "1.05", 0}};
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 16, 4096, 14336);
+    char path[96];
+    snprintf(path, sizeof path, "%s/x.pack", folder);
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        gs_packing packing = {0};
+        gs_config config = gs_config_default();
+        size_t size;
+        bool added;
+        work w = begin(0, rows_of(cases[i].schedule, "1.10", cases[i].schedule, cases[i].chained_ratio), NULL);   /* writes the table */
+        end(&w);
+        config.tuned_path = table;
+        OK(gs_packing_device(&packing.device, "h200", &error));
+        OK(gs_context_open_on(&packing.context, &config, packing.device, &error));
+        OK(gs_pack_writer_create(&packing.writer, &error));
+        OK(gs_packing_add(&packing, &problem, &added, &error));
+        OK(gs_packing_write(&packing, path, &size, &error));
+        gs_pack_writer_destroy(&packing.writer);
+        gs_close(&packing.context);
+        setenv("GEMMSMITH_PACK", path, 1);
+        w = begin(0, "", NULL);
+        unsetenv("GEMMSMITH_PACK");
+        assert_int_equal(gs_plan_origin(w.plan), GS_ORIGIN_PACK);
+        const int found = edges(&w, 2);
+        if (found != cases[i].edges) fail_msg("case %zu: %d edges", i, found);
+        end(&w);
+    }
+}
+
 /* Kernels that are not ours: one that is launched dependently itself lets the next begin early; what follows several launches, or another thread's, is plain. */
 static void behind_others(void **state)
 {
@@ -192,6 +228,6 @@ static void behind_others(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_mode_decides), cmocka_unit_test(the_table_decides), cmocka_unit_test(behind_others)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_mode_decides), cmocka_unit_test(the_table_decides), cmocka_unit_test(a_pack_decides), cmocka_unit_test(behind_others)};
     return cmocka_run_group_tests_name("plan/chain", tests, group_setup, group_teardown);
 }
