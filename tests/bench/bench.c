@@ -255,16 +255,17 @@ static void without_memory_nothing_is_measured(void **state)
     assert_true(n < MOST && failed >= 10);
 }
 
+/* And not more often: how long it takes at least does not depend on the machine. */
 static void requests_come_as_often_as_was_asked(void **state)
 {
     (void)state;
     gs_bench_options options = quick();
     options.mode = GS_MODE_SERVER;
-    options.rounds = 200;
-    options.target_qps = 1e6;
+    options.rounds = 8;
+    options.target_qps = 20;
     const int64_t began = gs_clock_ns();
     gs_measurement *measurement = measure(3, &options);
-    assert_true((double)(gs_clock_ns() - began) * 1e-9 < 3);   /* a hundred a second would take six */
+    assert_true((double)(gs_clock_ns() - began) * 1e-9 > 0.6);   /* 24 of them; a hundred a second would take 0.24 s */
     gs_measurement_destroy(&measurement);
 }
 

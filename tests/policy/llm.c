@@ -331,7 +331,6 @@ static void a_budget_is_of_all_problems(void **state)
     gs_llm shared;
     how.budget = "requests=2,tokens=1e6";
     assert_int_equal(gs_llm_open(&shared, &how, &error), GS_OK);
-    assert_int_equal(gs_llm_open(&shared, &how, &error), GS_OK);
     how.shared = &shared;
     open_with(SAYS("[\\\"" GOOD_A "\\\"]"));
     first_ones(8, 4);
