@@ -87,7 +87,7 @@ static void nothing_is_kept(void **state)
     bench *const b = *state;
     answer best[CANDIDATES];
     char rules[256];
-    size_t before = 0;
+    memory_watch watch = {0};
     right_answers(PROBLEM, best);
     snprintf(rules, sizeof rules, "wrong=%s", best[1].text);
     gs_environment *e = environment_of(b, rules, &(gs_environment_options){0}, false);
@@ -95,12 +95,12 @@ static void nothing_is_kept(void **state)
     const char *const list[] = {best[0].text, "nonsense", best[2].text};
     for (int i = 0; i < MEMORY_ROUNDS; i++) {
         gs_evaluation got[3];
-        if (i == MEMORY_WARM) before = memory_in_use();
+        memory_round(&watch);
         const gs_evaluation wrong = evaluate_schedule(e, best[1].text);
         assert_true(wrong.verdict == GS_VERDICT_EXACT && wrong.metrics[0]);
         assert_int_equal(gs_evaluate_race(e, &problem, list, 3, true, got, &error), GS_OK);
     }
-    assert_int_equal(memory_in_use(), before);
+    assert_false(memory_grows(&watch));
     gs_environment_destroy(&e);
 }
 

@@ -83,6 +83,8 @@ static inline int run_without_leaks(const char *name, const struct CMUnitTest *t
         again[i].initial_state = &leaks_tests[i];
     }
     snprintf(title, sizeof title, "%s, once more", name);
+    if (_cmocka_run_group_tests(title, again, count, NULL, NULL) == 0) return 0;
+    snprintf(title, sizeof title, "%s, a third time", name);   /* a text that is longer by chance grows a buffer once, a leak leaves something each time */
     return _cmocka_run_group_tests(title, again, count, NULL, NULL);
 #else
     return failed;

@@ -401,26 +401,26 @@ static void nothing_is_kept(void **state)
 {
     (void)state;
     const char *what;
-    size_t before = 0;
+    memory_watch watch = {0};
     const int open_ones = descriptors();
     say_everything();
     for (int i = 0; i < MEMORY_ROUNDS; i++) {
-        if (i == MEMORY_WARM) before = memory_in_use();
+        memory_round(&watch);
         if (every_call(&what) != GS_OK) fail_msg("%s: %s", what, error.text);
     }
-    assert_int_equal(memory_in_use(), before);
+    assert_false(memory_grows(&watch));
     says("{\"ok\":false,\"status\":\"GS_ERROR_COMPILE\"}");
     for (int i = 0; i < MEMORY_ROUNDS; i++) {
-        if (i == MEMORY_WARM) before = memory_in_use();
+        memory_round(&watch);
         assert_int_equal(every_call(&what), GS_ERROR_COMPILE);
     }
-    assert_int_equal(memory_in_use(), before);
+    assert_false(memory_grows(&watch));
     says("[\"nonsense\"]");
     for (int i = 0; i < MEMORY_ROUNDS; i++) {
-        if (i == MEMORY_WARM) before = memory_in_use();
+        memory_round(&watch);
         assert_int_equal(every_call(&what), GS_ERROR_WORKER_DIED);
     }
-    assert_int_equal(memory_in_use(), before);
+    assert_false(memory_grows(&watch));
     assert_int_equal(descriptors(), open_ones);   /* of every one that was started */
 }
 
