@@ -42,17 +42,17 @@ void gs_plan_chain(gs_plan *plan)
 
 static void *workspace_of(const gs_plan *plan, const gs_args *args) { return args->workspace ? args->workspace : (void *)(uintptr_t)plan->workspace; }
 
-gs_status gs_plan_put(const gs_plan *plan, const gs_args *args, bool dependent, gs_queue queue, gs_captured *out, gs_error *error)
+gs_status gs_plan_put(const gs_plan *plan, const gs_args *args, gs_queue queue, gs_captured *out, gs_error *error)
 {
-    if (plan->loaded) return gs_loaded_capture(plan->loaded, args, workspace_of(plan, args), dependent && plan->chains, queue, out, error);
+    if (plan->loaded) return gs_loaded_capture(plan->loaded, args, workspace_of(plan, args), plan->chains, queue, out, error);
     if (out) *out = (gs_captured){.changeable = !plan->library};
     return plan->library ? gs_library_run(plan->library, args, queue, error) : GS_OK;
 }
 
-gs_status gs_plan_capture(const gs_plan *plan, const gs_args *args, bool dependent, gs_queue queue, gs_captured *out, gs_error *error)
+gs_status gs_plan_capture(const gs_plan *plan, const gs_args *args, gs_queue queue, gs_captured *out, gs_error *error)
 {
     gs_recorder_count(plan->recorder, &plan->problem, "gs_sequence_build");
-    return gs_plan_put(plan, args, dependent, queue, out, error);
+    return gs_plan_put(plan, args, queue, out, error);
 }
 
 gs_status gs_plan_change(const gs_plan *plan, const gs_args *args, gs_graph graph, const gs_captured *captured, gs_error *error)

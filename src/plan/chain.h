@@ -10,6 +10,6 @@
 void gs_plan_chain(gs_plan *plan);
 
 /* A run into a queue that is being captured. out: NULL where nobody will change the launches. */
-gs_status gs_plan_put(const gs_plan *plan, const gs_args *args, bool dependent, gs_queue queue, gs_captured *out, gs_error *error);
+gs_status gs_plan_put(const gs_plan *plan, const gs_args *args, gs_queue queue, gs_captured *out, gs_error *error);
 
 #endif

@@ -504,10 +504,11 @@ static gs_status launch_as(gs_device *device, const gs_launch *prepared, gs_laun
 }
 
 /* Which node a launch became, where one has to know. */
-static gs_status name_node(gs_device *device, gs_queue queue, gs_node *node, gs_captured *out, gs_error *error)
+static gs_status name_node(gs_device *device, gs_queue queue, int entry, gs_captured *out, gs_error *error)
 {
-    const gs_status named = out && out->changeable ? device->ops->capture_node(device, queue, node, error) : GS_OK;
-    if (!out || named != GS_ERROR_UNSUPPORTED) return named;
+    if (!out || !out->changeable) return GS_OK;
+    const gs_status named = device->ops->capture_node(device, queue, &out->node[entry], error);
+    if (named != GS_ERROR_UNSUPPORTED) return named;
     out->changeable = false;
     return GS_OK;
 }
@@ -527,7 +528,7 @@ gs_status gs_loaded_capture(gs_loaded *loaded, const gs_args *args, void *worksp
         GS_TRY(launch_as(device, launch, early ? GS_LAUNCH_DEPENDENT : GS_LAUNCH_PLAIN, queue, error));
         if (out && launched++ == 0) out->dependent = early;
         if (launch->dependent && device->ops->triggers) device->ops->triggers(device, queue);
-        GS_TRY(name_node(device, queue, out ? &out->node[i] : NULL, out, error));
+        GS_TRY(name_node(device, queue, i, out, error));
     }
     return GS_OK;
 }

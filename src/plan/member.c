@@ -5,4 +5,3 @@
 
 const gs_context *gs_plan_context(const gs_plan *plan) { return plan->context; }
 gs_device *gs_context_device(const gs_context *context) { return context->device; }
-bool gs_context_chains(const gs_context *context) { return context->chains; }

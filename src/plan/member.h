@@ -10,14 +10,11 @@
 const gs_context *gs_plan_context(const gs_plan *plan);
 gs_device        *gs_context_device(const gs_context *context);
 
-/* Whether captured launches of the context may be dependent: its setting does not say never, and device and driver can. */
-bool gs_context_chains(const gs_context *context);
-
 /* Whether gs_plan_run would take the arguments; if not, *error says which of them is wrong. */
 gs_status gs_plan_check(const gs_plan *plan, const gs_args *args, gs_error *error);
 
-/* A plan's run into a queue that is captured, with arguments that gs_plan_check takes. dependent: it may be launched dependently, where its kernel for chains is. */
-gs_status gs_plan_capture(const gs_plan *plan, const gs_args *args, bool dependent, gs_queue queue, gs_captured *out, gs_error *error);
+/* A plan's run into a queue that is captured, with arguments that gs_plan_check takes. Dependent where the plan chains (plan/chain.h). */
+gs_status gs_plan_capture(const gs_plan *plan, const gs_args *args, gs_queue queue, gs_captured *out, gs_error *error);
 
 /* gs_loaded_change of a plan whose launches are changeable. */
 gs_status gs_plan_change(const gs_plan *plan, const gs_args *args, gs_graph graph, const gs_captured *captured, gs_error *error);

@@ -318,7 +318,7 @@ gs_status gs_plan_run(const gs_plan *plan, const gs_args *args, gs_stream stream
         GS_TRY(gs_plan_check_args(plan, args));
         gs_recorder_count(plan->recorder, &plan->problem, plan->via);
     }
-    if (__builtin_expect(plan->joins, 0) && plan->device->ops->predecessor(plan->device, stream) != GS_PREDECESSOR_UNKNOWN) return gs_plan_put(plan, args, true, stream, NULL, NULL);
+    if (__builtin_expect(plan->joins, 0) && plan->device->ops->predecessor(plan->device, stream) != GS_PREDECESSOR_UNKNOWN) return gs_plan_put(plan, args, stream, NULL, NULL);
     if (plan->loaded) return gs_loaded_run_in(plan->loaded, args, args->workspace ? args->workspace : (void *)(uintptr_t)plan->workspace, stream, NULL);
     return plan->library ? gs_library_run(plan->library, args, stream, NULL) : GS_OK;
 }

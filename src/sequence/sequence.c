@@ -101,7 +101,7 @@ static gs_status capture_member(gs_sequence *sequence, int index, gs_captured *o
     gs_status status;
     if (m->plan) {
         const gs_args args = args_of(m);
-        status = gs_plan_capture(m->plan, &args, gs_context_chains(sequence->context), sequence->queue, out, &local);
+        status = gs_plan_capture(m->plan, &args, sequence->queue, out, &local);
         if (status != GS_OK) gs_fail(error, status, local.field, "member %d: %.380s", index, local.text);
         return status;
     }

@@ -63,6 +63,31 @@ static void two_tables(void **state)
 }
 
 /* What db compare --json prints, to the last comma. */
+#define CHAINED(problem, us) problem "  simple  " us "  20.00  1.0  1.0  1.0  1755  nvidia-h200  90  132  130100  2026-11-20T12:00:00Z  tune+dependent-0.1.0\n"
+
+/* A problem may have a row with dependent launches beside the plain one: each stands beside its like, the only one of a problem beside any. */
+static void rows_of_both_kinds(void **state)
+{
+    (void)state;
+    gs_table_comparison c;
+    const char *failed;
+    write_text("a.tuned", "gemmsmith-tuned 1\n" ROW("f16:64x64x64:tn", "simple", "10.00", "nvidia-h200") CHAINED("f16:64x64x64:tn", "8.00") CHAINED("f16:96x96x96:tn", "7.00"));
+    write_text("b.tuned", "gemmsmith-tuned 1\n" ROW("f16:64x64x64:tn", "simple", "11.00", "nvidia-h200") CHAINED("f16:64x64x64:tn", "9.00") ROW("f16:96x96x96:tn", "simple", "6.00", "nvidia-h200"));
+    assert_int_equal(compare(&c, "a.tuned", "b.tuned", NULL, &failed), GS_OK);
+    assert_int_equal(c.count, 3);
+    for (int i = 0; i < 3; i++) assert_true(c.pairs[i].a && c.pairs[i].b && c.pairs[i].b->us == (c.pairs[i].a->us == 10 ? 11 : c.pairs[i].a->us == 8 ? 9 : 6));
+    gs_tables_compare_free(&c);
+    write_text("b.tuned", "gemmsmith-tuned 1\n" ROW("f16:64x64x64:tn", "simple", "11.00", "nvidia-h200"));
+    for (int turned = 0; turned < 2; turned++) {
+        assert_int_equal(turned ? compare(&c, "b.tuned", "a.tuned", NULL, &failed) : compare(&c, "a.tuned", "b.tuned", NULL, &failed), GS_OK);
+        assert_int_equal(c.count, 3);
+        int paired = 0;
+        for (int i = 0; i < 3; i++) paired += c.pairs[i].a && c.pairs[i].b;
+        assert_int_equal(paired, 1);
+        gs_tables_compare_free(&c);
+    }
+}
+
 static void two_tables_as_json(void **state)
 {
     gs_table_comparison c;
@@ -220,6 +245,6 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
     const struct CMUnitTest tests[] = {
-        TEST(two_tables), TEST(two_tables_as_json), TEST(a_trial_as_json), TEST(what_cannot_be_compared_is_said), TEST(without_memory_nothing_is_compared), TEST(winners_to_a_table_and_back)};
+        TEST(two_tables), TEST(rows_of_both_kinds), TEST(two_tables_as_json), TEST(a_trial_as_json), TEST(what_cannot_be_compared_is_said), TEST(without_memory_nothing_is_compared), TEST(winners_to_a_table_and_back)};
     return run_without_leaks("compare/tables", tests, GS_COUNT(tests));
 }

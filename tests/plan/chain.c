@@ -143,6 +143,35 @@ static void the_mode_decides(void **state)
     }
 }
 
+/* Launches of their own, of two families. */
+static void single_launches(void **state)
+{
+    (void)state;
+    need_compiler();
+    static const struct {
+        int         config;
+        const char *environment;
+        int         dependent;
+    } cases[] = {{0, NULL, 0}, {1, NULL, 1}, {-1, NULL, 0}, {0, "1", 1}, {-1, "1", 0}, {1, "0", 1}, {0, "0", 0}, {2, NULL, 0}, {2, "1", 0}};
+    assert_int_equal(gs_config_default().dependent, 0);
+    for (size_t i = 0; i < GS_COUNT(cases); i++)
+        for (int family = 0; family < 2; family++) {
+            if (cases[i].environment) setenv("GEMMSMITH_DEPENDENT", cases[i].environment, 1);
+            work w = begin(cases[i].config, "", family ? "mma/64x64x64/w2x2/s2/g1" : "simple");
+            unsetenv("GEMMSMITH_DEPENDENT");
+            assert_int_equal(run(&w), GS_OK);
+            assert_int_equal(last_launch()->dependent, cases[i].dependent);
+            end(&w);
+        }
+    setenv("GEMMSMITH_DEPENDENT", "maybe", 1);
+    gs_context *context = (gs_context *)operand;
+    assert_int_equal(gs_open(&context, NULL, &error), GS_ERROR_PARSE);
+    assert_null(context);
+    assert_string_equal(error.field, "GEMMSMITH_DEPENDENT");
+    unsetenv("GEMMSMITH_DEPENDENT");
+    assert_int_equal(live(), 0);
+}
+
 /* The row with dependent launches says whether they win. */
 static void the_table_decides(void **state)
 {
@@ -228,6 +257,6 @@ static void behind_others(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_mode_decides), cmocka_unit_test(the_table_decides), cmocka_unit_test(a_pack_decides), cmocka_unit_test(behind_others)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_mode_decides), cmocka_unit_test(single_launches), cmocka_unit_test(the_table_decides), cmocka_unit_test(a_pack_decides), cmocka_unit_test(behind_others)};
     return cmocka_run_group_tests_name("plan/chain", tests, group_setup, group_teardown);
 }

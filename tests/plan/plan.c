@@ -527,46 +527,6 @@ static void test_failing_driver(void **state)
 }
 
 /* A plan's launches are dependent when the settings, or where they leave it open the environment, say so and its kernel allows it. */
-static void test_dependent(void **state)
-{
-    (void)state;
-    need_compiler();
-    static const struct {
-        int         config;
-        const char *environment;
-        int         dependent;
-    } cases[] = {{0, NULL, 0}, {1, NULL, 1}, {-1, NULL, 0}, {0, "1", 1}, {-1, "1", 0}, {1, "0", 1}, {0, "0", 0}, {2, NULL, 0}, {2, "1", 0}};
-    const gs_problem problem = gs_problem_make(GS_F16, GS_NN, 33, 35, 37);
-    gs_error error = {0};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        gs_config config = gs_config_default();
-        assert_int_equal(config.dependent, 0);
-        config.tuned_path = no_tables;
-        config.cache_path = cache;
-        config.dependent = cases[i].config;
-        if (cases[i].environment) setenv("GEMMSMITH_DEPENDENT", cases[i].environment, 1);
-        gs_context *context = NULL;
-        gs_plan *plan = NULL;
-        assert_int_equal(gs_open(&context, &config, &error), GS_OK);
-        unsetenv("GEMMSMITH_DEPENDENT");
-        for (int family = 0; family < 2; family++) {
-            const char *const schedule = family ? "mma/64x64x64/w2x2/s2/g1" : "simple";
-            if (gs_plan_create_schedule(context, &problem, schedule, &plan, &error) != GS_OK) fail_msg("%s", error.text);
-            assert_int_equal(gs_plan_run(plan, &good, NULL), GS_OK);
-            assert_int_equal(last_launch()->dependent, cases[i].dependent);
-            gs_plan_destroy(&plan);
-        }
-        gs_close(&context);
-    }
-    setenv("GEMMSMITH_DEPENDENT", "maybe", 1);
-    gs_context *context = (gs_context *)operand;
-    assert_int_equal(gs_open(&context, NULL, &error), GS_ERROR_PARSE);
-    assert_null(context);
-    assert_string_equal(error.field, "GEMMSMITH_DEPENDENT");
-    unsetenv("GEMMSMITH_DEPENDENT");
-    assert_int_equal(live(), 0);
-}
-
 /* A user kernel is never run uninspected: where nobody inspects, it is refused before it is compiled. */
 static void test_no_inspector(void **state)
 {
@@ -715,7 +675,6 @@ int main(void)
         cmocka_unit_test(test_runs_allocate_nothing),
         cmocka_unit_test(test_gemm_keeps_plans),
         cmocka_unit_test(test_failing_driver),
-        cmocka_unit_test(test_dependent),
         cmocka_unit_test(test_no_inspector), cmocka_unit_test(test_not_its_problem),
         cmocka_unit_test(test_declared),
         cmocka_unit_test(test_zeroed_workspace),
