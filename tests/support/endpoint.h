@@ -132,6 +132,13 @@ static inline void endpoint_start(endpoint *e, const said *script, int count)
     if (pthread_create(&e->thread, NULL, endpoint_run, e) != 0) abort();
 }
 
+/* How many requests were read, once there are `count`: a client that gives up may do so before its request is read. */
+static inline int endpoint_requests(endpoint *e, int count)
+{
+    for (int i = 0; i < 2000 && __atomic_load_n(&e->requests, __ATOMIC_SEQ_CST) < count; i++) usleep(5000);
+    return __atomic_load_n(&e->requests, __ATOMIC_SEQ_CST);
+}
+
 static inline void endpoint_stop(endpoint *e)
 {
     if (write(e->end[1], "", 1) != 1) abort();
