@@ -22,7 +22,7 @@ gs_status gs_baseline_create(gs_contender *out, gs_device *device, const char *n
     else if (!strcmp(name, "cublaslt-heuristic"))
         status = gs_baseline_cublaslt(out, device, false, NULL, error);
     else if (!strcmp(name, "cublaslt-autotuning"))
-        status = gs_baseline_cublaslt(out, device, true, pick, error);
+        status = gs_baseline_reference(out, device, pick, error);
     else if (!strcmp(name, "cublas-groups"))
         status = gs_baseline_cublas_groups(out, device, error);
     else if (!strcmp(name, "cublaslt-groups"))

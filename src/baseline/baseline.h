@@ -4,9 +4,10 @@
  *
  *     cublas                 cublasGemmEx, CUBLAS_GEMM_DEFAULT, 64 MiB workspace
  *     cublaslt-heuristic     the first suggestion
- *     cublaslt-autotuning    every suggestion (up to 100 asked for), the fastest kept by paired, interleaved, cold timing
+ *     cublaslt-autotuning    every suggestion (up to 100 asked for), the fastest kept by paired, interleaved, cold timing; where a problem has groups
+ *                            the fastest of the three below
  *
- * Of groups, whose sizes must be known to the host (gs_contender.expect); nobody else takes them:
+ * Of groups, whose sizes must be known to the host (gs_contender.expect):
  *
  *     cublas-groups          cublasGemmGroupedBatchedEx
  *     cublaslt-groups        a cublasLtMatmul for each group that has rows, auto-tuned for about its number of rows, one behind the other

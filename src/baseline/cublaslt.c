@@ -86,9 +86,6 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
 {
     cublaslt *const self = contender->self;
     gs_library_destroy(&self->library);
-    if (self->tune && !self->pick)
-        return gs_fail(error, GS_ERROR_ARGUMENT, NULL,
-                       "cublaslt-autotuning needs a timing function: give gs_baseline_create one");
     gs_problem host = *problem;   /* the library gets alpha and beta from the host: the product is the same */
     host.scalars = GS_SCALARS_HOST;
     self->on_device = problem->scalars == GS_SCALARS_DEVICE;

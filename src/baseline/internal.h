@@ -69,6 +69,7 @@ gs_status gs_blas_failed(gs_error *error, const char *call, int status);
 /* ---- the others ---- */
 
 gs_status gs_baseline_cublas(gs_contender *out, gs_device *device, gs_error *error);
-gs_status gs_baseline_cublaslt(gs_contender *out, gs_device *device, bool tune, gs_pick_function pick, gs_error *error);
+gs_status gs_baseline_cublaslt(gs_contender *out, gs_device *device, bool tune, gs_pick_function pick, gs_error *error);   /* pick: where it tunes */
+gs_status gs_baseline_reference(gs_contender *out, gs_device *device, gs_pick_function pick, gs_error *error);
 
 #endif

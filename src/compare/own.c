@@ -107,12 +107,10 @@ gs_status gs_own_list_find(const gs_own_list *choices, const gs_device_session *
 
 /* ---- recording ---- */
 
-static int entry_of(const gs_result *row, const char *layout, bool own)
+static int own_of(const gs_result *row, const char *layout)
 {
-    for (int i = 0; i < row->count; i++) {
-        const gs_result_entry *const e = &row->entry[i];
-        if (strcmp(e->layout, layout) == 0 && (own ? e->own : strcmp(e->name, GS_RESULT_REFERENCE) == 0)) return i;
-    }
+    for (int i = 0; i < row->count; i++)
+        if (row->entry[i].own && strcmp(row->entry[i].layout, layout) == 0) return i;
     return -1;
 }
 
@@ -147,13 +145,29 @@ static bool computes_nothing_right(const json_t *reply)
     return json_is_true(json_object_get(reply, "wrong")) || strcmp(gs_compare_string(reply, "status"), gs_status_name(GS_ERROR_UNSUPPORTED)) == 0;
 }
 
+static const json_t *reply_of(const gs_result *row, int entry) { return json_array_get(json_object_get(row->json, "contenders"), (size_t)entry); }
+
+/* Of groups the one that ours was compared with; where none computed the problem, one that failed for another reason goes before those that cannot. */
+static int reference_of(const gs_result *row, const char *layout)
+{
+    int found = -1;
+    for (int i = 0; i < row->count; i++) {
+        const gs_result_entry *const e = &row->entry[i];
+        const bool may_be = row->problem.groups ? gs_result_is_reference_of_groups(e->name) : strcmp(e->name, GS_RESULT_REFERENCE) == 0;
+        if (!may_be || strcmp(e->layout, layout) != 0) continue;
+        if (e->reference) return i;
+        if (found < 0 || computes_nothing_right(reply_of(row, found))) found = i;
+    }
+    return found;
+}
+
 static gs_status record_layout(gs_device_session *session, const gs_result *row, gs_layout layout, const char *table, gs_error *error)
 {
     const char *const name = gs_layout_name(gs_layout_with_b(row->problem.layout, layout));
-    const int own = entry_of(row, name, true), reference = entry_of(row, name, false);
+    const int own = own_of(row, name), reference = reference_of(row, name);
     const bool emulated = session->caps.emulated;
     const gs_result_entry *const ours = own >= 0 ? &row->entry[own] : NULL, *const theirs = reference >= 0 ? &row->entry[reference] : NULL;
-    const json_t *const reply = reference >= 0 ? json_array_get(json_object_get(row->json, "contenders"), (size_t)reference) : NULL;
+    const json_t *const reply = reference >= 0 ? reply_of(row, reference) : NULL;
     const bool alone = !emulated && reply && computes_nothing_right(reply);
     if (!emulated && !alone && (!theirs || !theirs->ran || isnan(theirs->device_us))) return GS_OK;   /* nothing to be compared with */
     const json_t *const clocks = json_object_get(json_object_get(row->json, "clocks"), "after");
@@ -178,7 +192,7 @@ gs_status gs_own_record(gs_device_session *session, const gs_result *row, const 
 {
     for (gs_layout layout = GS_NN; layout <= GS_TN; layout++) {
         const char *const name = gs_layout_name(gs_layout_with_b(row->problem.layout, layout));
-        if (entry_of(row, name, true) < 0 && entry_of(row, name, false) < 0) continue;
+        if (own_of(row, name) < 0 && reference_of(row, name) < 0) continue;
         GS_TRY(record_layout(session, row, layout, table, error));
     }
     return GS_OK;

@@ -20,6 +20,7 @@
 #define ALONE_S     5.0       /* and for cuBLASLt alone: who asks for shorter waits asks it of candidates */
 #define SLOW        50.0
 #define TUNE_RUNS   1500.0    /* calls for tuning the reference */
+#define GROUPS_S    60.0      /* and of groups, of which a dozen sizes are tuned, in three ways */
 #define CHECK_RATE  2e10      /* flop/s that verification reaches at least, over all its parts */
 #define PATIENCE    20.0      /* times the estimate, for an emulated device, of which kernels that never end are no danger */
 #define IN_SANDBOX  0.8       /* of the time for a compilation: what takes longer ends there, and not with the worker */
@@ -101,7 +102,7 @@ static double bench_timeout(const gs_evaluator *e, const gs_candidate *first, in
 {
     if (e->caps->emulated) return 10 * base_timeout(e) + PATIENCE * (count > 0 ? slower(first) : 1) * gs_emulated_seconds(e->problem, count, 1 + count);
     const double calls_us = (count + 1.0) * (rounds + 20.0) * (2000 + SLOW * e->floor_us);
-    return (count > 0 ? base_timeout(e) : GS_MAX(base_timeout(e), ALONE_S)) + 1e-6 * (calls_us + TUNE_RUNS * 5 * e->floor_us);
+    return (count > 0 ? base_timeout(e) : GS_MAX(base_timeout(e), ALONE_S)) + (e->problem->groups ? GROUPS_S : 0) + 1e-6 * (calls_us + TUNE_RUNS * 5 * e->floor_us);
 }
 
 static double verify_timeout(const gs_evaluator *e, const gs_candidate *c)

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "problem/layout.h"
 #include "tune/run.h"
 
 static void make_row(const gs_session *session, const gs_caps *caps, const gs_problem *problem, const gs_trial *winner, gs_row *row)
@@ -46,6 +47,9 @@ gs_status gs_tune_check_table(const char *path, gs_error *error)
     return gs_fail(error, GS_ERROR_CORRUPT, NULL, "%.300s: it is left as it is: repair or remove it first", first.text);
 }
 
+/* A plan of such a problem has a kernel of ours or none, whatever a library's call took beside it. */
+static bool ours_alone(const gs_problem *problem) { return problem->invariant || gs_has_offsets(problem); }
+
 gs_status gs_tune_record(gs_store *store, gs_session *session, const gs_caps *caps, const gs_problem *problem, const gs_confirmed *confirmed,
                          const char *tuned_path, gs_row *row, gs_error *error)
 {
@@ -56,7 +60,8 @@ gs_status gs_tune_record(gs_store *store, gs_session *session, const gs_caps *ca
     snprintf(trial.verdict, sizeof trial.verdict, "%s", gs_verdict_name(GS_VERDICT_PASS));
     gs_problem_format(problem, trial.problem);
     if (problem->invariant && confirmed->us <= 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, "inv", "no schedule passed, and the bits of cuBLASLt's rows depend on M");
-    if (confirmed->us > 0 && (caps->emulated || confirmed->alone || problem->invariant || (ratio->median >= 1 && ratio->low >= 1 - GS_DEAD_ZONE))) {
+    if (gs_has_offsets(problem) && confirmed->us <= 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, "g", "no schedule passed, and cuBLASLt takes no groups whose sizes are on the device");
+    if (confirmed->us > 0 && (caps->emulated || confirmed->alone || ours_alone(problem) || (ratio->median >= 1 && ratio->low >= 1 - GS_DEAD_ZONE))) {
         const gs_resources resources = gs_schedule_resources(&confirmed->schedule, problem, caps);
         gs_schedule_format(&confirmed->schedule, trial.candidate);
         trial.registers = resources.registers;

@@ -69,7 +69,7 @@ typedef struct gs_tune_result {
     } spent;
 } gs_tune_result;
 
-/* Tunes one problem. The reference is cublaslt-autotuning in the problem's layout; "us" and ratios are device times.
+/* Tunes one problem. The reference is cublaslt-autotuning in the problem's layout, of groups the fastest way of NVIDIA's libraries, which is never recorded; "us" and ratios are device times.
  * INTERRUPTED (Ctrl-C, or the budget ran out before a winner was confirmed): the store keeps the measurements, the table is unchanged.
  * Where cuBLASLt has no algorithm for the problem or computes it wrong, our candidates are verified and timed alone, and the best of them is
  * recorded with us and no ratio (gs_row_alone). NO_LIBRARY: the device has no cuBLASLt. An emulated device needs none: times are predicted, the ratio is the floor over the time, up to

@@ -178,12 +178,47 @@ static void record_without_a_reference(void **state)
     }
 }
 
+/* Of groups the fastest way of the libraries is the reference, and ours is what a plan takes also where that was faster. */
+static void record_of_groups(void **state)
+{
+    static const char *const fails[] = {"\"status\":\"GS_ERROR_UNSUPPORTED\"", "\"status\":\"GS_ERROR_LIBRARY\"", "\"status\":\"GS_OK\",\"wrong\":true", "\"status\":\"GS_OK\",\"reference\":true,\"device_us\":5"};
+    /* legend: how each of the three ways ended, whether there is a row, its ratio */
+    static const struct { int way[3]; bool row; double ratio; } cases[] = {
+        {{1, 0, 0}, false, 0}, {{0, 1, 0}, false, 0}, {{0, 0, 1}, false, 0}, {{0, 2, 0}, true, 0}, {{0, 1, 3}, true, 0.625}, {{3, 0, 2}, true, 0.625},
+    };
+    bench *const b = *state;
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        char text[1024], path[32];
+        gs_result row;
+        gs_table *table;
+        snprintf(path, sizeof path, "groups%zu.tuned", i);
+        snprintf(text, sizeof text, "{\"problem\":\"f16:67x129x65:tn:g=3\",\"title\":\"f16:67x129x65:tn:g=3\",\"band\":1,\"floor_us\":1.5,\"rounds\":21,\"own\":\"own\",\"contenders\":["
+                 "{\"name\":\"simple\",\"own\":true,\"layout\":\"tn\",\"status\":\"GS_OK\",\"device_us\":8,\"ratio\":{\"median\":0.625,\"low\":0.62,\"high\":0.63,\"verdict\":\"slower\"}},"
+                 "{\"name\":\"cublas-groups\",\"layout\":\"tn\",%s},{\"name\":\"cublaslt-groups\",\"layout\":\"tn\",%s},{\"name\":\"cublaslt-groups-8\",\"layout\":\"tn\",%s}]}",
+                 fails[cases[i].way[0]], fails[cases[i].way[1]], fails[cases[i].way[2]]);
+        json_t *const json = json_loads(text, 0, NULL);
+        assert_non_null(json);
+        assert_int_equal(gs_result_read(&row, json, &error), GS_OK);
+        assert_int_equal(gs_own_record(&b->session, &row, path, &error), GS_OK);
+        gs_result_free(&row);
+        if (gs_file_exists(path) != cases[i].row) fail_msg("case %zu", i);
+        if (!cases[i].row) continue;
+        assert_int_equal(gs_table_create(&table), GS_OK);
+        assert_int_equal(gs_table_load(table, path, NULL, NULL, &error), GS_OK);
+        assert_int_equal(gs_table_size(table), 1);
+        const gs_row *const kept = gs_table_row(table, 0);
+        assert_int_equal(kept->library, 0);
+        assert_true(kept->us == 8 && kept->ratio == cases[i].ratio && kept->library_us == (cases[i].ratio > 0 ? 5 : 0));
+        gs_table_destroy(&table);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_contenders), cmocka_unit_test(contenders_by_layout), TEST(own_from_a_file), TEST(lines_that_cannot_be_read), TEST(own_from_the_store),
-        TEST(record_without_a_reference),
+        TEST(record_without_a_reference), TEST(record_of_groups),
     };
     return run_without_leaks("compare/own", tests, GS_COUNT(tests));
 }

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -31,7 +32,8 @@ static gs_error error;
 
 /* ---- a device of host memory ---- */
 
-static int live;   /* allocations */
+static int  live;   /* allocations */
+static bool lost;   /* there is no more */
 
 static gs_status memory_info(gs_device *device, size_t *free_bytes, size_t *total_bytes, gs_error *why)
 {
@@ -42,7 +44,8 @@ static gs_status memory_info(gs_device *device, size_t *free_bytes, size_t *tota
 
 static gs_status alloc(gs_device *device, size_t bytes, gs_pointer *out, gs_error *why)
 {
-    (void)device, (void)why;
+    (void)device;
+    if (lost) return gs_fail(why, GS_ERROR_DEVICE_MEMORY, NULL, "no memory");
     *out = (gs_pointer)(uintptr_t)malloc(bytes);
     live++;
     return GS_OK;
@@ -490,6 +493,137 @@ static void what_is_refused(void **state)
     assert_int_equal(live, 0);
 }
 
+/* ---- the fastest way ---- */
+
+static double way_us[3];
+static int    way_count;
+static char   way_name[3][GS_CONTENDER_NAME];
+static gs_status way_status;
+
+/* Times products as `pick`, and ways as the test says, all of which it tells the groups of a set of its own. */
+static gs_status pick_way(gs_device *on, const gs_problem *problem, gs_contender *list, int count, double *us, gs_error *why)
+{
+    static const int32_t others[GROUPS + 1] = {0, 3, 3, 12, 13, 19, 31};
+    if (!problem->groups) return pick(on, problem, list, count, us, why);
+    const gs_args args = args_of(5);
+    assert_int_equal(problem->scalars, GS_SCALARS_HOST);
+    way_count = count;
+    for (int i = 0; i < count; i++) {
+        memcpy(way_name[i], list[i].name, sizeof way_name[i]);
+        OK(list[i].expect(&list[i], &args, others, 1, &error));
+        us[i] = way_us[i];
+    }
+    return way_status == GS_OK ? GS_OK : gs_fail(why, way_status, NULL, "lost");
+}
+
+static gs_status prepare_fastest(gs_contender *c, const char *text)
+{
+    const gs_problem problem = problem_of(text);
+    OK(gs_baseline_create(c, &device, "cublaslt-autotuning", pick_way, &error));
+    error = (gs_error){0};
+    return c->prepare(c, &problem, &error);
+}
+
+static void the_fastest_way(void **state)
+{
+    (void)state;
+    static const char text[] = "bf16:40x24x16:tn:g=6";
+    const gs_args sets[] = {args_of(0), args_of(1)};
+    gs_contender c;
+    for (int fastest = 0; fastest < 3; fastest++) {
+        for (int i = 0; i < 3; i++) way_us[i] = i == fastest ? 2 : 3 + i;
+        if (fastest) way_us[0] = INFINITY;   /* a wrong result */
+        OK(prepare_fastest(&c, text));
+        assert_int_equal(way_count, 3);
+        assert_string_equal(way_name[0], "cublaslt-groups");
+        assert_string_equal(way_name[1], "cublaslt-groups-8");
+        assert_string_equal(way_name[2], "cublas-groups");
+        assert_int_equal(strncmp(c.detail, way_name[fastest], strlen(way_name[fastest])), 0);
+        assert_int_equal(c.detail[strlen(way_name[fastest])], ':');
+        assert_int_equal(c.suggestion, 0);
+        assert_string_equal(c.name, "cublaslt-autotuning");
+        OK(c.expect(&c, sets, offsets[0], 2, &error));
+        called = waits = 0;
+        memset((void *)(uintptr_t)grouped, 0, sizeof *grouped);
+        OK(c.run(&c, &sets[0], NULL, &error));
+        assert_int_equal(called, fastest == 2 ? 0 : 5);
+        assert_int_equal(waits > 0, fastest == 1);
+        assert_int_equal(grouped->groups, fastest == 2 ? 5 : 0);
+        const gs_args unknown = args_of(5);   /* of the timing that picked it */
+        assert_int_equal(c.run(&c, &unknown, NULL, &error), GS_ERROR_UNSUPPORTED);
+        /* the same contender for one product, and back */
+        gs_problem one = problem_of("bf16:40x24x16:tn");
+        OK(c.prepare(&c, &one, &error));
+        called = 0;
+        OK(c.run(&c, &sets[0], NULL, &error));
+        assert_int_equal(called, 1);
+        assert_true(c.suggestion > 0);
+        one = problem_of(text);
+        OK(c.prepare(&c, &one, &error));
+        assert_int_equal(c.suggestion, 0);
+        c.destroy(&c);
+        assert_int_equal(live, 0);
+        assert_int_equal(opened, 0);
+    }
+}
+
+/* Alpha and beta in device memory are nobody's business: the product is the same. */
+static void scalars_of_the_fastest_way(void **state)
+{
+    (void)state;
+    gs_contender c;
+    gs_args args = args_of(0);
+    args.alpha = args.beta = (const float *)16;
+    way_us[0] = 1, way_us[1] = way_us[2] = 2;
+    OK(prepare_fastest(&c, "bf16:40x24x16:tn:alpha=2:g=6:scalars=device"));
+    OK(c.expect(&c, &args, offsets[0], 1, &error));
+    called = 0;
+    OK(c.run(&c, &args, NULL, &error));
+    assert_int_equal(called, 5);
+    c.destroy(&c);
+    assert_int_equal(live, 0);
+}
+
+static void ways_that_are_left_out(void **state)
+{
+    (void)state;
+    gs_contender c;
+    way_us[0] = 2, way_us[1] = 1;
+    OK(prepare_fastest(&c, "f16:40x24x16:tn:d=f32:g=6"));   /* cublasGemmGroupedBatchedEx has no such D */
+    assert_int_equal(way_count, 2);
+    assert_int_equal(strncmp(c.detail, "cublaslt-groups-8:", 18), 0);
+    c.destroy(&c);
+    static const char *const none[] = {"f16:40x24x16:tt:g=6", "f16:42x24x16:tn:gm=6"};
+    for (size_t i = 0; i < GS_COUNT(none); i++) {
+        way_count = 0;
+        assert_int_equal(prepare_fastest(&c, none[i]), GS_ERROR_UNSUPPORTED);
+        assert_string_equal(error.field, i ? "g" : "layout");
+        assert_int_equal(way_count, 0);
+        const gs_args args = args_of(0);
+        assert_int_equal(c.run(&c, &args, NULL, &error), GS_ERROR_ARGUMENT);
+        c.destroy(&c);
+    }
+    way_us[0] = way_us[1] = way_us[2] = INFINITY;
+    assert_int_equal(prepare_fastest(&c, "f16:40x24x16:tn:g=6"), GS_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "none of the 3 ways"));
+    c.destroy(&c);
+    const gs_problem untimed = problem_of("f16:40x24x16:tn:g=6");
+    OK(gs_baseline_create(&c, &device, "cublaslt-autotuning", NULL, &error));
+    assert_int_equal(c.prepare(&c, &untimed, &error), GS_ERROR_ARGUMENT);
+    c.destroy(&c);
+    c.destroy(&c);   /* again is nothing */
+    way_status = GS_ERROR_FAULT;   /* what the machine says is no answer */
+    assert_int_equal(prepare_fastest(&c, "f16:40x24x16:tn:g=6"), GS_ERROR_FAULT);
+    c.destroy(&c);
+    way_status = GS_OK;
+    lost = compiles = true;
+    assert_int_equal(prepare_fastest(&c, "f16:40x24x16:tn:g=6:ep=silu+gate"), GS_ERROR_DEVICE_MEMORY);
+    c.destroy(&c);
+    lost = compiles = false;
+    assert_int_equal(live, 0);
+    assert_int_equal(opened, 0);
+}
+
 /* A process opens a library once: the older one has its own. */
 static bool an_older_library_has_none(void)
 {
@@ -520,6 +654,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_group_has_a_call), cmocka_unit_test(what_was_tuned_is_kept), cmocka_unit_test(an_algorithm_that_does_not_fit),
         cmocka_unit_test(scalars_on_the_device), cmocka_unit_test(groups_at_once), cmocka_unit_test(aux_of_groups), cmocka_unit_test(scales_of_groups), cmocka_unit_test(an_epilogue_of_groups), cmocka_unit_test(a_gate_is_one_kernel_behind_all), cmocka_unit_test(one_call_for_all),       cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(the_fastest_way), cmocka_unit_test(scalars_of_the_fastest_way), cmocka_unit_test(ways_that_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

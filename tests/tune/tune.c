@@ -96,6 +96,44 @@ static void library_has_other_bits(void **state)
     assert_false(table_row(b, PROBLEM, &row));
 }
 
+/* Nor has a plan for groups any other: what NVIDIA's calls took for the sizes that their host was told is what it is compared with. */
+static void groups_have_no_library(void **state)
+{
+    static const char *const problems[] = {"f16:1024x1024x1024:tn:g=4", "f16:1024x1024x1024:tn:gm=4", "f16:1024x1024x1024:nt:gk=4"};
+    bench *const b = *state;
+    gs_tune_options options = options_of(b);
+    options.candidates = 6;
+    for (size_t i = 0; i < GS_COUNT(problems); i++) {
+        gs_tune_result result;
+        gs_row row;
+        assert_int_equal(tune_with(b, problems[i], "library=0.7", &options, &result), GS_OK);
+        assert_int_equal(result.row.library, 0);
+        assert_true(result.row.ratio > 0.3 && result.row.ratio < 0.95 && result.row.library_us > 0);
+        assert_string_equal(result.alone, "");
+        assert_float_equal(result.best_own_ratio, result.row.ratio, 0);
+        assert_true(table_row(b, problems[i], &row) && !row.library);
+    }
+    gs_error error = {0};
+    gs_row row;
+    const gs_problem problem = problem_of(problems[0]);
+    const gs_confirmed none = {.library_us = 10, .suggestion = 2};
+    assert_int_equal(gs_tune_record(b->store, &b->session, gs_caps_find("h200"), &problem, &none, b->table_path, &row, &error), GS_ERROR_UNSUPPORTED);
+    assert_string_equal(error.field, "g");
+    assert_int_equal(winners(b), (int)GS_COUNT(problems));
+}
+
+/* Its tuning takes longer than that of one product, and a worker that is at it does not hang. */
+static void groups_may_take_longer(void **state)
+{
+    bench *const b = *state;
+    gs_tune_result result;
+    gs_tune_options options = options_of(b);
+    options.candidates = 1;
+    options.timeout_s = 0.1;
+    assert_int_equal(tune_with(b, "f16:1024x1024x1024:tn:g=4", "delay=1000", &options, &result), GS_OK);
+    assert_int_equal(result.rejected, 0);
+}
+
 /* ---- bad candidates ---- */
 
 static void bad_candidates_become_verdicts(void **state)
@@ -623,7 +661,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(finds_the_fastest), CASE(library_wins), CASE(library_has_other_bits), CASE(bad_candidates_become_verdicts), CASE(nothing_passes),
-        CASE(no_reference_blames_nobody), CASE(alone_where_the_library_fails), CASE(reference_lost_on_the_way),
+        CASE(groups_have_no_library), CASE(groups_may_take_longer), CASE(no_reference_blames_nobody), CASE(alone_where_the_library_fails), CASE(reference_lost_on_the_way),
         CASE(alone_bad_candidates_become_verdicts), CASE(alone_nothing_passes), CASE(second_run_resumes), CASE(a_resumed_best_own), CASE(a_stopped_run_goes_on), CASE(a_budget_ends_the_run),
         CASE(a_short_budget_still_confirms), CASE(two_tuners_share_store_and_table), CASE(an_unreadable_row_is_not_lost),
         CASE(dependent_results_are_kept_apart), CASE(families_are_respected), CASE(wrong_requests_are_refused), CASE(precompile_fills_the_cache),
