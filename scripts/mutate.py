@@ -11,10 +11,9 @@ does not compile, or compiles to the same object, is no mutant: another is drawn
     --room ROOM      a folder of src, or `kernels`; repeated or with commas. Without it: all of them
     --kind KIND      only changes of this kind; repeated or with commas. --list says which there are and how many places each has
     --all            also all other tests of the build whose program the change is in, the quick ones first
-    --by-coverage    of all tests those that execute the changed line, the quick ones first; the first that fails ends it. Which they are is measured
-                     once for these sources, in a build with clang's counters, and kept beside the results. A test that does not pass there counts as
-                     executing every line, and one that fails with a mutant must pass without it
-    --coverage-limit S   a test that takes longer there is ended, and counts as executing every line (600)
+    --together       all mutants in one build, of which each test is told one: the tests run once without a mutant, which says which of them reach the
+                     function of each; then these run, the quick ones first, until one fails. Many times sooner, and the same judgement. What lies
+                     in no function, or in one with a list of arguments that is open, is counted apart
     --room-alone     only the tests of the room: what survives may still be killed by others
     --preset NAME    the build: release, or sanitize, which alone sees leaks
     --results FILE   a line of JSON per mutant (build/mutate/results-SEED.jsonl). A run that was stopped goes on behind the last: same
@@ -47,7 +46,8 @@ import time
 from pathlib import Path
 
 from mutations import KINDS, applied, diff, draws, read_equivalent, reason_of, survey
-from tested_trees import Covered, Project, Tree, adopt_orphans, copy_tree, end_descendants, run
+from mutants_together import Together
+from tested_trees import Project, Tree, adopt_orphans, copy_tree, end_descendants, run
 
 ROOT = Path(__file__).resolve().parent.parent
 STAGE_FACTOR, STAGE_MORE = 4, 30
@@ -60,7 +60,7 @@ class Judge:
     def __init__(self, root, copy, arguments):
         copy.mkdir(parents=True, exist_ok=True)
         copy_tree(root, copy, "build")
-        self.tree = (Tree if arguments.test else Covered if arguments.by_coverage else Project)(copy, arguments)
+        self.tree = (Tree if arguments.test else Project)(copy, arguments)
         self.tree.prepare()
         self.limit, self.taken = arguments.limit, {}
 
@@ -91,22 +91,16 @@ class Judge:
             if code != 0:
                 return "refused", "build", said[-400:]
             for stage in tree.stages(mutant):
-                code, said, _ = run(stage.build, tree.copy, self.limit, surroundings)
-                if code != 0:
-                    return "refused", "build", said[-400:]
                 outcome = self.stage(mutant.room, stage, surroundings)
                 if outcome:
-                    path.write_text(text, encoding="utf-8")
-                    return outcome if tree.sound(outcome[2].split()) else self.judge(mutant)
-                tree.passed.update(stage.tests)
+                    return outcome
             return "survived", "", ""
         finally:
             path.write_text(text, encoding="utf-8")
 
     def stage(self, room, stage, surroundings):
         """None: its tests pass."""
-        seconds = self.taken.get((room, stage.name), self.limit) if stage.seconds is None else stage.seconds
-        limit = min(self.limit, seconds * STAGE_FACTOR + STAGE_MORE)
+        limit = min(self.limit, self.taken.get((room, stage.name), self.limit) * STAGE_FACTOR + STAGE_MORE)
         stop = stage.command.replace("--output-on-failure", "--output-on-failure --stop-on-failure", 1)
         code, said, _ = run(stop, self.tree.copy, limit, surroundings)
         failed = re.findall(r"^\s*\d+ - (\S+) \(", said, re.M)
@@ -126,13 +120,12 @@ class Judge:
 JUDGE = None   # of this process
 
 
-def begin_judge(root, copies, known, arguments, covered):
+def begin_judge(root, copies, known, arguments):
     global JUDGE   # pylint: disable=global-statement
     signal.signal(signal.SIGINT, signal.SIG_IGN)   # the parent's affair
     adopt_orphans()
     JUDGE = Judge(root, Path(copies.get()), arguments)
     JUDGE.taken, JUDGE.tree.left_out = known
-    JUDGE.tree.map = covered   # found by the sources without a mutant
 
 
 def judge_here(mutant):
@@ -156,7 +149,7 @@ class Judges:
         for number in range(self.parallel):
             copies.put(str(copy) if number == 0 else f"{copy}-{number}")
         self.pool = concurrent.futures.ProcessPoolExecutor(self.parallel, mp_context=context, initializer=begin_judge,
-                                                           initargs=(root, copies, self.known, arguments, self.first.tree.map))
+                                                           initargs=(root, copies, self.known, arguments))
 
     def ahead(self, mutant):
         """Begins with a mutant that will be asked for. What is known is kept as soon as it is known, in another thread."""
@@ -222,8 +215,9 @@ def total(rows, as_json, out):
             by_kind[row["kind"]][row["outcome"]] += 1
         for kind, some in sorted(by_kind.items()):
             print(f"{kind:12} {some['killed']:4} killed {some['survived']:4} survived", file=out)
+        apart = f", {counts['apart']} in no function that can be there twice" if counts["apart"] else ""
         print(f"{killed} killed, {survived} survived, {counts['equivalent']} without effect by the list, {counts['same']} by their object, "
-              f"{counts['refused']} not compiled: {100 * share:.0f} % killed ({100 * low:.0f} to {100 * high:.0f})", file=out)
+              f"{counts['refused']} not compiled{apart}: {100 * share:.0f} % killed ({100 * low:.0f} to {100 * high:.0f})", file=out)
     return share
 
 
@@ -254,8 +248,7 @@ def options():
     parser.add_argument("--kind", action="append")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--all", action="store_true")
-    parser.add_argument("--by-coverage", action="store_true")
-    parser.add_argument("--coverage-limit", type=float, default=600)
+    parser.add_argument("--together", action="store_true")
     parser.add_argument("--room-alone", action="store_true")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--preset", default="release")
@@ -328,9 +321,22 @@ def main(argv=None):
                 file.flush()
             done.setdefault(row["id"], row)
 
+    def judge_together():
+        together = Together(root, copy, arguments)
+        numbered, others = together.draw(draws(found, arguments.seed), lambda mutant: reason_of(mutant, text_of(mutant), known))
+        for mutant, outcome in others:
+            reason = reason_of(mutant, text_of(mutant), known)
+            rows.append(row_of(mutant, *(("equivalent", "", reason) if reason else (outcome, "build", ""))))
+        for mutant, outcome in together.judge(numbered, lambda mutant: not open_question(mutant)):
+            keep(mutant, outcome)
+            tell(done[identity(mutant, text_of(mutant))], arguments.json)
+        rows.extend(done[identity(mutant, text_of(mutant))] for mutant in numbered.values())
+
     with open(results, "a", encoding="utf-8") as file:
         try:
-            drawn = draws(found, arguments.seed)
+            drawn = () if arguments.together else draws(found, arguments.seed)
+            if arguments.together:
+                judge_together()
             for mutant in more(drawn, order):
                 counted = sum(row["outcome"] in ("killed", "survived") for row in rows)
                 if counted >= arguments.count or time.monotonic() - begin > arguments.seconds:

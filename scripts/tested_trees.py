@@ -17,13 +17,11 @@ import tempfile
 import time
 from xml.etree import ElementTree
 
-import coverage_map
-
 TESTS_OF = {"kernels": "family|verify|emu|mutants|bench"}      # rooms whose tests are not called like them
 PROGRAMS = r"gemmsmith|gemmsmith_program|gemmsmith_emu|fake_\w+|mutants_judge|predict_pairs|test_page_store"   # that tests of many rooms need
 
 
-Stage = collections.namedtuple("Stage", "name command build tests seconds", defaults=("true", (), None))   # build: what its tests need more; seconds: None, as measured
+Stage = collections.namedtuple("Stage", "name command")
 
 
 # ---- the copy, and what runs in it ----
@@ -128,7 +126,7 @@ class Project:
         if shutil.which("ccache"):
             self.environment.update(CMAKE_C_COMPILER_LAUNCHER="ccache", CCACHE_BASEDIR=str(copy), CCACHE_NOHASHDIR="1")
         self.cache = copy.parent / "cache"   # of compiled kernels
-        self.targets, self.clean, self.passed, self.map = [], {}, set(), None
+        self.targets, self.clean = [], {}
 
     def prepare(self):
         code, said, _ = run(f"cmake --preset {self.preset}", self.copy, 600, self.environment)
@@ -148,7 +146,6 @@ class Project:
         return TESTS_OF.get(room, room)
 
     def build(self, mutant):
-        """What `object` needs; None: what all stages need."""
         return self.build_rooms(mutant.room)
 
     def build_rooms(self, *rooms):
@@ -229,10 +226,6 @@ class Project:
         kept.write_text(json.dumps({"key": key, "left_out": self.left_out, "limits": list(limits.items())}), encoding="utf-8")
         return limits
 
-    def sound(self, failed):
-        """Without the mutant, these pass. They did before all began."""
-        return True
-
     def object(self, mutant):
         path = self.folder / f"CMakeFiles/gs_{mutant.room}.dir/{mutant.path}.o"
         return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else None
@@ -243,68 +236,11 @@ class Project:
         return f"cmake --build build/{self.preset} --target {target}" if (self.folder / target).exists() else None
 
 
-class Covered(Project):
-    """The same, where of the tests those run that execute a mutant's line."""
-
-    def __init__(self, copy, arguments):
-        super().__init__(copy, arguments)
-        self.coverage_limit = arguments.coverage_limit
-
-    def read_map(self):
-        folder = self.copy.parent
-        kept = folder / f"coverage-{self.preset}-{tree_hash(self.copy)[:12]}.json"
-        if not kept.exists():
-            measured = coverage_map.measure(self.copy, self.preset, os.cpu_count() or 1, self.surroundings(""), self.left_out, self.coverage_limit)
-            end_descendants()
-            measured.write(kept)
-        self.map = coverage_map.CoverageMap.read(kept)
-
-    def measure(self, rooms, cores):
-        self.read_map()
-        return {}
-
-    def build(self, mutant):
-        return self.compile(mutant) or "true"
-
-    def build_tests(self, names):
-        named = [self.map.tests[name]["targets"] for name in names]
-        wanted = [target for some in named for target in some or []]
-        if not all(self.map.tests[name]["alone"] for name in names):
-            wanted += [name for name in self.targets if re.fullmatch(PROGRAMS, name)]
-        return f"cmake --build build/{self.preset} -j{self.jobs}" + ("" if None in named or not wanted else " --target " + " ".join(sorted(set(wanted))))
-
-    def command(self, names):
-        chosen = "|".join(map(re.escape, names))
-        return f"ctest --test-dir build/{self.preset} --output-on-failure --no-tests=ignore -j{self.jobs} -R '^({chosen})$'"
-
-    def stages(self, mutant):
-        names = [name for name in self.map.select(self.copy, mutant.path, mutant.line) if not self.left_out or not re.search(self.left_out, name)]
-        for batch in self.map.batches(names):
-            seconds = sum(self.map.tests[name]["seconds"] for name in batch)
-            yield Stage(f"{len(batch)} of {len(names)}", self.command(batch), self.build_tests(batch), batch, seconds)
-
-    def sound(self, failed):
-        """Without the mutant, these pass, or did before."""
-        new = [name for name in failed if name in self.map.tests and name not in self.passed]
-        if not new:
-            return True
-        for command in (self.build_tests(new), self.command(new)):
-            code, said, _ = run(command, self.copy, None, self.surroundings(""))
-            if code != 0 and not self.leave_failing:
-                sys.exit("tests fail without a mutant:\n" + said[-4000:])
-            if code != 0:
-                self.left_out = "|".join([*filter(None, [self.left_out]), *(f"^{re.escape(name)}$" for name in new)])
-                print("left out, because they fail without a mutant: " + " ".join(new), file=sys.stderr, flush=True)
-                return False
-        self.passed.update(new)
-        return True
-
-
 class Tree:
     """Any tree: built and tested by commands that are given."""
 
     def __init__(self, copy, arguments):
-        self.copy, self.command, self.given, self.left_out, self.passed, self.map = copy, arguments.build or "true", arguments.test, None, set(), None
+        self.copy, self.command, self.given, self.left_out = copy, arguments.build or "true", arguments.test, None
 
     def prepare(self):
         pass
@@ -321,9 +257,6 @@ class Tree:
     def stages(self, mutant):
         for number, command in enumerate(self.given, 1):
             yield Stage(f"stage {number}", command.replace("{room}", shlex.quote(mutant.room)))
-
-    def sound(self, failed):
-        return True
 
     def measure(self, rooms, cores):
         limits, taken = {}, {}

@@ -216,24 +216,27 @@ add_test(NAME script COMMAND sh -c true)
             self.assertNotEqual(SCRIPT.module.run(stages["quick"].replace("^(one)/|", "").replace("|^one/one$", ""), root, 60)[0], 0)
 
 
-class Coverage(unittest.TestCase):
-    """A mutant meets the tests that execute its line, and no other."""
+class Together(unittest.TestCase):
+    """All mutants are in one build; each meets the tests that reach its function, and no other."""
     ROOM = """#include <signal.h>
+#include <stdarg.h>
 #include <sys/wait.h>
 #include <unistd.h>
-int table[] = {4, 5};
-int small(int x);
+static int limits[] = {4 + 1, 5};
+int small(const int x[static 1], int (*more)(int));
 int gone(int x);
 int never(int x);
-int small(int x)
+int open(int count, ...);
+int small(const int x[static 1], int (*more)(int))
 {
-    return x > 10;
+    return x[0] > 10 && more(x[0]) == 1;
 }
+static void end(int x) { if (x > 20) _exit(1); }
 int gone(int x)
 {
     const pid_t child = fork();
     if (child == 0) {
-        if (x > 20) _exit(1);
+        end(x);
         kill(getpid(), SIGKILL);
     }
     int status;
@@ -242,86 +245,97 @@ int gone(int x)
 }
 int never(int x)
 {
-    return x > 30;
+    return x > limits[0];
+}
+int open(int count, ...)
+{
+    return count > 40;
+}
+"""
+    LOOKUP = """#include <string.h>
+const char *gs_embedded_find(const char *name);
+const char *gs_embedded_find(const char *name)
+{
+    return strcmp(name, "one.cu") == 0 ? "x < 1" : NULL;
 }
 """
     LISTS = """cmake_minimum_required(VERSION 3.21)
 project(room C)
 enable_testing()
-add_library(gs_room STATIC src/room/room.c)
-foreach(test small gone fails)
+add_library(gs_room STATIC src/room/room.c src/kernel/define.c)
+foreach(test small gone text fails)
   add_executable(test_${test} tests/${test}.c)
   target_link_libraries(test_${test} gs_room)
   set_target_properties(test_${test} PROPERTIES RUNTIME_OUTPUT_DIRECTORY tests)
+endforeach()
+add_test(NAME room/small COMMAND env -i ${CMAKE_BINARY_DIR}/tests/test_small)
+foreach(test gone text fails)
   add_test(NAME room/${test} COMMAND test_${test})
 endforeach()
-add_test(NAME script COMMAND sh -c true ${CMAKE_BINARY_DIR})
+add_test(NAME script COMMAND sh -c true)
 """
-    TESTS = {"small": "int small(int x); int main(void) { return !small(11); }\n",
-             "gone": "int gone(int x); int main(void) { return !gone(21) || gone(1); }\n",
+    TESTS = {"small": "int small(const int *x, int (*more)(int)); static int one(int x) { return x == 11; }\n"
+                      "int main(void) { return !small((int[]){11}, one) || small((int[]){12}, one) || small((int[]){9}, one); }\n",
+             "gone": "int gone(int x), open(int count, ...); int main(void) { return !gone(21) || gone(1) || open(1, 2); }\n",
+             "text": '#include <string.h>\nconst char *gs_embedded_find(const char *name);\n'
+                     'int main(void) { return strcmp(gs_embedded_find("one.cu"), "x < 1") != 0 || gs_embedded_find("two.cu") != NULL; }\n',
              "fails": "int main(void) { return 1; }\n"}
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name).resolve()
-        files = {"CMakeLists.txt": self.LISTS, "CMakePresets.json": json.dumps(Project.PRESETS), "src/room/room.c": self.ROOM}
+        files = {"CMakeLists.txt": self.LISTS, "CMakePresets.json": json.dumps(Project.PRESETS), "src/room/room.c": self.ROOM, "src/kernel/define.c": self.LOOKUP,
+                 "kernels/one.cu": "x < 1"}
         for name, text in {**files, **{f"tests/{name}.c": text for name, text in self.TESTS.items()}}.items():
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             (self.root / name).write_text(text, encoding="utf-8")
 
+    def judged(self, *arguments):
+        code, out, said = SCRIPT.run_alone("--root", str(self.root), "--together", "--json", "--count", "100", *arguments)
+        self.assertEqual(code, 0, said)
+        return {(Path(row["file"]).name, row["line"]): (row["outcome"], row["by"]) for row in json.loads(out)["mutants"]}, said
+
     def line(self, text):
         return self.ROOM[:self.ROOM.index(text)].count("\n") + 1
 
-    @unittest.skipUnless(shutil.which("clang") and shutil.which("llvm-cov") and shutil.which("llvm-profdata"), "no clang that counts")
-    def test_measured(self):
-        command = [sys.executable, SCRIPT.name, "--root", str(self.root), "--source", "src", "--by-coverage", "--leave-failing", "--json", "--count", "100"]
-        code, said, _ = SCRIPT.module.run(" ".join(command) + " --kind edge,comparison", SOURCE, 100)
-        self.assertEqual(code, 0, said)
-        told = json.loads(said[said.index("{"):])
-        self.assertIn("left out, because they fail without a mutant: room/fails", said)
-        by_line = {(row["line"], row["kind"]): (row["outcome"], row["by"]) for row in told["mutants"]}
-        small, gone, never = self.line("return x > 10"), self.line("if (x > 20)"), self.line("return x > 30")
-        self.assertEqual(by_line[small, "comparison"], ("killed", "room/small"))
-        self.assertEqual(by_line[gone, "comparison"], ("killed", "room/gone"))
-        self.assertEqual({by_line[never, kind][0] for kind in ("comparison", "edge")}, {"survived"})
-        # two at a time have the one map that was measured without a mutant
-        code, said, _ = SCRIPT.module.run(" ".join(command) + f" --kind edge,comparison --parallel 2 --results {self.root}/build/two.jsonl", SOURCE, 100)
-        self.assertEqual(code, 0, said)
-        again = {(row["line"], row["kind"]): (row["outcome"], row["by"]) for row in json.loads(said[said.index("{"):])["mutants"]}
-        self.assertEqual(again, by_line)
-        kept, = (self.root / "build/mutate").glob("coverage-release-*.json")
-        found = sys.modules["coverage_map"].CoverageMap.read(kept)
-        # what ends by a signal or _exit has counted; a test that does not pass may execute anything
-        for line, names in ((small, ["room/small"]), (gone, ["room/gone"]), (self.line("kill(getpid"), ["room/gone"]), (never, [])):
-            self.assertEqual(sorted(found.select(self.root, "src/room/room.c", line)), sorted([*names, "room/fails"]), line)
-        self.assertEqual(len(found.select(self.root, "src/room/room.c", self.line("int table"))), 4)   # whoever uses it
-        self.assertEqual((found.tests["room/small"]["alone"], found.tests["room/small"]["targets"]), (True, ["tests/test_small"]))
-        self.assertEqual((found.tests["script"]["alone"], found.tests["script"]["targets"]), (False, None))   # all of the build
+    def test_judged(self):
+        by_line, said = self.judged("--kind", "comparison")
+        self.assertIn("left out, because it fails without a mutant: room/fails\n", said)
+        small, end, never = self.line("return x[0] > 10"), self.line("if (x > 20)"), self.line("return x > limits")
+        self.assertEqual(by_line["room.c", small], ("killed", "room/small"))   # whose environment is empty
+        self.assertEqual(by_line["room.c", end], ("killed", "room/gone"))      # in a child
+        self.assertEqual(by_line["room.c", never], ("survived", "no test executes its function"))
+        self.assertEqual(by_line["room.c", self.line("return count > 40")][0], "apart")
+        self.assertEqual(by_line["one.cu", 1], ("killed", "room/text"))        # a text
+        self.assertEqual(by_line["define.c", 5], ("killed", "room/text"))
+        for name in ("src/room/room.c", "src/kernel/define.c", "kernels/one.cu"):
+            self.assertEqual((self.root / "build/mutate/tree-release" / name).read_text(encoding="utf-8"), (self.root / name).read_text(encoding="utf-8"))
+        results = self.root / "build/mutate/results-1.jsonl"
+        kept = results.read_text(encoding="utf-8")
+        self.assertEqual(self.judged("--kind", "comparison"), (by_line, ""))   # nothing runs again
+        self.assertEqual(results.read_text(encoding="utf-8"), kept)
+        reached = (self.root / "build/mutate/reached-release-1.json").read_text(encoding="utf-8")
+        results.write_text("".join(kept.splitlines(keepends=True)[:1]), encoding="utf-8")
+        self.assertEqual(self.judged("--kind", "comparison"), (by_line, ""))   # what tests reach is known, and what was judged
+        self.assertEqual((self.root / "build/mutate/reached-release-1.json").read_text(encoding="utf-8"), reached)
+        results.unlink()
+        self.assertEqual(self.judged("--kind", "comparison", "--parallel", "2")[0], by_line)
 
-    def test_order(self):
-        tests = {name: {"seconds": seconds, "whole": name == "w", "alone": True, "targets": []} for name, seconds in (("a", 9), ("b", 1), ("c", 4), ("d", 50), ("w", 2))}
-        made = sys.modules["coverage_map"].CoverageMap(tests, {"src/room/room.c": {1: 0b00111, 2: 0, 3: 0b01000}})
-        self.assertEqual(made.select(self.root, "src/room/room.c", 1), ["b", "c", "a", "w"])
-        self.assertEqual(made.select(self.root, "src/room/room.c", 2), ["w"])
-        self.assertEqual(made.select(self.root, "src/room/room.c", 9), ["b", "c", "a", "d", "w"])   # those that execute some of it first
-        self.assertEqual(list(made.batches(["b", "w", "c", "a", "d"])), [["b", "w"], ["c", "a"], ["d"]])
-        made.names = ["a", "b", "room/x", "d", "w"]   # one of the room
-        made.tests["room/x"] = made.tests["c"]
-        self.assertEqual(made.select(self.root, "src/room/room.c", 1), ["room/x", "b", "a", "w"])
+    def test_edges(self):
+        by_line, _ = self.judged("--kind", "sum,edge", "--room", "room", "--leave-out", "fails")
+        self.assertEqual(by_line["room.c", self.line("4 + 1")][0], "apart")   # in no function
+        self.assertEqual(by_line["room.c", self.line("return x[0] > 10")], ("survived", ""))
 
-    def test_kernels(self):
-        """The tests of a kernel execute a line that names it."""
-        files = {"kernels/one.cu": '#include "common/x.cuh"\n', "kernels/two.cu": "\n", "kernels/common/x.cuh": '#include "y.cuh"\n', "kernels/common/y.cuh": "\n",
-                 "kernels/common/z.h": "\n", "src/room/room.c": '#include "common/z.h"\nfind("one.cu");\nfind("two.cu");\n'}
-        for name, text in files.items():
-            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-            (self.root / name).write_text(text, encoding="utf-8")
-        tests = {name: {"seconds": 1, "whole": False, "alone": True, "targets": []} for name in ("both", "one", "two", "reader")}
-        made = sys.modules["coverage_map"].CoverageMap(tests, {"src/room/room.c": {2: 0b0011, 3: 0b0101}})
-        for name, chosen in (("one.cu", ["both", "one", "reader"]), ("common/y.cuh", ["both", "one", "reader"]), ("two.cu", ["both", "reader", "two"]),
-                             ("common/z.h", ["both", "one", "reader", "two"])):   # the last is compiled for the host as well
-            self.assertEqual(sorted(made.select(self.root, "kernels/" + name, 1)), chosen, name)
+    def test_sources(self):
+        sources = sys.modules["mutant_sources"]
+        text = ("typedef struct one { int a; } one;\nenum { B = 1 };\nint c[] = {1};\nstruct one\nmade(void)\n{\n    return (one){1};\n}\n#define X {\n"
+                "/* d() { */ static inline void d(char *const names[4], one x) { (void)names; (void)x; }\nint e(int count, ...)\n{\n    return count;\n}\n"
+                "__attribute__((noinline)) int f(void)\n{\n    return 0;\n}\nint g; const one *h(int (*run)(int), void **out) { return run(1) ? *out : 0; }\n")
+        found = list(sources.functions(text))
+        self.assertEqual([(one.name, one.call) for one in found],
+                         [("made", "return @();"),
+                          ("d", "{ @(names, x); return; }"), ("h", "return @(run, out);")])
 
 
 class Places(unittest.TestCase):
