@@ -1,6 +1,6 @@
 # The two commands of the README, and a few for developers. Each does its own set-up on Debian or Ubuntu.
 #   make run         tune and evaluate one problem (PROBLEM=64_4096_64) on this machine's GPU
-#   make check       every test that needs no GPU: release and sanitizer builds, dependency law, command line, fuzzing
+#   make check       every test that needs no GPU: release and sanitizer builds, threads, dependency law, command line, fuzzing
 #   make check-quick the law, a release build and its quick tests: under two minutes on two cores, for while one works
 #   make check-gpu   every test that needs a GPU
 #   make check-trainers  TRL, verl, OpenRLHF, OpenEnv and Gymnasium, installed from PyPI (3 GB), get rewards from a live service

@@ -51,8 +51,10 @@ skipped_inside() {
          /^Test Passed\./ { printf "%s", left }' "$1"
 }
 
-build() { # build PRESET
-    cmake --preset "$1" && cmake --build --preset "$1" --parallel "$jobs"
+build() { # build PRESET [OPTIONS]
+    preset=$1
+    shift
+    cmake --preset "$preset" && cmake --build --preset "$preset" --parallel "$jobs" "$@"
 }
 
 suite() { # suite PRESET [CTEST OPTIONS]: runs the tests of what was built; a line as each ends, and behind it the output of one that failed
@@ -115,6 +117,11 @@ wait "$building"
 before=$failed
 one "build sanitize" sh -c "cat '$scratch/sanitize.log'; exit \$(cat '$scratch/sanitize.code')"
 [ "$failed" -gt "$before" ] || suite sanitize
+
+# Threads of one process that meet, in a build with the sanitizer of these.
+before=$failed
+one "build threads" build threads --target threads
+[ "$failed" -gt "$before" ] || suite threads --label-regex threads
 
 # The fuzzers with libFuzzer, as `make fuzz` builds them but not optimized, a minute of both at once.
 fuzz=build/fuzz-check

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Jobs at scripted workers (tests/fake/worker.c), for tests: a folder with a store, the devices and who opens them, requests whose source says
- * what the worker does
- * with them, and what the store says of a job. Included after cmocka. */
+ * what the worker does with them, and what the store says of a job. Included after cmocka. */
 #ifndef TESTS_JOBS_SERVING_H
 #define TESTS_JOBS_SERVING_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,12 +45,14 @@ typedef struct service {
     opened           at[DEVICES];
     const char      *differs;          /* the last device is such a one */
     const gs_caps   *caps;             /* of the devices; NULL: of an H200 */
-    int              fails, closed;    /* the device that cannot be opened, from 1; how many were closed */
+    int              fails;            /* the device that cannot be opened, from 1 */
+    atomic_int       closed;           /* how many were closed */
     char             said[4096];       /* the log */
 } service;
 
-static service  s;
-static gs_error error;
+static service         s;
+static gs_error        error;
+static pthread_mutex_t hearing = PTHREAD_MUTEX_INITIALIZER;   /* the log, which several threads write */
 
 #define CHECK(call)                                                                  \
     do {                                                                             \
@@ -102,12 +105,27 @@ static char *answer(const char *problem, const gs_evaluation *got)
 
 static void hear(void *self, int level, const char *text)
 {
-    const size_t size = strlen(s.said);
     (void)self, (void)level;
+    pthread_mutex_lock(&hearing);
+    const size_t size = strlen(s.said);
     snprintf(s.said + size, sizeof s.said - size, "%s\n", text);
+    pthread_mutex_unlock(&hearing);
 }
 
-static inline bool said(const char *what) { return strstr(s.said, what) != NULL; }
+static inline bool said(const char *what)
+{
+    pthread_mutex_lock(&hearing);
+    const bool there = strstr(s.said, what) != NULL;
+    pthread_mutex_unlock(&hearing);
+    return there;
+}
+
+static inline void forget_what_was_said(void)
+{
+    pthread_mutex_lock(&hearing);
+    s.said[0] = '\0';
+    pthread_mutex_unlock(&hearing);
+}
 
 static int prepare_folder(void **state)
 {

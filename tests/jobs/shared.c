@@ -308,7 +308,7 @@ static void leases_are_renewed_while_something_is_open(void **state)
     assert_true(said("other services may take this one's jobs for left: "));
     assert_true(said("what other services have done is not known: "));
     release(busy, &held);
-    s.said[0] = '\0';
+    forget_what_was_said();
     sql("ALTER TABLE lease RENAME TO lease_away");
     look_now();   /* nothing is open: there is no lease to lose */
     sql("ALTER TABLE lease_away RENAME TO lease");
