@@ -143,8 +143,11 @@ class Copy:
 
     def judge(self, number, mutant, names, seconds):
         fresh = mutant.room in ("device", "sandbox", "kernel")
+        text = self.text(mutant.path)
         self.choose(number)
         try:
+            if mutant.path.startswith("kernels/"):   # for tests that read it
+                (self.copy / mutant.path).write_text(applied(mutant, text), encoding="utf-8")
             for batch in batches(names, seconds):
                 limit = LIMIT_MORE + LIMIT_FACTOR * sum(seconds[name] for name in batch)
                 code, said, _ = self.ctest(batch, limit, fresh)
@@ -163,6 +166,8 @@ class Copy:
             return "survived", str(len(names)), "" if names else "no test executes its function"
         finally:
             self.choose(0)
+            if mutant.path.startswith("kernels/"):
+                (self.copy / mutant.path).write_text(text, encoding="utf-8")
 
 
 def batches(names, seconds):
@@ -281,11 +286,14 @@ class Together:
             for number in marks:
                 tests[number].append(name)
         seconds = kept["seconds"]
+        readers = [name for name, marks in kept["reach"].items() if not marks]   # which execute nothing of ours, and may read kernels
 
         def one(copy, number):
             mutant = numbered[number]
             first = mutant.room + "/"
-            names = sorted(tests[number], key=lambda name: (not (name.startswith(first) and seconds[name] < BATCH_SECONDS), seconds[name], name))
+            names = sorted(tests[number] + readers * mutant.path.startswith("kernels/"), key=lambda name: (not (name.startswith(first) and seconds[name] < BATCH_SECONDS), seconds[name], name))
             return copy.judge(number, mutant, names, seconds)
-        for number, outcome in share(self.copies, [number for number in numbered if number not in kept["left"] and not known(numbered[number])], one):
+        asked = [number for number in numbered if number not in kept["left"] and not known(numbered[number])]
+        asked.sort(key=lambda number: numbered[number].path.startswith("kernels/"))   # last what is compiled anew in every test
+        for number, outcome in share(self.copies, asked, one):
             yield numbered[number], outcome

@@ -272,7 +272,7 @@ add_test(NAME room/small COMMAND env -i ${CMAKE_BINARY_DIR}/tests/test_small)
 foreach(test gone text fails)
   add_test(NAME room/${test} COMMAND test_${test})
 endforeach()
-add_test(NAME script COMMAND sh -c true)
+add_test(NAME script COMMAND grep -q "x < 1" ${CMAKE_SOURCE_DIR}/kernels/two.cu)
 """
     TESTS = {"small": "int small(const int *x, int (*more)(int)); static int one(int x) { return x == 11; }\n"
                       "int main(void) { return !small((int[]){11}, one) || small((int[]){12}, one) || small((int[]){9}, one); }\n",
@@ -286,7 +286,7 @@ add_test(NAME script COMMAND sh -c true)
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name).resolve()
         files = {"CMakeLists.txt": self.LISTS, "CMakePresets.json": json.dumps(Project.PRESETS), "src/room/room.c": self.ROOM, "src/kernel/define.c": self.LOOKUP,
-                 "kernels/one.cu": "x < 1"}
+                 "kernels/one.cu": "x < 1", "kernels/two.cu": "x < 1"}
         for name, text in {**files, **{f"tests/{name}.c": text for name, text in self.TESTS.items()}}.items():
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             (self.root / name).write_text(text, encoding="utf-8")
@@ -308,6 +308,7 @@ add_test(NAME script COMMAND sh -c true)
         self.assertEqual(by_line["room.c", never], ("survived", "no test executes its function"))
         self.assertEqual(by_line["room.c", self.line("return count > 40")][0], "apart")
         self.assertEqual(by_line["one.cu", 1], ("killed", "room/text"))        # a text
+        self.assertEqual(by_line["two.cu", 1], ("killed", "script"))           # which reads it
         self.assertEqual(by_line["define.c", 5], ("killed", "room/text"))
         for name in ("src/room/room.c", "src/kernel/define.c", "kernels/one.cu"):
             self.assertEqual((self.root / "build/mutate/tree-release" / name).read_text(encoding="utf-8"), (self.root / name).read_text(encoding="utf-8"))
