@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/library.h"
 #include "base/text.h"
 #include "problem/layout.h"
 
@@ -72,12 +73,12 @@ static gs_cublaslt cublaslt_calls;
 static bool        cublas_ready, cublaslt_ready;
 
 /* Whatever the process has loaded comes first: two versions of one library in a process do not go well together. */
-static void *find(const vendor_library *library, gs_text *looked)
+static void *find(const vendor_library *library, gs_text *looked, const char **why)
 {
     const char *const override = getenv(library->environment);
     if (override && override[0]) {
         gs_text_addf(looked, "%s=%s", library->environment, override);
-        return dlopen(override, RTLD_NOW | RTLD_LOCAL);
+        return gs_library_open(override, why);
     }
     for (const char *const *name = library->names; *name; name++) {
         void *const handle = dlopen(*name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
@@ -92,7 +93,7 @@ static void *find(const vendor_library *library, gs_text *looked)
             char path[1024];
             const int size = snprintf(path, sizeof path, "%s%s%s", directories[i], i ? "/lib64/" : "", *name);
             if (size < 0 || (size_t)size >= sizeof path) continue;
-            void *const handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+            void *const handle = gs_library_open(path, why);
             if (handle) return handle;
         }
     }
@@ -102,9 +103,9 @@ static void *find(const vendor_library *library, gs_text *looked)
 static gs_status load(const vendor_library *library, void *calls, gs_error *error)
 {
     gs_text looked = {0};
-    void *const handle = find(library, &looked);
+    const char *why = NULL;
+    void *const handle = find(library, &looked, &why);
     if (!handle) {
-        const char *const why = dlerror();
         gs_fail(error, GS_ERROR_NO_LIBRARY, NULL, "%s cannot be opened (looked in %s; %s): install it or set %s to its file", library->title,
                 gs_text_string(&looked), why ? why : "no reason given", library->environment);
         gs_text_free(&looked);

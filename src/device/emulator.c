@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/library.h"
 #include "base/log.h"
 
 #define TEXT(value)  TEXT_(value)
@@ -35,16 +36,16 @@ static void beside_library(char path[GS_PATH])
 
 /* Opens what $GEMMSMITH_EMULATOR names and nothing else, or the file beside the library, or the loader's. path: what is to be named
  * when that fails. */
-static void *open_object(char path[GS_PATH])
+static void *open_object(char path[GS_PATH], const char **why)
 {
     const char *const set = getenv("GEMMSMITH_EMULATOR");
     if (set && *set) {
         snprintf(path, GS_PATH, "%s", set);
-        return dlopen(set, RTLD_NOW | RTLD_LOCAL);
+        return gs_library_open(set, why);
     }
     beside_library(path);
-    void *const object = *path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-    return object ? object : dlopen(FILE_NAME, RTLD_NOW | RTLD_LOCAL);
+    void *const object = *path ? gs_library_open(path, why) : NULL;
+    return object ? object : gs_library_open(FILE_NAME, why);
 }
 
 static gs_status check(const gs_emulator *door, const char *path, gs_error *error)
@@ -63,12 +64,11 @@ static void to_log(int level, const char *text) { gs_log(level, "%s", text); }
 static gs_status load(gs_error *error)
 {
     char path[GS_PATH] = "";
-    void *const object = open_object(path);
-    if (!object) {
-        const char *const why = dlerror();
+    const char *why = NULL;
+    void *const object = open_object(path, &why);
+    if (!object)
         return gs_fail(error, GS_ERROR_NO_DEVICE, "device", "emulated devices need " FILE_NAME ", which cannot be opened (%.300s): install it beside the library or name it in GEMMSMITH_EMULATOR",
                        why ? why : path);
-    }
     const gs_emulator *const door = dlsym(object, GS_EMULATOR_SYMBOL);
     const gs_status status = check(door, path, error);
     if (status == GS_OK) {

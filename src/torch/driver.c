@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/library.h"
+
 enum { RELAXED = 2, ACTIVE_NONE = 0 };
 
 static struct {
@@ -27,7 +29,8 @@ static void look_up(void *object, const char *name, void *out)
 static void find(void)
 {
     const char *const set = getenv("GEMMSMITH_LIBCUDA");   /* as the library does */
-    void *const object = dlopen(set && *set ? set : "libcuda.so.1", RTLD_NOW);
+    const char *why;
+    void *const object = gs_library_open(set && *set ? set : "libcuda.so.1", &why);
     if (!object) return;
     look_up(object, "cuStreamGetCaptureInfo", &driver.info);
     look_up(object, "cuThreadExchangeStreamCaptureMode", &driver.exchange);

@@ -83,6 +83,9 @@ static void other_library_is_refused(void **state)
 {
     (void)state;
     gs_error error = {0};
+    setenv("GEMMSMITH_CUBLASLT", "/dev/null", 1);
+    assert_int_equal(gs_library_version(&error), 0);
+    assert_non_null(strstr(error.text, "/dev/null: not a regular file"));
     setenv("GEMMSMITH_CUBLASLT", "libm.so.6", 1);
     assert_int_equal(gs_library_version(&error), 0);
     assert_int_equal(error.status, GS_ERROR_NO_LIBRARY);

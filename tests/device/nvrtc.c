@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -353,9 +354,46 @@ static void test_ptx(void **state)
     remove_folder(folder);
 }
 
+/* A pipe that nobody writes to would be waited for. Before a compiler was found, which stays. */
+static void test_a_pipe_is_no_compiler(void)
+{
+    char folder[] = "/tmp/gemmsmith-nvrtc.XXXXXX", path[64], home[64], text[sizeof((gs_error *)0)->text];
+    gs_error error = {0};
+    if (!mkdtemp(folder)) abort();
+    const char *const set = getenv("GEMMSMITH_NVRTC"), *const before = getenv("CUDA_HOME");
+    char *const nvrtc = set ? strdup(set) : NULL, *const toolkit = before ? strdup(before) : NULL;
+    snprintf(path, sizeof path, "%s/lib64", folder);
+    if (mkdir(path, 0700) != 0) abort();
+    snprintf(path, sizeof path, "%s/lib64/libnvrtc.so.13", folder);
+    if (mkfifo(path, 0600) != 0) abort();
+    alarm(60);
+    setenv("GEMMSMITH_NVRTC", path, 1);
+    const int version = gs_compiler_version(&error);
+    snprintf(text, sizeof text, "%s", error.text);
+    setenv("GEMMSMITH_NVRTC", "", 1);
+    setenv("CUDA_HOME", folder, 1);
+    gs_compiler_version(&error);   /* neither is one in a folder that is looked through */
+    alarm(0);
+    if (nvrtc) setenv("GEMMSMITH_NVRTC", nvrtc, 1);
+    else unsetenv("GEMMSMITH_NVRTC");
+    if (toolkit) setenv("CUDA_HOME", toolkit, 1);
+    else unsetenv("CUDA_HOME");
+    free(nvrtc);
+    free(toolkit);
+    unlink(path);
+    snprintf(home, sizeof home, "%s/lib64", folder);
+    rmdir(home);
+    rmdir(folder);
+    if (version != 0 || !strstr(text, "GEMMSMITH_NVRTC") || !strstr(text, path) || !strstr(text, "not a regular file") || strchr(text, '\n')) {
+        fprintf(stderr, "a pipe as NVRTC: version %d, %s\n", version, text);
+        exit(1);
+    }
+}
+
 int main(void)
 {
     gs_error error = {0};
+    test_a_pipe_is_no_compiler();
     have_compiler = gs_compiler_version(&error) != 0;
     if (!have_compiler) fprintf(stderr, "NVRTC is missing, real compiles are skipped: %s\n", error.text);
     const struct CMUnitTest tests[] = {

@@ -53,6 +53,7 @@ static void test_opening_says_what_is_missing(void **state)
         const char *text;
     } cases[] = {
         {"GEMMSMITH_LIBCUDA=/nonexistent/libcuda.so.1",          GS_ERROR_NO_DRIVER,      "install NVIDIA's driver"},
+        {"GEMMSMITH_LIBCUDA=/dev/null",                          GS_ERROR_NO_DRIVER,      "/dev/null: not a regular file"},
         {"GEMMSMITH_LIBCUDA=libm.so.6",                          GS_ERROR_NO_DRIVER,      "not NVIDIA's driver"},
         {"FAKE_CUDA_VERSION=11080",                              GS_ERROR_DRIVER_TOO_OLD, "CUDA 11.8, needed is 12.0"},
         {"FAKE_CUDA_VERSION=12000",                              GS_OK,                   ""},

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/library.h"
 
 typedef struct entry {
     const char *symbol;
@@ -56,9 +57,9 @@ static gs_status open_library(gs_cuda_api *api, gs_error *error)
 {
     const char *const set = getenv("GEMMSMITH_LIBCUDA");
     const char *const path = set && *set ? set : "libcuda.so.1";
-    void *const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const char *reason;
+    void *const library = gs_library_open(path, &reason);
     if (!library) {
-        const char *const reason = dlerror();
         return gs_fail(error, GS_ERROR_NO_DRIVER, NULL,
                        "%s; install NVIDIA's driver (525 or newer), in a container start it with access to the GPU", reason ? reason : path);
     }

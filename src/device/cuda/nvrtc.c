@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/library.h"
 #include "base/log.h"
 #include "device/cache.h"
 
@@ -67,18 +68,20 @@ static void beside_program(char path[GS_PATH])
 static void *open_in(const char *directory)
 {
     char path[GS_PATH + 32];
+    const char *why;
     void *library = NULL;
     for (size_t i = 0; !library && i < GS_COUNT(file_names); i++) {
         snprintf(path, sizeof path, "%s%s%s", directory, *directory ? "/" : "", file_names[i]);
-        library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        library = gs_library_open(path, &why);
     }
     return library;
 }
 
-static void *open_library(void)
+/* why: of a file that was named. */
+static void *open_library(const char **why)
 {
     const char *const set = getenv("GEMMSMITH_NVRTC");
-    if (set && *set) return dlopen(set, RTLD_NOW | RTLD_LOCAL);
+    if (set && *set) return gs_library_open(set, why);
     void *library = open_in("");
     const char *const home = getenv("CUDA_HOME");
     char path[GS_PATH];
@@ -107,10 +110,10 @@ static gs_status fill(compiler *nvrtc, void *library, gs_error *error)
     return GS_OK;
 }
 
-static gs_status no_library(gs_error *error)
+static gs_status no_library(const char *why, gs_error *error)
 {
     const char *const set = getenv("GEMMSMITH_NVRTC");
-    if (set && *set) return gs_fail(error, GS_ERROR_NO_COMPILER, NULL, "%.300s, named by GEMMSMITH_NVRTC, cannot be opened", set);
+    if (set && *set) return gs_fail(error, GS_ERROR_NO_COMPILER, NULL, "what GEMMSMITH_NVRTC names cannot be opened: %.300s", why ? why : set);
     return gs_fail(error, GS_ERROR_NO_COMPILER, NULL,
                    "libnvrtc.so.13 or .12 cannot be opened: install the CUDA toolkit's NVRTC or name the file in GEMMSMITH_NVRTC");
 }
@@ -125,9 +128,10 @@ static gs_status load(const compiler **out, gs_error *error)
     pthread_mutex_lock(&lock);
     gs_status status = GS_OK;
     if (!loaded) {
-        void *const library = open_library();
+        const char *why = NULL;
+        void *const library = open_library(&why);
         if (!library)
-            status = no_library(error);
+            status = no_library(why, error);
         else if ((status = fill(&nvrtc, library, error)) != GS_OK)
             dlclose(library);
         loaded = status == GS_OK;

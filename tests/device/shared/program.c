@@ -45,6 +45,8 @@ static void test_missing(void **state)
     (void)state;
     setenv("GEMMSMITH_EMULATOR", "/nonexistent/" EMULATOR, 1);
     refused("emu:h200", GS_ERROR_NO_DEVICE, "emulated devices need " EMULATOR ", which cannot be opened (/nonexistent/");
+    setenv("GEMMSMITH_EMULATOR", "/dev/null", 1);
+    refused("emu:h200", GS_ERROR_NO_DEVICE, "/dev/null: not a regular file");
     setenv("GEMMSMITH_EMULATOR", NOT_A_DEVICE, 1);
     refused("emu:h200", GS_ERROR_NO_DEVICE, "is no emulated device");
     setenv("GEMMSMITH_EMULATOR", OTHER_VERSION, 1);
