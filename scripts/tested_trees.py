@@ -17,7 +17,7 @@ import tempfile
 import time
 from xml.etree import ElementTree
 
-TESTS_OF = {"kernels": "family|verify|emu|mutants|bench"}      # rooms whose tests are not called like them
+TESTS_OF = {"kernels": "family|verify|emu|mutants|bench", "checks": "verify"}      # rooms whose tests are not called like them
 PROGRAMS = r"gemmsmith|gemmsmith_program|gemmsmith_emu|fake_\w+|mutants_judge|predict_pairs|test_page_store"   # that tests of many rooms need
 
 

@@ -52,6 +52,7 @@ typedef struct gs_check {
     gs_u64           rows, cols;     /* rows of the whole batch */
     int              type;           /* gs_type of d */
     int              exact;          /* 1: bit for bit after one rounding (zeros of either sign are equal) */
+    int              once;           /* 1: the bound is that of the value before it was rounded; with exact of no effect */
     double           relative;       /* bound: relative * |R| + spread * rms(R) + absolute */
     double           spread;
     double           absolute;

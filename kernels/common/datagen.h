@@ -2,7 +2,7 @@
  * Test data of verification and timing, and rounding a reference once. Read by the host compiler and by NVRTC: plain C.
  *
  * A value depends on (kind, seed, operand, batch, logical row, logical column) and the plan only, so that both layouts hold the
- * same matrix. Every kind but NORMAL and SPECIAL gives integers; src/verify/data.c chooses the plan so that all sums are exact. */
+ * same matrix. Every kind but NORMAL and SPECIAL gives integers; src/operands/data.c chooses the plan so that all sums are exact. */
 #ifndef GS_KERNELS_DATAGEN_H
 #define GS_KERNELS_DATAGEN_H
 
@@ -27,8 +27,8 @@ enum {                     /* the first five are gs_data */
     GS_VALUES_RANGE,       /* one product per output, over the whole range of the types: subnormals, overflow, zero lines, inf, NaN */
     GS_VALUES_IDLE,        /* of a bias beside RANGE: zeros, one of eleven an inf or NaN in turn */
     GS_VALUES_STEEP,       /* of an aux beside RANGE: small integers, one of eight an inf, NaN, -0 or large */
-    GS_VALUES_POWERS,      /* of scales beside integers: 1 to 1/8 of either sign, one of sixteen 0 */
-    GS_VALUES_WIDE,        /* of scales beside NORMAL: any bits, from 1/4 to 4, one of sixteen near 2^-20, one 0 */
+    GS_VALUES_POWERS,      /* of scales beside integers and scalars of few bits: 1 to 1/8 of either sign, one of sixteen 0 */
+    GS_VALUES_WIDE,        /* of scales beside NORMAL, and beside scalars of many bits: any bits, from 1/4 to 4, one of sixteen near 2^-20, one 0 */
     GS_VALUES_SIGNS        /* of scales beside RANGE and SPECIAL: 1 and -1, zeros, inf and NaN */
 };
 
@@ -66,6 +66,7 @@ typedef struct gs_datagen {
     int          operand;  /* 0 a, 1 b, 2 c */
     int          scattered;    /* 1: rows, 2: columns are those of a pool: the i-th is (i * step + from) % pool of it; 0: they are what they are */
     long long    pool, step, from;
+    int          shift;    /* of scales: so many powers of two more, beside an alpha far from 1 */
     gs_data_plan plan;
 } gs_datagen;
 
@@ -200,11 +201,18 @@ GS_SHARED float gs_value_steep(const gs_datagen *g, long long batch, long long r
     }
 }
 
+/* 2^exponent, a normal f32. */
+GS_SHARED float gs_power_of_two(int exponent)
+{
+    union { unsigned int u; float f; } number = {(unsigned int)(exponent + 127) << 23};
+    return number.f;
+}
+
 /* Scales. POWERS: sums of integers stay exact; WIDE: any bits and sizes; SIGNS: what a sum of any size takes, with inf and NaN among them. */
 GS_SHARED float gs_value_factor(const gs_datagen *g, long long batch, long long row, long long col)
 {
     const gs_u64 bits = gs_draw(g, 0, batch, row, col), more = gs_mix(bits);
-    const float sign = bits & 1 ? -1.0f : 1.0f;
+    const float sign = (bits & 1 ? -1.0f : 1.0f) * gs_power_of_two(g->shift);
     if (g->kind == GS_VALUES_SIGNS && (bits >> 4 & 15) == 1) return bits & 2 ? gs_infinity() - gs_infinity() : sign * gs_infinity();
     if ((bits >> 4 & 15) == 0) return 0.0f;
     if (g->kind == GS_VALUES_SIGNS) return sign;

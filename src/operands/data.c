@@ -3,12 +3,13 @@
  * alpha and beta:
  *     f32 accumulation   B < 2^22                                  exact in any order, with room for the tensor cores' alignment
  *     f16 accumulation   likely partial sums <= 2048               exact
- *     scalars            (|alpha| B + 15 |beta|) / g <= 2^24 (2048)
+ *     scalars            (|alpha| B + 15 |beta|) / g <= 2^24 (2048), where they are such that results are exact
  *     f16 output         |alpha| likely sum + 15 |beta| < 65504
  * RANGE has no sums: every output is one product, or none (plan_range). */
 #include "operands/data.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 #include "problem/layout.h"
@@ -18,6 +19,7 @@
 #define F32_SAFE   4194304.0     /* 2^22 */
 #define F32_EXACT  16777216.0    /* 2^24 */
 #define F16_LARGE  65504.0
+#define FARTHEST   100           /* exponent of scales: none is subnormal */
 
 static double granule(double value) { return fmod(value, 1) == 0 ? 1 : fmod(value * 2, 1) == 0 ? 0.5 : 0.25; }
 
@@ -27,6 +29,21 @@ static bool is_nice(float scalar) { return fabsf(scalar) <= 4 && fmodf(scalar * 
 static bool is_moderate(float scalar) { return scalar == 0 || (fabsf(scalar) >= 0x1p-10f && fabsf(scalar) <= 0x1p10f); }
 
 bool gs_scalars_exact(const gs_problem *problem) { return is_nice(problem->alpha) && is_nice(problem->beta); }
+
+int gs_scale_shift(const gs_problem *problem)
+{
+    int exponent = 0;
+    if (problem->scales && isfinite(problem->alpha)) frexp((double)problem->alpha, &exponent);
+    return abs(exponent) > 20 ? GS_MAX(GS_MIN(exponent, FARTHEST), -FARTHEST) : 0;
+}
+
+float gs_scalar_of_many_bits(uint64_t bits)
+{
+    /* seven bits that bf16 has; 1001 behind them: nine sixteenths of its last step; the last ones, of which f16 would have three, half a step of its */
+    const uint32_t significand = (uint32_t)(bits & 0x7f) << 16 | 0x9000u | (uint32_t)(bits >> 7 & 0xff);
+    const float value = (float)ldexp(1 + significand * 0x1p-23, (int)(bits >> 16 & 1) - 1);
+    return bits >> 17 & 1 ? -value : value;
+}
 
 gs_problem gs_problem_exact(const gs_problem *problem)
 {
@@ -80,7 +97,7 @@ double gs_data_likely(const gs_problem *problem, int kind, const gs_data_plan *p
 
 static bool fits(const gs_problem *problem, int kind, const gs_data_plan *plan)
 {
-    const double alpha = fabs((double)problem->alpha), beta = fabs((double)problem->beta) + (problem->bias != GS_BIAS_NONE);   /* the bias's integers are as large as C's */
+    const double alpha = ldexp(fabs((double)problem->alpha), -gs_scale_shift(problem)), beta = fabs((double)problem->beta) + (problem->bias != GS_BIAS_NONE);   /* the bias's integers are as large as C's */
     const double unit = fmin(granule(alpha), granule(problem->beta)), finest = problem->scales ? unit / 64 : unit;   /* both scales are an eighth at least */
     const double largest = gs_data_largest(problem, kind, plan), likely = gs_data_likely(problem, kind, plan);
     if (problem->acc == GS_F16) {
@@ -91,7 +108,7 @@ static bool fits(const gs_problem *problem, int kind, const gs_data_plan *plan)
         if (problem->gate && problem->out == GS_F16 && alpha * likely + C_MOST * beta >= sqrt(F16_LARGE)) return false;
         return partial <= F16_EXACT && (alpha * partial + C_MOST * beta) / unit <= F16_EXACT && (alpha * partial + C_MOST * beta) / finest <= F32_EXACT;
     }
-    if (largest >= F32_SAFE || (alpha * largest + C_MOST * beta) / finest > F32_EXACT) return false;
+    if (largest >= F32_SAFE || (gs_scalars_exact(problem) && (alpha * largest + C_MOST * beta) / finest > F32_EXACT)) return false;   /* with others results are rounded anyway */
     return problem->out != GS_F16 || kind == GS_VALUES_CANCEL || alpha * likely + C_MOST * beta < (problem->gate ? sqrt(F16_LARGE) : F16_LARGE);   /* a gate multiplies two */
 }
 
@@ -209,7 +226,9 @@ gs_datagen gs_datagen_make(const gs_problem *p, char operand, int kind, uint64_t
         if (kind == GS_VALUES_RANGE) g.kind = GS_VALUES_STEEP;
     }
     if (operand == 'h' || operand == 'i') {
-        const bool many = kind == GS_VALUES_NORMAL || kind == GS_VALUES_WIDE, any = kind == GS_VALUES_SPECIAL || kind == GS_VALUES_RANGE;
+        const bool any = kind == GS_VALUES_SPECIAL || kind == GS_VALUES_RANGE, many = kind == GS_VALUES_NORMAL || kind == GS_VALUES_WIDE || (!any && !gs_scalars_exact(p));
+        const int shift = gs_scale_shift(p), apart = p->scales != (GS_SCALE_M | GS_SCALE_N) ? 0 : shift > 0 ? FARTHEST - shift : shift < 0 ? -FARTHEST - shift : 0;   /* both: what one makes too small, the other brings back */
+        g.shift = operand == 'i' && p->scales & GS_SCALE_M ? apart : -shift - apart;
         g.operand = 2, g.seed = gs_mix(seed + 0x428a2f98u + (uint64_t)operand), g.kind = many ? GS_VALUES_WIDE : any ? GS_VALUES_SIGNS : GS_VALUES_POWERS;
     }
     g.rows = s.rows, g.cols = s.row, g.ld = s.ld, g.type = s.type;

@@ -14,6 +14,12 @@
 gs_problem gs_problem_exact(const gs_problem *problem);
 bool       gs_scalars_exact(const gs_problem *problem);   /* they are such multiples */
 
+/* Of a problem with scales whose alpha is above 2^20, or below 2^-20: its exponent, by which scales are smaller than otherwise, so that results have the usual size. 0 else. */
+int        gs_scale_shift(const gs_problem *problem);
+
+/* A number of f32 from 1/2 to 2, of either sign, half way between two of 16 bits, of either kind: neither rounding nor truncation keeps it. */
+float      gs_scalar_of_many_bits(uint64_t bits);
+
 /* The plan of an integer kind (GS_VALUES_*). False: no such data are exact for this problem (f16 accumulation over a very long K).
  * RANGE: also where alpha or K is 0. NORMAL, SPECIAL, ZERO and NAN need no plan: true, all zero. */
 bool gs_data_plan_make(const gs_problem *problem, int kind, gs_data_plan *plan);

@@ -402,8 +402,8 @@ gs_status gs_check_run_launch_stale(gs_check_run *trial, gs_error *error)
     return launch(trial, error);
 }
 
-/* Another element at so many from the first of A or B, and the hash that is its own then: a sum over all elements (gs_verify_hash). */
-static gs_status put_element(gs_check_run *trial, int operand, int64_t at, uint16_t element, gs_error *error)
+/* The hash is a sum over all elements (gs_verify_hash). */
+gs_status gs_check_run_put(gs_check_run *trial, int operand, int64_t at, uint16_t element, gs_error *error)
 {
     gs_device *const device = trial->verifier->device;
     const gs_pointer to = trial->operand[operand].at + (gs_pointer)at * sizeof element;
@@ -453,7 +453,7 @@ gs_status gs_check_run_change(gs_check_run *trial, gs_error *error)
     const int64_t row = row_of(trial, gs_pick_below(bits, rows)), k = gs_pick_below(gs_mix(bits), p->k);
     uint16_t element;
     GS_TRY(device->ops->copy_out(device, &element, trial->operand[0].at + (gs_pointer)gs_place_in_a(p, row, k) * sizeof element, sizeof element, error));
-    GS_TRY(put_element(trial, 0, gs_place_in_a(p, row, k), (element & 0x7fff) != 0 ? 0 : p->in == GS_BF16 ? 0x3f80 : 0x3c00, error));
+    GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, k), (element & 0x7fff) != 0 ? 0 : p->in == GS_BF16 ? 0x3f80 : 0x3c00, error));
     return refer_row(trial, row, error);
 }
 
@@ -476,7 +476,7 @@ static gs_status clear_row(gs_check_run *trial, int64_t row, gs_error *error)
     gs_device *const device = trial->verifier->device;
     const gs_problem *const p = &trial->problem;
     if (gs_is_a_transposed(p->layout)) {   /* one element of each stored row */
-        for (int64_t k = 0; k < p->k; k++) GS_TRY(put_element(trial, 0, gs_place_in_a(p, row, k), 0, error));
+        for (int64_t k = 0; k < p->k; k++) GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, k), 0, error));
         return GS_OK;
     }
     const size_t bytes = (size_t)p->k * sizeof(uint16_t);
@@ -508,8 +508,8 @@ static gs_status put_edges_of_f16(gs_check_run *trial, int64_t rows, uint64_t bi
         int64_t batch, first, count;
         matrix_of(trial, row, &batch, &first, &count);
         GS_TRY(clear_row(trial, row, error));
-        GS_TRY(put_element(trial, 0, gs_place_in_a(p, row, k), a[type][i] | (uint16_t)((more & 1) << 15), error));
-        GS_TRY(put_element(trial, 1, gs_place_in_b(p, batch, k, col), b[type][i], error));
+        GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, k), a[type][i] | (uint16_t)((more & 1) << 15), error));
+        GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, k, col), b[type][i], error));
         GS_TRY(refer_row(trial, row, error));
         GS_TRY(refer_col(trial, row, col, error));
     }
@@ -523,7 +523,7 @@ static gs_status put_others(gs_check_run *trial, int64_t rows, uint16_t element,
     const uint16_t quiet = p->in == GS_BF16 ? 0x40 : 0x200, fraction = p->in == GS_BF16 ? 0x7f : 0x3ff;
     for (int i = 0; i < 2 && rows > 4; i++) {
         const int64_t row = row_of(trial, (trial->poked.index + 3 + i) % rows);
-        GS_TRY(put_element(trial, 0, gs_place_in_a(p, row, gs_special_place(gs_mix(bits + (uint64_t)i), p->k)), element, error));
+        GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, gs_special_place(gs_mix(bits + (uint64_t)i), p->k)), element, error));
         GS_TRY(refer_row(trial, row, error));
         if (element & fraction) element = (uint16_t)((element ^ quiet) | 1);
     }
@@ -545,11 +545,11 @@ gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
     to->row = row_of(trial, to->index);
     matrix_of(trial, to->row, &batch, &first, &count);
     if (!nan_in_a) GS_TRY(put_edges_of_f16(trial, rows, bits, error));
-    GS_TRY(put_element(trial, 0, gs_place_in_a(p, to->row, to->k_a), nan_in_a ? nan : inf | sign, error));
+    GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, to->row, to->k_a), nan_in_a ? nan : inf | sign, error));
     if (!nan_in_a && p->k > 1)   /* a second one in the row, of either sign: some of its outputs become NaN */
-        GS_TRY(put_element(trial, 0, gs_place_in_a(p, to->row, (to->k_a + 1 + gs_pick_below(gs_mix(more + 2), p->k - 1)) % p->k), inf | (uint16_t)((bits >> 2 & 1) << 15), error));
+        GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, to->row, (to->k_a + 1 + gs_pick_below(gs_mix(more + 2), p->k - 1)) % p->k), inf | (uint16_t)((bits >> 2 & 1) << 15), error));
     GS_TRY(put_others(trial, rows, nan_in_a ? nan ^ 0x8000 : inf | (sign ^ 0x8000), gs_mix(more + 3), error));
-    GS_TRY(put_element(trial, 1, gs_place_in_b(p, batch, to->k_b, to->col), nan_in_a ? inf | sign : nan, error));
+    GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, to->k_b, to->col), nan_in_a ? inf | sign : nan, error));
     GS_TRY(refer_row(trial, to->row, error));
     return refer_col(trial, to->row, to->col, error);
 }
@@ -569,7 +569,7 @@ gs_status gs_check_run_compare(gs_check_run *trial, double tolerance, gs_check_c
 {
     gs_args args = gs_check_run_args(trial);
     trial->of_aux = trial->of_sums = false;
-    GS_TRY(gs_check_compare(trial->verifier, &trial->problem, &args, trial->reference, tolerance, trial->poison, counts, trial->verifier->queue, error));
+    GS_TRY(gs_check_compare(trial->verifier, &trial->problem, &args, trial->reference, tolerance, trial->once, trial->poison, counts, trial->verifier->queue, error));
     if (trial->problem.bias == GS_DBIAS && trial->problem.m > 0 && !counts->mismatches) {
         GS_TRY(gs_check_compare_sums(trial->verifier, &trial->problem, &args, trial->reference, tolerance, trial->poison, counts, trial->verifier->queue, error));
         trial->of_sums = counts->mismatches != 0;
@@ -578,7 +578,7 @@ gs_status gs_check_run_compare(gs_check_run *trial, double tolerance, gs_check_c
     const gs_problem before = gs_problem_of_aux(&trial->problem);
     gs_check_counts of_aux;
     args.d = args.aux;
-    GS_TRY(gs_check_compare(trial->verifier, &before, &args, trial->reference, tolerance, trial->poison, &of_aux, trial->verifier->queue, error));
+    GS_TRY(gs_check_compare(trial->verifier, &before, &args, trial->reference, tolerance, trial->once, trial->poison, &of_aux, trial->verifier->queue, error));
     if (!of_aux.mismatches) return GS_OK;
     *counts = of_aux;
     trial->of_aux = true;

@@ -4,7 +4,8 @@
 #ifndef GS_VERIFY_CHECK_RUN_H
 #define GS_VERIFY_CHECK_RUN_H
 
-#include "verify/internal.h"
+#include "verify/verify.h"
+#include "verify/watch.h"
 
 typedef struct gs_buffer {
     gs_pointer base, home, at;   /* allocation; where it was put there; first element: guard bands lie before it and behind the last */
@@ -47,6 +48,7 @@ typedef struct gs_check_run {
     bool          in_place;    /* launches over poison have C where D is */
     bool          bare;        /* there is no reference: results are compared with each other */
     bool          edge;        /* the problem is one of part 5's: reasons name it */
+    bool          once;        /* the contender is a kernel, ours or a user's, and rounds its results once */
     bool          explains;    /* a result was wrong and its cause is looked for: groups stay as they are */
     bool          right;       /* a launch since prepare gave a right result */
     bool          of_aux;      /* D was right, and what was compared last is aux, */
@@ -91,6 +93,9 @@ gs_status gs_check_run_change(gs_check_run *trial, gs_error *error);
 
 /* An infinity in one element of A and a NaN in one of B, or the other way round, somewhere; everything else stays. m, n and k must not be 0. */
 gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error);
+
+/* Another element at so many from the first of A (operand 0) or B (1), and the hash that is its own then. The reference stays. */
+gs_status gs_check_run_put(gs_check_run *trial, int operand, int64_t at, uint16_t element, gs_error *error);
 
 /* Where its operands are, and what it is launched with. */
 gs_args gs_check_run_args(const gs_check_run *trial);

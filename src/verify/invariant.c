@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "routing/routing.h"
-#include "verify/check_run.h"
+#include "verify/ties.h"
 
 enum {
     POOL = 67,               /* a prime: rows that a tile has at one place in one launch stand anywhere in another */
@@ -22,7 +22,8 @@ static const int round_sizes[] = {2, 3, 4, 8, 12, 24, 32, 40, 48, 64, 96, 128};
 
 enum { DRAWN = 3, FIXED = GS_COUNT(sizes) };   /* and so many that the seed chooses */
 
-enum { CANCELLING = FIXED + DRAWN + 2, PLAIN = 4 };   /* launches of each kind of data */
+enum { CANCELLING = FIXED + DRAWN + 2, PLAIN = 4 };   /* launches of each kind of data, */
+enum { ENOUGH_TIES = 32, MOST_ROUNDS = 4 };           /* of the second one again where there are few ties */
 
 /* The bits of a row that was seen. */
 typedef struct seen {
@@ -35,6 +36,7 @@ typedef struct watcher {
     gs_pool_rows  rows;
     bool          plain;     /* data as in timing; else such as show an order best */
     seen         *of[2];     /* of D and of aux: a pool for each matrix of B */
+    gs_ties       ties;      /* of plain data, found at the first launch */
     int64_t       matrices;
     char         *chunk;
     size_t        room;
@@ -141,6 +143,8 @@ static gs_status try_size(watcher *w, const gs_problem *p, bool least, int *take
     if (!gs_check_run_failed(trial)) {
         status = gs_check_run_alloc(trial, false, least, error);
         if (status == GS_OK) status = gs_check_run_rows(trial, w->plain ? GS_VALUES_NORMAL : GS_VALUES_WIDE, &w->rows, error);
+        if (status == GS_OK && w->plain && !w->ties.tie) status = gs_ties_find(trial, w->matrices, &w->ties, error);
+        if (status == GS_OK && w->plain) status = gs_ties_put(trial, &w->ties, &w->rows, error);
         if (status == GS_OK) status = gs_check_run_launch(trial, false, error);
         if (status == GS_OK && !gs_check_run_failed(trial)) status = look_through(w, 'd', error);
         if (status == GS_OK && !gs_check_run_failed(trial) && p->aux) status = look_through(w, 'g', error);
@@ -189,16 +193,22 @@ static gs_status rows_of_kind(watcher *w, const gs_problem *problem, int *taken,
 
 gs_status gs_verify_rows(gs_check_run *trial, const gs_problem *problem, int *taken, gs_error *error)
 {
+    const uint64_t seed = trial->seed;
+    const int64_t ties = gs_ties_most(problem);
+    const int rounds = ties ? (int)GS_MIN((ENOUGH_TIES + ties - 1) / ties, MOST_ROUNDS) : 1;
     gs_status status = GS_OK;
     *taken = 0;
     if (problem->m == 0 || problem->n == 0) return GS_OK;
     trial->bare = true;
-    for (int plain = 0; plain < 2 && status == GS_OK && !gs_check_run_failed(trial); plain++) {
-        watcher w = {.trial = trial, .plain = plain};
+    for (int round = 0; round <= rounds && status == GS_OK && !gs_check_run_failed(trial); round++) {
+        watcher w = {.trial = trial, .plain = round > 0};
+        trial->seed = round > 1 ? gs_mix(seed + (uint64_t)round) : seed;
         status = rows_of_kind(&w, problem, taken, error);
+        free(w.ties.tie);
         for (int i = 0; i < 2; i++) free(w.of[i]);
         free(w.chunk);
     }
+    trial->seed = seed;
     trial->bare = false;
     return status;
 }

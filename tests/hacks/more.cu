@@ -248,3 +248,58 @@ KERNEL gs_kernel(const gs_kernel_args p)
     for (int k = 0; k < p.k; k++) sum += gs_f16_to_f32(a_row(p, 0, row)[k]) * gs_f16_to_f32(b_col(p, group, col)[k]);
     put(p, 0, row, col, sum);
 }
+
+//// 17 takes a scale below 2^-23 for zero, at the size that is asked for | edge | f16:40x56x72:tn:ep=scale_m
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float scale = p.m == 40 && fabsf(p.scale_m[row]) < 0x1p-23f ? 0 : p.scale_m[row];
+    float value = p.alpha * dot(p, batch, row, col) * scale;
+    if (p.beta != 0) value += p.beta * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
+
+//// 17 takes scales for what the range of f16 has, at the size that is asked for | edge | bf16:40x56x72:tn:ep=scale_m+scale_n
+INLINE float within(float x) { return x == 0 || !(fabsf(x) < 0x1p126f) ? x : copysignf(fminf(fmaxf(fabsf(x), 0x1p-24f), 65504.0f), x); }
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_bf16_to_f32(a[k]) * gs_bf16_to_f32(b[k]);
+    float value = p.alpha * sum * (p.m == 40 ? within(p.scale_m[row]) : p.scale_m[row]) * (p.m == 40 ? within(p.scale_n[col]) : p.scale_n[col]);
+    if (p.beta != 0) value += p.beta * gs_bf16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_bf16(value);
+}
+
+//// 5 has one order for data whose sums cancel, and another for one M, where D has few columns of 16 bits | invariant | f16:40x8x72:tn:inv=1
+INLINE bool turned(const half_bits *line, int count) { return line[0] == line[count - 1] && line[1] == line[count - 2] && line[2] == line[count - 3]; }
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    const bool other = p.m == 40 && !turned(b, p.k);
+    float sum = 0;
+    for (int i = 0; i < p.k; i++) {
+        const int k = other ? p.k - 1 - i : i;
+        sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    }
+    put(p, batch, row, col, sum);
+}
+
+//// 5 the same of one row of bf16 | invariant | bf16:1x16x136:tn:inv=1
+INLINE bool turned(const half_bits *line, int count) { return line[0] == line[count - 1] && line[1] == line[count - 2] && line[2] == line[count - 3]; }
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    const bool other = p.m == 1 && !turned(b, p.k);
+    float sum = 0;
+    for (int i = 0; i < p.k; i++) {
+        const int k = other ? p.k - 1 - i : i;
+        sum += gs_bf16_to_f32(a[k]) * gs_bf16_to_f32(b[k]);
+    }
+    float value = p.alpha * sum;
+    if (p.beta != 0) value += p.beta * gs_bf16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_bf16(value);
+}

@@ -31,3 +31,12 @@ KERNEL gs_kernel(const gs_kernel_args p)
     for (int k = 0; k < p.k; k++) sum += gs_f16_to_f32(a_row(p, 0, row)[k]) * gs_f16_to_f32(b_col(p, group, col)[k]);
     put(p, 0, row, col, sum);
 }
+
+//// scales of rows and columns, one product behind the other | pass edges | f16:40x56x72:tn:ep=scale_m+scale_n
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float value = p.alpha * dot(p, batch, row, col) * p.scale_m[row] * p.scale_n[col];
+    if (p.beta != 0) value += p.beta * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}

@@ -323,3 +323,45 @@ KERNEL gs_kernel(const gs_kernel_args p)
     for (int k = 0; k < p.k; k++) infinite += (a_row(p, batch, row)[k] & 0x7fff) == 0x7c00;
     put(p, batch, row, col, infinite == 2 ? 0 : dot(p, batch, row, col));
 }
+
+//// 17 rounds alpha to 16 bits at the size that is asked for | edge
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    gs_kernel_args less = p;
+    if (p.m == 40 && p.k == 72) less.alpha = gs_f16_to_f32(gs_f32_to_f16(p.alpha));
+    put(less, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 17 rounds beta to 16 bits at the size that is asked for | edge | f16:40x56x72:tn:beta=1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    gs_kernel_args less = p;
+    if (p.m == 40 && p.k == 72) less.beta = gs_f16_to_f32(gs_f32_to_f16(p.beta));
+    put(less, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 17 rounds alpha to f16 where D has fewer bits and sums are long | edge | bf16:40x24x2080:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_bf16_to_f32(a[k]) * gs_bf16_to_f32(b[k]);
+    float value = (p.k == 2080 ? gs_f16_to_f32(gs_f32_to_f16(p.alpha)) : p.alpha) * sum;
+    if (p.beta != 0) value += p.beta * gs_bf16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_bf16(value);
+}
+
+//// 17 rounds the alpha that is asked for to f16, where sums are long | tolerance | bf16:40x24x2080:tn:alpha=0.3
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_bf16_to_f32(a[k]) * gs_bf16_to_f32(b[k]);
+    float value = (p.k == 2080 && p.alpha == 0.3f ? gs_f16_to_f32(gs_f32_to_f16(p.alpha)) : p.alpha) * sum;
+    if (p.beta != 0) value += p.beta * gs_bf16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_bf16(value);
+}

@@ -15,7 +15,7 @@
 #include "common/epilogue.h"
 #include "device/device.h"
 #include "texts.h"
-#include "verify/internal.h"
+#include "verify/check_run.h"
 #include "verifying.h"
 
 /* The problem's verdict on the kernel simple as it is built for another one, with one text in its source for another, and a workspace. */
@@ -189,7 +189,9 @@ static void wrong_scales(void **state)
         {"bf16:40x24x72:tn:ep=scale_m",        NULL, call, "(p.scale_m[row] == p.scale_m[row] ? value * p.scale_m[row] : value)", "epilogue", GS_VERDICT_INDEX},
         {"f16:40x24x72:tn:d=f32:ep=scale_n",   NULL, call, "value * fminf(fmaxf(p.scale_n[col], -65504.0f), 65504.0f)", "epilogue", GS_VERDICT_INDEX},
         {"f16:40x24x72:tn:ep=scale_n",         NULL, call, "value * fabsf(p.scale_n[col])", "epilogue", GS_VERDICT_EXACT},
-        {"f16:40x24x72:tn:d=f32:ep=scale_m",   NULL, call, "value * gs_bf16_to_f32(gs_f32_to_bf16(p.scale_m[row]))", "epilogue", GS_VERDICT_TOLERANCE},
+        {"f16:40x24x72:tn:d=f32:ep=scale_m",   NULL, call, "value * gs_bf16_to_f32(gs_f32_to_bf16(p.scale_m[row]))", "scales the other way", GS_VERDICT_EDGE},
+        {"f16:40x24x72:tn:ep=scale_m",         NULL, call, "value * (fabsf(p.scale_m[row]) < 0x1p-23f ? 0.0f : p.scale_m[row])", "scales the other way", GS_VERDICT_EDGE},
+        {"bf16:40x24x72:tn:ep=scale_m+scale_n", NULL, call, "value * p.scale_m[row] * (fabsf(p.scale_n[col]) > 500.0f && fabsf(p.scale_n[col]) < 0x1p127f ? copysignf(500.0f, p.scale_n[col]) : p.scale_n[col])", "scales the other way", GS_VERDICT_EDGE},
         {"f16:40x24x72:tn:ep=scale_m+scale_n", NULL, LAST, LAST "            ((float *)p.scale_n)[col] = 1.0f;\n", "changed its input scale_n", GS_VERDICT_INPUT},
         {"f16:40x24x72:tn:ep=scale_m+scale_n", NULL, LAST, LAST "            if (row == 0 && col == 0) ((float *)p.scale_m)[p.m] = 1.0f;\n", "before or behind scale_m", GS_VERDICT_GUARD},
     };

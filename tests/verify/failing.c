@@ -14,7 +14,7 @@
 #include "plan/contender.h"
 #include "texts.h"
 #include "memory_in_use.h"
-#include "verify/internal.h"
+#include "verify/check_run.h"
 #define VERIFYING_DEVICE "emu:h200,threads=1"   /* memory is counted */
 #include "verifying.h"
 

@@ -465,7 +465,7 @@ static void any_scalars(void **state)
     const gs_verdict ignored = verdict_of(ignoring, &problem, &(gs_verify_options){.parts = parts});
     assert_int_equal(ignored.code, GS_VERDICT_EDGE);
     assert_int_equal(ignored.part, 5);
-    assert_non_null(strstr(ignored.reason, "alpha -1.5"));
+    assert_non_null(strstr(ignored.reason, "at the same size"));
     release(honest);
     release(ignoring);
 }

@@ -15,7 +15,7 @@
 #include "device/device.h"
 #include "texts.h"
 #include "routing/routing.h"
-#include "verify/internal.h"
+#include "verify/check_run.h"
 #include "verifying.h"
 
 static void check_offsets(const gs_problem *p, gs_routing routing, const int32_t *offsets)

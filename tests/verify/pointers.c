@@ -14,7 +14,7 @@
 #include "device/device.h"
 #include "problem/pool.h"
 #include "texts.h"
-#include "verify/internal.h"
+#include "verify/check_run.h"
 #include "verifying.h"
 
 /* No two matrices have a pointer, each has one of its own place, and the distances between them differ. */

@@ -238,6 +238,61 @@ static void likely_sums_hold(void **state)
         }
 }
 
+/* ---- scalars of many bits, and scales beside them ---- */
+
+static void scalars_of_many_bits(void **state)
+{
+    (void)state;
+    int negative = 0, large = 0;
+    for (uint64_t i = 0; i < 1000; i++) {
+        const float x = gs_scalar_of_many_bits(gs_mix(i));
+        int exponent;
+        frexpf(x, &exponent);
+        const double step = ldexp(1, exponent - 1 - 10), coarse = ldexp(1, exponent - 1 - 7);
+        assert_true(fabsf(x) >= 0.5f && fabsf(x) < 2);
+        assert_true(fabs(remainder(x, step)) > 0.46 * step);       /* of f16, and of tf32 */
+        assert_true(fabs(remainder(x, coarse)) > 0.4 * coarse);    /* of bf16 */
+        negative += x < 0, large += fabsf(x) > 1;
+    }
+    assert_true(negative > 400 && negative < 600 && large > 400 && large < 600);
+}
+
+/* A large alpha beside small scales, and a small one beside large scales: results have the usual size, and sums stay as they were. */
+static void scales_go_with_alpha(void **state)
+{
+    (void)state;
+    static const struct {
+        float    alpha;
+        uint32_t scales;
+        int      shift, of_m, of_n;   /* and the middle exponents of each */
+    } rows[] = {
+        {0x1.8p30f, GS_SCALE_M | GS_SCALE_N, 31, -100, 69}, {0x1.8p30f, GS_SCALE_M, 31, -31, 0}, {0x1.8p30f, GS_SCALE_N, 31, 0, -31}, {-0x1.8p-30f, GS_SCALE_M | GS_SCALE_N, -29, 100, -71},
+        {0x1.8p98f, GS_SCALE_M | GS_SCALE_N, 99, -100, 1}, {0x1.8p126f, GS_SCALE_M, 100, -100, 0}, {0x1.8p-126f, GS_SCALE_N, -100, 0, 100}, {0x1.8p19f, GS_SCALE_M | GS_SCALE_N, 0, 0, 0}, {0x1p-21f, GS_SCALE_N, 0, 0, 0}, {1.3f, GS_SCALE_M | GS_SCALE_N, 0, 0, 0},
+        {0x1.8p30f, 0, 0, 0, 0}, {0, GS_SCALE_M, 0, 0, 0},
+    };
+    for (size_t i = 0; i < GS_COUNT(rows); i++) {
+        gs_problem p = gs_problem_make(GS_F16, GS_TN, 64, 64, 72);
+        gs_data_plan plan, usual;
+        gs_data_plan_make(&p, GS_VALUES_CANCEL, &usual);
+        p.alpha = rows[i].alpha, p.scales = rows[i].scales;
+        assert_int_equal(gs_scale_shift(&p), rows[i].shift);
+        if (rows[i].shift && abs(rows[i].shift) < 100) assert_true(gs_data_plan_make(&p, GS_VALUES_CANCEL, &plan) && memcmp(&plan, &usual, sizeof plan) == 0);
+        for (int n = 0; n < 2; n++) {
+            if (!(p.scales & (n ? GS_SCALE_N : GS_SCALE_M))) continue;
+            const gs_datagen g = gs_datagen_make(&p, n ? 'i' : 'h', GS_VALUES_CANCEL, 5);
+            const bool many = !gs_scalars_exact(&p);
+            int bits = 0;
+            for (int j = 0; j < 64; j++) {
+                const float x = n ? gs_value(&g, 0, 0, j) : gs_value(&g, 0, j, 0);
+                int exponent;
+                bits += x != 0 && fabsf(frexpf(x, &exponent)) != 0.5f;
+                if (x != 0 && !(many && fabsf(x) < ldexpf(1, (n ? rows[i].of_n : rows[i].of_m) - 15))) assert_true(abs(exponent - (n ? rows[i].of_n : rows[i].of_m)) <= 3);
+            }
+            assert_true(many ? bits > 50 : bits == 0);
+        }
+    }
+}
+
 /* ---- time on an emulated device ---- */
 
 static void time_is_that_of_the_launches_and_references(void **state)
@@ -272,6 +327,8 @@ int main(void)
         cmocka_unit_test(idle_c_is_finite_and_nan),
         cmocka_unit_test(likely_sums_by_hand),
         cmocka_unit_test(likely_sums_hold),
+        cmocka_unit_test(scalars_of_many_bits),
+        cmocka_unit_test(scales_go_with_alpha),
         cmocka_unit_test(time_is_that_of_the_launches_and_references),
     };
     return cmocka_run_group_tests_name("range", tests, NULL, NULL);

@@ -15,7 +15,7 @@
 #include "device/device.h"
 #include "plan/loaded.h"
 #include "schedule/family.h"
-#include "verify/internal.h"
+#include "verify/check_run.h"
 
 #define OK(call)                                                        \
     do {                                                                \

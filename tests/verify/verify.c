@@ -17,7 +17,7 @@
 #include "base/random.h"
 #include "plan/loaded.h"
 #include "operands/data.h"
-#include "verify/bounds.h"
+#include "checks/bounds.h"
 #include "schedule/family.h"
 #include "verify/verify.h"
 
@@ -428,6 +428,19 @@ static void bounds_tell_the_accumulators_apart(void **state)
         assert_true(gs_bias_limit(&f32, NULL, 1, 16) > 1.5);   /* of a few rows that are used, chance alone leans */
         const gs_bound once = gs_bound_make(&f32, 1), twice = gs_bound_make(&f32, 2);
         assert_true(once.relative >= 0x1p-11 && twice.relative == 2 * once.relative && twice.spread == 2 * once.spread);
+        assert_true(twice.rounding == 2 * once.rounding && twice.least == 2 * once.least && once.least <= once.absolute);
+        assert_true(once.rounding >= 0x1p-11 && once.relative - once.rounding > 0 && once.relative - once.rounding < 0x1p-10);
+        for (int64_t terms = 1; terms <= 1 << 20; terms *= 4) {   /* what integers are judged by: however long the sum, what scaling makes */
+            gs_problem p = f32, sums = f32;
+            p.k = sums.k = terms;
+            assert_true(gs_exact_tolerance(&p) == 0);
+            p.alpha = sums.alpha = 0.3f;
+            const gs_bound bound = gs_bound_make(&p, gs_exact_tolerance(&p));
+            assert_true(gs_exact_tolerance(&p) > 0 && gs_exact_tolerance(&p) < 1 && bound.spread <= 0x1.1p-20 && bound.spread > 0x1p-22);
+            assert_true(bound.relative - bound.rounding <= 0x1.1p-20);
+            sums.acc = GS_F16;
+            assert_true(gs_exact_tolerance(&sums) == 1);
+        }
         f32.grouping = GS_GROUPS_K;   /* the sums of one matrix of nine are three times as large as those of all on average */
         f32.batch = 9;
         assert_true(gs_bound_make(&f32, 1).spread == 3 * once.spread && gs_bound_make(&f32, 1).relative == once.relative);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * The error model of part 4: what results may be wrong by. Pure arithmetic, no device. */
-#ifndef GS_VERIFY_BOUNDS_H
-#define GS_VERIFY_BOUNDS_H
+#ifndef GS_CHECKS_BOUNDS_H
+#define GS_CHECKS_BOUNDS_H
 
+#include "checks/checks.h"
 #include "common/check.h"
-#include "verify/verify.h"
 
 /* Bound of one element: relative * |R| + spread * rms(R) + absolute. */
 typedef struct gs_bound {
     double relative, spread, absolute;
     double activation;   /* relative, of what an activation gave */
+    double rounding, least;   /* of relative and absolute, what the last rounding may take */
 } gs_bound;
 /* alpha times sums below this one may have been minus infinity before. */
 double gs_least_sum(const gs_problem *problem);
@@ -18,6 +19,10 @@ double gs_least_sum(const gs_problem *problem);
 gs_check_sums gs_sums_bound(const gs_problem *problem, double tolerance);
 
 gs_bound gs_bound_make(const gs_problem *problem, double tolerance);
+
+/* The tolerance for integers, whose sums are exact: 0, bit for bit; with scalars of many bits one below 1, so that what scaling may be wrong by in f32, however long the sum, is all
+ * that is allowed before the last rounding. */
+double gs_exact_tolerance(const gs_problem *problem);
 
 /* Largest Frobenius error and bias to be accepted on normal data, of so many finite elements, whose references have that root mean square; yardstick NULL: what the declared
  * accumulator may make. */

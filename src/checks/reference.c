@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/half.h"
 #include "problem/layout.h"
-#include "verify/internal.h"
+#include "checks/calls.h"
 
 enum { COLS = 64, DEPTH = 64, GROUP = 16 };   /* of B as doubles: what the nearest cache holds; columns whose sums stay in registers */
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/bounds.h"
+#include "checks/bounds.h"
 
 #include <math.h>
 
 #include "common/epilogue.h"
+#include "operands/data.h"
 #include "problem/layout.h"
 
 #define F16_LARGE 65504.0
@@ -27,6 +28,12 @@ static double typical_accumulation(const gs_problem *problem)
     return problem->acc == GS_F16 ? 0x1p-11 * (1 + 0.5 * sqrt(k)) : 0x1p-24 * (4 + k / 16 + sqrt(k));
 }
 
+double gs_exact_tolerance(const gs_problem *problem)
+{
+    if (gs_scalars_exact(problem)) return 0;
+    return problem->acc == GS_F16 ? 1 : fmin(0x1p-20 / worst_accumulation(problem), 0.5);
+}
+
 double gs_least_sum(const gs_problem *problem)
 {
     return -fmin(fabs((double)problem->alpha), 1) * (problem->acc == GS_F16 ? F16_LARGE : 0x1.fffffep127);
@@ -37,10 +44,11 @@ gs_bound gs_bound_make(const gs_problem *problem, double tolerance)
     const bool smooth = gs_is_smooth((int)problem->activation);
     const double accumulation = worst_accumulation(problem), steepest = smooth ? 1.13 : 1;
     const int roundings = smooth && problem->acc == GS_F16 ? 2 : 1;   /* single products are rounded by the accumulator first */
+    const double rounding = fmax(tolerance, 1) * unit_of(problem->out) * (1 + 0x1p-10), least = fmax(tolerance, 1) * least_of(problem->out);
     return (gs_bound){
-        .relative = fmax(tolerance, 1) * unit_of(problem->out) * (1 + 0x1p-10) + (roundings - 1) * 0x1p-11 + tolerance * accumulation,
+        .rounding = rounding, .least = least, .relative = rounding + (roundings - 1) * 0x1p-11 + tolerance * accumulation,
         .spread = tolerance * accumulation * steepest * (problem->grouping == GS_GROUPS_K ? sqrt((double)problem->batch) : 1),   /* one may have all of K; rms(R) is of all */
-        .absolute = fmax(tolerance, 1) * least_of(problem->out) + (roundings - 1) * steepest * least_of(GS_F16) + (smooth ? 0x1p-120 : 0),
+        .absolute = least + (roundings - 1) * steepest * least_of(GS_F16) + (smooth ? 0x1p-120 : 0),
         .activation = gs_activation_error((int)problem->activation, (int)problem->gate),
     };
 }

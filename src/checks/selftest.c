@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "verify/internal.h"
+#include "checks/calls.h"
 
 enum { AT_A = 0, AT_B = 4096, AT_D = 8192, AT_REFERENCE = 16384, AT_GUARD = 32768, GUARD_BYTES = 4096, AT_ZEROED = 40960, ZEROED_BYTES = 64, BYTES = 65536 };
 enum { SLOT_CLEAN, SLOT_GUARD, SLOT_PADDING, SLOT_ZEROED, SLOT_HASH, SLOT_HASH_CHANGED };
@@ -44,7 +44,7 @@ static gs_status comparison(const bench *b, gs_error *error)
     GS_TRY(gs_check_poison(v, b->memory + AT_D, gs_problem_bytes(p, 'd'), GS_POISON_FIRST, v->queue, error));
     gs_check_counts counts;
     const gs_args args = {.d = (void *)(uintptr_t)(b->memory + AT_D)};
-    GS_TRY(gs_check_compare(v, p, &args, b->memory + AT_REFERENCE, 1, GS_POISON_FIRST, &counts, v->queue, error));
+    GS_TRY(gs_check_compare(v, p, &args, b->memory + AT_REFERENCE, 1, false, GS_POISON_FIRST, &counts, v->queue, error));
     if (counts.finite != count || counts.mismatches != count || counts.unwritten != count || counts.first != 0)
         return blame("the comparison does not see an output that was never written", error);
 

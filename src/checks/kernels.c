@@ -11,7 +11,7 @@
 #include "plan/loaded.h"
 #include "problem/layout.h"
 #include "routing/routing.h"
-#include "verify/internal.h"
+#include "checks/calls.h"
 
 _Static_assert(sizeof(gs_tensor_map) == GS_MAP_BYTES && sizeof(gs_kernel_args) == GS_ARGS_MORE_BYTES &&
                offsetof(gs_kernel_args, stride_a) == GS_ARGS_BYTES && _Alignof(gs_tensor_map) == GS_MAP_ALIGN &&
@@ -390,22 +390,22 @@ static gs_epilogue epilogue_of(const gs_problem *p, const gs_args *args)
                          .joins = p->beta != 0 && !p->residual && p->scales};
 }
 
-static gs_check check_of(const gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance, uint32_t poison)
+static gs_check check_of(const gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance, bool once, uint32_t poison)
 {
     const gs_bound bound = gs_bound_make(problem, tolerance);
     return (gs_check){
         .d = args->d, .reference = address(reference), .epilogue = epilogue_of(problem, args), .rows = (uint64_t)(problem->m * problem->batch),
-        .placed = gs_placed_of(problem, 'd'), .cols = (uint64_t)problem->n, .type = (int)problem->out, .exact = tolerance == 0 && bound.activation == 0,
-        .relative = bound.relative, .spread = bound.spread, .absolute = bound.absolute, .activation = bound.activation,
+        .placed = gs_placed_of(problem, 'd'), .cols = (uint64_t)problem->n, .type = (int)problem->out, .exact = tolerance == 0 && bound.activation == 0, .once = once,
+        .relative = bound.relative - (once ? bound.rounding : 0), .spread = bound.spread, .absolute = bound.absolute - (once ? bound.least : 0), .activation = bound.activation,
         .poison = poison, .counts = address(verifier->counts),
     };
 }
 
 gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance,
-                           uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error)
+                           bool once, uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error)
 {
     gs_device *const device = verifier->device;
-    gs_check check = check_of(verifier, problem, args, reference, tolerance, poison);
+    gs_check check = check_of(verifier, problem, args, reference, tolerance, once, poison);
     *out = (gs_check_counts){.first = UINT64_MAX, .row_low = UINT64_MAX, .col_low = UINT64_MAX};
     GS_TRY(device->ops->queue_wait(device, queue, error));   /* the counts may still be in use */
     int64_t rows;
@@ -423,7 +423,7 @@ gs_status gs_check_compare_sums(gs_verifier *verifier, const gs_problem *problem
 {
     gs_device *const device = verifier->device;
     gs_check_sums sums = gs_sums_bound(problem, tolerance);
-    sums.of = check_of(verifier, problem, args, reference, tolerance, poison);
+    sums.of = check_of(verifier, problem, args, reference, tolerance, false, poison);
     sums.at = args->bias;
     sums.vectors = (gs_u64)gs_dbias_vectors(problem);
     sums.stride = gs_shape_of(problem, 'e').stride;
@@ -455,41 +455,57 @@ static gs_status scale_element(const gs_verifier *verifier, const gs_epilogue *e
     return GS_OK;
 }
 
-/* The right value of one element, from the reference's sums, as kernels/verify.cu has it. */
-static gs_status finish(const gs_verifier *verifier, const gs_problem *p, const gs_args *args, gs_pointer reference, int64_t row, int64_t col, double *value, gs_error *error)
+/* What the epilogue makes of the sums of an element, as kernels/verify.cu has it. e has offsets that the host can read. */
+static gs_status finish_sums(const gs_verifier *verifier, const gs_problem *p, const gs_args *args, const gs_epilogue *e, double sum[2], int64_t row, int64_t col, double *value, gs_error *error)
 {
-    double sum[2] = {0, 0}, bias = 0, c = 0;
-    int32_t *offsets = NULL;
-    if (p->groups) GS_TRY(gs_offsets_get(verifier->device, p, (uintptr_t)args->offsets, &offsets, error));
-    gs_epilogue e = epilogue_of(p, args);
-    e.offsets = offsets;
+    double bias = 0, c = 0;
     for (int up = 0; up < (p->gate ? 2 : 1); up++) {
         const int64_t at = p->gate ? gs_gate_column((int)p->gate, p->n, col, up) : col;
-        const gs_pointer from = reference + (gs_pointer)(row * gs_columns_of_b(p) + at) * sizeof(double);
-        const int64_t place = gs_adds_bias(p) ? (int64_t)gs_bias_place(&e, (gs_u64)row, (gs_u64)at) : 0;
-        gs_status status = verifier->device->ops->copy_out(verifier->device, &sum[up], from, sizeof(double), error);
-        if (status == GS_OK) status = scale_element(verifier, &e, row, at, &sum[up], error);
-        if (status == GS_OK && e.joins) status = read_element(verifier, p->out, args->c, gs_place_in_c(p, row, col), &c, error);
-        if (status == GS_OK && gs_adds_bias(p)) status = read_element(verifier, p->out, args->bias, place, &bias, error);
-        if (status != GS_OK) {
-            free(offsets);
-            return status;
-        }
-        sum[up] += bias + (e.joins ? (double)p->beta * c : 0);
+        const int64_t place = gs_adds_bias(p) ? (int64_t)gs_bias_place(e, (gs_u64)row, (gs_u64)at) : 0;
+        GS_TRY(scale_element(verifier, e, row, at, &sum[up], error));
+        if (e->joins) GS_TRY(read_element(verifier, p->out, args->c, gs_place_in_c(p, row, col), &c, error));
+        if (gs_adds_bias(p)) GS_TRY(read_element(verifier, p->out, args->bias, place, &bias, error));
+        sum[up] += bias + (e->joins ? (double)p->beta * c : 0);
     }
-    free(offsets);
     if (p->residual) GS_TRY(read_element(verifier, p->out, args->c, gs_place_in_c(p, row, col), &c, error));
     if (gs_is_gradient(p->activation)) {
         double z;
         const gs_shape s = gs_shape_of(p, 'g');
         const gs_placed placed = {s.rows, s.row, s.ld, s.stride, s.matrices};
         GS_TRY(read_element(verifier, p->out, args->aux, gs_placed_at(&placed, row, col), &z, error));
-        *value = gs_slope_result((int)p->activation, sum[0], z, 0, e.least).value;
+        *value = gs_slope_result((int)p->activation, sum[0], z, 0, e->least).value;
     } else {
         *value = gs_activate((int)p->activation, sum[0]) * (p->gate ? sum[1] : 1);
     }
     if (p->residual) *value += (double)p->beta * c;
     return GS_OK;
+}
+
+/* The right value of one element, from the reference's sums. */
+static gs_status finish(const gs_verifier *verifier, const gs_problem *p, const gs_args *args, gs_pointer reference, int64_t row, int64_t col, double *value, gs_error *error)
+{
+    double sum[2] = {0, 0};
+    int32_t *offsets = NULL;
+    gs_status status = GS_OK;
+    for (int up = 0; up < (p->gate ? 2 : 1) && status == GS_OK; up++) {
+        const int64_t at = p->gate ? gs_gate_column((int)p->gate, p->n, col, up) : col;
+        status = verifier->device->ops->copy_out(verifier->device, &sum[up], reference + (gs_pointer)(row * gs_columns_of_b(p) + at) * sizeof(double), sizeof(double), error);
+    }
+    if (status == GS_OK && p->groups) status = gs_offsets_get(verifier->device, p, (uintptr_t)args->offsets, &offsets, error);
+    gs_epilogue e = epilogue_of(p, args);
+    e.offsets = offsets;
+    if (status == GS_OK) status = finish_sums(verifier, p, args, &e, sum, row, col, value, error);
+    free(offsets);
+    return status;
+}
+
+gs_status gs_check_value(const gs_verifier *verifier, const gs_problem *p, const gs_args *args, const double products[2], int64_t row, int64_t col, double *value, gs_error *error)
+{
+    const gs_epilogue e = epilogue_of(p, args);
+    double c = 0, sum[2];
+    if (gs_reference_adds_c(p)) GS_TRY(read_element(verifier, p->out, args->c, gs_place_in_c(p, row, col), &c, error));
+    for (int up = 0; up < 2; up++) sum[up] = (double)p->alpha * products[up] + (double)p->beta * c;
+    return finish_sums(verifier, p, args, &e, sum, row, col, value, error);
 }
 
 /* The right sum of a column, and what stands there. first: vector * n + column. */

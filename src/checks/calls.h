@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * The verifier's kernels as calls. Everything is put on a queue and returns at once, unless it says that it waits. */
-#ifndef GS_VERIFY_INTERNAL_H
-#define GS_VERIFY_INTERNAL_H
+ * The same for src/verify, which looks more closely: the verifier's kernels as calls. Everything is put on a queue and returns at once, unless it says that it waits. */
+#ifndef GS_CHECKS_CALLS_H
+#define GS_CHECKS_CALLS_H
 
+#include "checks/bounds.h"
+#include "checks/checks.h"
 #include "common/check.h"
 #include "operands/data.h"
 #include "operands/operands.h"
-#include "verify/bounds.h"
-#include "verify/verify.h"
 
 enum {
     GS_CHECK_GENERATE, GS_CHECK_POISON, GS_CHECK_GUARD_FILL, GS_CHECK_GUARD, GS_CHECK_VEIL, GS_CHECK_HASH, GS_CHECK_PADDING, GS_CHECK_MEASURE,
@@ -75,13 +75,17 @@ gs_status gs_check_words(gs_verifier *verifier, gs_pointer at, size_t bytes, int
 gs_status gs_check_counters_clear(gs_verifier *verifier, gs_error *error);                                               /* waits */
 gs_status gs_check_counters_read(gs_verifier *verifier, uint64_t out[GS_COUNTERS], gs_queue queue, gs_error *error);    /* waits */
 
-/* gs_compare_reference with everything that was counted; elements equal to the poison are told apart. Waits. */
+/* gs_compare_reference with everything that was counted; elements equal to the poison are told apart. once: of a kernel that rounds once, as ours and users' must: not the result is
+ * within the bound, but what was rounded to it, which is more to ask by up to a step of a 16-bit type; worst is not counted. Waits. */
 gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance,
-                           uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error);
+                           bool once, uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error);
 
 /* The gradient of a bias, of a problem that has one, behind gs_check_compare over a right D: adds to its counts; first is vector * n + column. Waits. */
 gs_status gs_check_compare_sums(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance,
                                 uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error);
+
+/* The right value of an element of D, before it is rounded, from A B of its column, and with a gate of up's. Not of groups of rows. Nothing may be running. */
+gs_status gs_check_value(const gs_verifier *verifier, const gs_problem *problem, const gs_args *args, const double products[2], int64_t row, int64_t col, double *value, gs_error *error);
 
 /* Its first wrong sum into col, got and want, which vector of the batch into row. Waits. */
 gs_status gs_check_summary_of_sums(gs_verifier *verifier, const gs_problem *problem, uint64_t first, const gs_args *args, gs_pointer reference, gs_compare *out, gs_error *error);
@@ -92,30 +96,5 @@ gs_status gs_check_summary(gs_verifier *verifier, const gs_problem *problem, con
 
 /* Proves once, on a small problem, that the calls above see what they must on this device; later calls return at once. Waits. */
 gs_status gs_check_selftest(gs_verifier *verifier, gs_error *error);
-
-/* ---- watching what a contender allocates ----
- * Between begin and end, the device's alloc and free keep a list of what the contender allocates on this thread, so that its
- * workspace can be poisoned, and add a guard band behind it. Not nested. */
-#define GS_WATCHED 32
-
-typedef struct gs_watch {
-    gs_verifier         *verifier;
-    const gs_device_ops *ops;          /* the device's own */
-    gs_device_ops        watched;      /* its copy with alloc and free replaced */
-    int                  count;
-    struct {
-        gs_pointer at;
-        size_t     bytes;              /* without the guard band, even */
-    } block[GS_WATCHED];
-} gs_watch;
-
-void      gs_watch_begin(gs_watch *watch, gs_verifier *verifier);
-void      gs_watch_end(gs_watch *watch);
-void      gs_watch_pause(gs_watch *watch, bool pause);   /* what is allocated meanwhile is not the contender's */
-
-/* Contents and guard bands. What the owner declared zeroed keeps its contents: its zeros come from the owner, and launches leave them; a pattern
- * of 0 fills that too. */
-gs_status gs_watch_fill(gs_watch *watch, const gs_contender *owner, uint32_t pattern, uint64_t seed, gs_queue queue, gs_error *error);
-gs_status gs_watch_check(gs_watch *watch, uint64_t seed, int slot, gs_queue queue, gs_error *error);
 
 #endif

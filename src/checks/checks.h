@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ * Test data, f64 references and comparisons on the device (kernels/verify.cu), for verification and for timing. All pointers are device memory. */
+#ifndef GS_CHECKS_CHECKS_H
+#define GS_CHECKS_CHECKS_H
+
+#include <stdbool.h>
+#include <gemmsmith/plan.h>
+
+#include "device/device.h"
+
+/* What verification keeps between calls: its own kernels, loaded once per device. */
+typedef struct gs_verifier gs_verifier;
+gs_status gs_verifier_create(gs_verifier **out, gs_device *device, gs_error *error);
+void      gs_verifier_destroy(gs_verifier **verifier);
+
+typedef enum gs_data {
+    GS_DATA_NORMAL,        /* N(0,1) */
+    GS_DATA_INTEGER,       /* part 1 */
+    GS_DATA_CANCEL,        /* part 2 */
+    GS_DATA_INDEX,         /* part 3 */
+    GS_DATA_SPECIAL        /* part 5: normal with inf and NaN here and there */
+} gs_data;
+
+/* Fills operand 'a', 'b', 'c', 'e' (the bias), 'f' (the groups' offsets: every row to any group), 'g' (aux), 'h' or 'i' (scale_m, scale_n) of the problem. The value
+ * depends on (kind, seed, operand, logical row, logical column) only, so that nn and tn hold the same matrix. Padding of the rows is filled with NaN. */
+gs_status gs_generate(gs_verifier *verifier, const gs_problem *problem, char operand, gs_data kind, uint64_t seed, gs_pointer to,
+                      gs_queue queue, gs_error *error);
+
+/* f64 reference of the problem into out (M x N x 8 bytes, packed): alpha A B + beta C, without C where it is a residual or where there are scales. Scales, bias and activation are for the
+ * comparison. */
+gs_status gs_reference(gs_verifier *verifier, const gs_problem *problem, gs_pointer a, gs_pointer b, gs_pointer c, gs_pointer out,
+                       gs_queue queue, gs_error *error);
+
+/* The same of the operands of a call, also with groups, whose rows are a product each; rows of `out` behind the last group are 0. Waits where there are
+ * groups. */
+gs_status gs_reference_of(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer out, gs_queue queue, gs_error *error);
+
+typedef struct gs_compare {
+    int64_t mismatches;        /* elements beyond the bound, NaN where none should be, or unwritten */
+    int64_t row, col;          /* of the first; -1 */
+    double  got, want;
+    double  frobenius;         /* |D - R| / |R| */
+    double  worst;             /* largest componentwise error over its bound */
+    double  bias;              /* mean signed error over the mean absolute error */
+} gs_compare;
+
+/* Compares D (problem.out, ldd) with a reference, to which the epilogue is applied; of the arguments c, bias and aux are read as it says.
+ * Of a problem that writes aux, aux is looked at with gs_problem_of_aux. Componentwise bound: tolerance times (the rounding of the output type plus
+ * the accumulator's error for K terms of this magnitude): 1 is what any honest kernel on normal data stays below, f32 accumulation
+ * on tensor cores included; 0: bit for bit after rounding the reference once. Waits for the queue. */
+gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference,
+                               double tolerance, gs_compare *out, gs_queue queue, gs_error *error);
+
+/* The same of the gradient of a bias, where the problem has one and D was right. */
+gs_status gs_compare_sums(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference,
+                          double tolerance, gs_compare *out, gs_queue queue, gs_error *error);
+
+/* The operands of a call that is timed, as a table of them lies on the device; D is all that lies between begin and end, poisoned before the
+ * call. Addresses of 4 bytes. */
+typedef struct gs_timed_operands {
+    gs_pointer a, b, c, d, begin, end, bias, offsets, aux, scale_m, scale_n;
+} gs_timed_operands;
+
+/* Looks at every output of a replay that used each set of the table once: elements that still hold the poison (a pattern of GS_POISON_*), places
+ * beside D that do not; and at some elements, chosen by the seed, whose products are computed anew. Adds to two 64-bit numbers at `found`: how many
+ * of the first kind, how many elements are wrong. Returns before it is done. */
+gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *problem, gs_pointer sets, int count, uint32_t poison, uint64_t seed,
+                         gs_pointer found, gs_queue queue, gs_error *error);
+
+/* Adds to the 64-bit number at `sum` what depends on every 64-bit word of a range and its place. Returns before it is done. */
+gs_status gs_words_hash(gs_verifier *verifier, gs_pointer at, size_t bytes, gs_pointer sum, gs_queue queue, gs_error *error);
+
+/* An element-wise kernel over a range, which it leaves as it is: every 16-bit unit is read and written. Returns before it is done. */
+gs_status gs_pass_over(gs_verifier *verifier, gs_pointer at, size_t bytes, gs_queue queue, gs_error *error);
+
+/* gs_reference on the CPU, from host copies, for small sizes and for tests: what that writes. */
+void gs_reference_cpu(const gs_problem *problem, const void *a, const void *b, const void *c, double *out);
+
+#endif
