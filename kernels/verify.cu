@@ -329,13 +329,14 @@ GS_KERNEL void gs_verify_sums(const gs_check_sums p)
             if (fabs(x) < (double)gs_infinity()) slack += of.slack + (c->spread * (fabs(x) + rms) + p.element * fabs(x)) * of.size + p.least;
         }
         const unsigned int bits = load_bits(p.at, at, c->type), poison = c->type == F32 ? c->poison : poison_unit(c->poison, at);
-        const double got = bits_value(bits, c->type), bound = p.relative * fabs(want) + p.absolute + p.added * size + slack;
+        const double got = bits_value(bits, c->type), before = p.added * size + slack, bound = p.relative * fabs(want) + p.absolute + before;
         const bool finite = fabs(got) < (double)gs_infinity();
         bool wrong;
         any |= size > 1e38 && size < (double)gs_infinity();   /* f32 may overflow on the way */
         if (any) wrong = false;
         else if (want != want) wrong = got == got;
         else if (!(fabs(want) < (double)gs_infinity())) wrong = got != want;
+        else if (c->once) wrong = !(got >= (double)bits_value(round_bits(want - before, c->type), c->type) && got <= (double)bits_value(round_bits(want + before, c->type), c->type));
         else wrong = !((!finite && got == got && (got < 0) == (want < 0) ? overflow_of(c->type) - fabs(want) : fabs(got - want)) <= bound);
         if (bits == poison) wrong = true;
         if (!wrong) continue;

@@ -26,7 +26,7 @@ enum {                     /* the first five are gs_data */
     GS_VALUES_NAN,
     GS_VALUES_RANGE,       /* one product per output, over the whole range of the types: subnormals, overflow, zero lines, inf, NaN */
     GS_VALUES_IDLE,        /* of a bias beside RANGE: zeros, one of eleven an inf or NaN in turn */
-    GS_VALUES_STEEP,       /* of an aux beside RANGE: small integers, one of eight an inf, NaN, -0 or large */
+    GS_VALUES_STEEP,       /* of an aux beside RANGE: small integers, one of eight an inf, NaN, -0, large, small or subnormal */
     GS_VALUES_POWERS,      /* of scales beside integers and scalars of few bits: 1 to 1/8 of either sign, one of sixteen 0 */
     GS_VALUES_WIDE,        /* of scales beside NORMAL, and beside scalars of many bits: any bits, from 1/4 to 4, one of sixteen near 2^-20, one 0 */
     GS_VALUES_SIGNS        /* of scales beside RANGE and SPECIAL: 1 and -1, zeros, inf and NaN */
@@ -66,6 +66,7 @@ typedef struct gs_datagen {
     int          operand;  /* 0 a, 1 b, 2 c */
     int          scattered;    /* 1: rows, 2: columns are those of a pool: the i-th is (i * step + from) % pool of it; 0: they are what they are */
     long long    pool, step, from;
+    int          tall;     /* of a bias: one element of eight is an odd number of eight bits, times one of so many powers of two */
     int          shift;    /* of scales: so many powers of two more, beside an alpha far from 1 */
     gs_data_plan plan;
 } gs_datagen;
@@ -197,6 +198,8 @@ GS_SHARED float gs_value_steep(const gs_datagen *g, long long batch, long long r
     case 2:  return sign * 0.0f;
     case 3:  return sign * (g->type ? 0x1p100f : 0x1p15f);   /* f16 is 0 */
     case 4:  return sign * 0x1p-14f;
+    case 5:  return sign * (g->type == 0 ? 0x1p-24f : g->type == 1 ? 0x1p-133f : 0x1p-140f);   /* subnormal; bf16 is 1 */
+    case 6:  return sign * (g->type == 0 ? 0x1p-20f : 0x1p-60f);
     default: return sign * (16.0f + (float)(bits >> 8 & 127));
     }
 }
@@ -365,6 +368,11 @@ GS_SHARED float gs_value(const gs_datagen *g, long long batch, long long row, lo
         return gs_value_factor(g, batch, row, col);
     case GS_VALUES_RANGE:   return g->operand == 2 ? gs_value_range_c(g, batch, row, col) : gs_value_range(g, batch, line, k);
     default: break;
+    }
+    if (g->tall) {
+        const gs_u64 bits = gs_draw(g, 2, batch, line, k);
+        const int magnitude = (1 + (int)(bits >> 8 & 254)) << gs_pick_below(bits, g->tall);
+        if ((bits & 7) == 0) return bits & 8 ? -(float)magnitude : (float)magnitude;
     }
     if (g->operand == 2) return (float)(gs_pick_below(gs_draw(g, 0, batch, line, k), 31) - 15);   /* C: integers up to 15 */
     switch (g->kind) {

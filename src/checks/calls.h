@@ -82,7 +82,7 @@ gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, con
 
 /* The gradient of a bias, of a problem that has one, behind gs_check_compare over a right D: adds to its counts; first is vector * n + column. Waits. */
 gs_status gs_check_compare_sums(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance,
-                                uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error);
+                                bool once, uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error);
 
 /* The right value of an element of D, before it is rounded, from A B of its column, and with a gate of up's. Not of groups of rows. Nothing may be running. */
 gs_status gs_check_value(const gs_verifier *verifier, const gs_problem *problem, const gs_args *args, const double products[2], int64_t row, int64_t col, double *value, gs_error *error);

@@ -8,7 +8,7 @@ gs_status gs_compare_sums(gs_verifier *verifier, const gs_problem *problem, cons
 {
     gs_check_counts counts;
     GS_TRY(gs_check_compare(verifier, problem, args, reference, tolerance, false, GS_POISON_FIRST, &counts, queue, error));
-    GS_TRY(gs_check_compare_sums(verifier, problem, args, reference, tolerance, GS_POISON_FIRST, &counts, queue, error));
+    GS_TRY(gs_check_compare_sums(verifier, problem, args, reference, tolerance, false, GS_POISON_FIRST, &counts, queue, error));
     *out = (gs_compare){.mismatches = (int64_t)counts.mismatches, .row = -1, .col = -1};
     return counts.mismatches ? gs_check_summary_of_sums(verifier, problem, counts.first, args, reference, out, error) : GS_OK;
 }

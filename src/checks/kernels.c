@@ -419,11 +419,11 @@ gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, con
 }
 
 gs_status gs_check_compare_sums(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance,
-                                uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error)
+                                bool once, uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error)
 {
     gs_device *const device = verifier->device;
     gs_check_sums sums = gs_sums_bound(problem, tolerance);
-    sums.of = check_of(verifier, problem, args, reference, tolerance, false, poison);
+    sums.of = check_of(verifier, problem, args, reference, tolerance, once, poison);
     sums.at = args->bias;
     sums.vectors = (gs_u64)gs_dbias_vectors(problem);
     sums.stride = gs_shape_of(problem, 'e').stride;

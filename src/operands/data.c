@@ -15,6 +15,8 @@
 #include "problem/layout.h"
 
 #define C_MOST     15.0          /* largest integer of C */
+#define BIAS_TALL  5             /* powers of two of the largest of a bias */
+#define BIAS_MOST  (255 << (BIAS_TALL - 1))
 #define F16_EXACT  2048.0
 #define F32_SAFE   4194304.0     /* 2^22 */
 #define F32_EXACT  16777216.0    /* 2^24 */
@@ -95,9 +97,12 @@ double gs_data_likely(const gs_problem *problem, int kind, const gs_data_plan *p
     return fmin(largest, likely);
 }
 
+/* A bias clamped at what C has would pass: beside integers some are larger, where D and the accumulator have room. */
+static int tallest(const gs_problem *p) { return gs_adds_bias(p) && p->acc == GS_F32 && !p->gate ? BIAS_TALL : 0; }
+
 static bool fits(const gs_problem *problem, int kind, const gs_data_plan *plan)
 {
-    const double alpha = ldexp(fabs((double)problem->alpha), -gs_scale_shift(problem)), beta = fabs((double)problem->beta) + (problem->bias != GS_BIAS_NONE);   /* the bias's integers are as large as C's */
+    const double alpha = ldexp(fabs((double)problem->alpha), -gs_scale_shift(problem)), beta = fabs((double)problem->beta) + (problem->bias == GS_BIAS_NONE ? 0 : tallest(problem) ? BIAS_MOST / C_MOST : 1);   /* a bias's integers are as large as C's, or larger */
     const double unit = fmin(granule(alpha), granule(problem->beta)), finest = problem->scales ? unit / 64 : unit;   /* both scales are an eighth at least */
     const double largest = gs_data_largest(problem, kind, plan), likely = gs_data_likely(problem, kind, plan);
     if (problem->acc == GS_F16) {
@@ -220,6 +225,7 @@ gs_datagen gs_datagen_make(const gs_problem *p, char operand, int kind, uint64_t
     if (operand == 'e') {   /* as a row of another C; a number would add to the lone products of RANGE */
         g.operand = 2, g.seed = gs_mix(seed + 0x510e527fu);
         if (kind == GS_VALUES_RANGE) g.kind = GS_VALUES_IDLE;
+        g.tall = tallest(p);
     }
     if (operand == 'g') {   /* small integers where C has other values that RANGE needs: an activation's slope is neither 0 nor 1 for some of them */
         g.operand = 2, g.seed = gs_mix(seed + 0x9b05688cu);

@@ -172,6 +172,12 @@ void gs_pack_close(gs_pack **pack)
     *pack = NULL;
 }
 
+bool gs_pack_is_named(const char *name, const char *source, const char *manifest)
+{
+    char hash[GS_HASH_TEXT];
+    return strcmp(gs_hash_format(gs_hash_strings((const char *const[]){source, manifest}, 2), hash), name) == 0;
+}
+
 /* ---- what it is for ---- */
 
 int gs_pack_driver_for(int nvrtc) { return nvrtc / 1000 * 1000; }

@@ -83,6 +83,9 @@ bool gs_pack_entry_at(const gs_pack *pack, int index, gs_pack_entry *out);
 /* A kernel whose code is as it was written: CORRUPT else. */
 gs_status gs_pack_kernel_at(const gs_pack *pack, int index, gs_pack_kernel *out, gs_error *error);
 
+/* Whether a user kernel with these texts is called so: 32 digits, the hash of both. */
+bool gs_pack_is_named(const char *name, const char *source, const char *manifest);
+
 /* The least driver for what a compiler of that version makes (1000 * major + 10 * minor), as in gs_pack_head: within a major version cubins run on every driver. */
 int gs_pack_driver_for(int nvrtc);
 

@@ -19,17 +19,22 @@ gs_status gs_packing_device(gs_device **out, const char *name, gs_error *error)
     return caps ? gs_paper_open(out, caps, NULL, error) : gs_device_open(out, name ? name : gs_device_gpu(), NULL, error);
 }
 
-/* A kernel as it is kept: for an emulated device its PTX, else its code. */
-static gs_status put_kernel(gs_packing *p, const gs_manifest *manifest, const gs_image *image, const char *source, int *index, gs_error *error)
+/* A kernel as it is kept: for an emulated device its PTX, else its code. manifest: a user kernel's as it was written, for its name is a hash of the texts. */
+static gs_status put_kernel(gs_packing *p, const char *manifest, const gs_image *image, const char *source, int *index, gs_error *error)
 {
-    gs_text text = {0};
-    gs_manifest_format(manifest, &text);
     const bool emulated = p->device->caps.emulated;
-    const gs_pack_kernel kernel = {.manifest = gs_text_string(&text), .code = image->code, .code_size = emulated ? 0 : image->size,
+    const gs_pack_kernel kernel = {.manifest = manifest, .code = image->code, .code_size = emulated ? 0 : image->size,
                                    .ptx = image->ptx, .ptx_size = emulated ? image->ptx_size : 0, .source = source, .source_size = source ? strlen(source) : 0,
                                    .registers = image->registers, .spill_bytes = image->spill_bytes, .stack_bytes = image->stack_bytes, .static_smem = image->static_smem,
                                    .user = source != NULL};
-    const gs_status status = text.failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a manifest") : gs_pack_put_kernel(p->writer, &kernel, index, error);
+    return gs_pack_put_kernel(p->writer, &kernel, index, error);
+}
+
+static gs_status put_own(gs_packing *p, const gs_loaded *loaded, int *index, gs_error *error)
+{
+    gs_text text = {0};
+    gs_manifest_format(gs_loaded_manifest(loaded), &text);
+    const gs_status status = text.failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a manifest") : put_kernel(p, gs_text_string(&text), gs_loaded_image(loaded), NULL, index, error);
     gs_text_free(&text);
     return status;
 }
@@ -62,9 +67,11 @@ static gs_status put_user(gs_packing *p, const gs_row *row, const gs_problem *pr
     snprintf(name, sizeof name, "source:%s", row->kernel);
     if (!p->sources.get) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "the table names %s: name the store that has it", name);
     gs_status status = p->sources.get(p->sources.self, name, &source, &text, error);
+    if (status == GS_OK && !gs_pack_is_named(row->kernel, source, text))
+        status = gs_fail(error, GS_ERROR_CORRUPT, NULL, "what the store has as %s are the texts of another kernel", name);
     if (status == GS_OK) status = gs_manifest_parse(&manifest, text, error);
     if (status == GS_OK) status = compile_user(p, source, &manifest, problem, &image, error);
-    if (status == GS_OK) status = put_kernel(p, &manifest, &image, source, &entry->kernel, error);
+    if (status == GS_OK) status = put_kernel(p, text, &image, source, &entry->kernel, error);
     gs_image_free(&image);
     free(source);
     free(text);
@@ -96,7 +103,7 @@ static gs_status put_planned(gs_packing *p, const gs_problem *problem, const gs_
     gs_status status = GS_OK;
     if (loaded) {
         entry->chain = gs_plan_measured_chain(plan);
-        status = put_kernel(p, gs_loaded_manifest(loaded), gs_loaded_image(loaded), NULL, &entry->kernel, error);
+        status = put_own(p, loaded, &entry->kernel, error);
         if (!row || gs_plan_origin(plan) != GS_ORIGIN_TABLE) p->uncovered++;
         else take_figures(entry, row);
     } else {

@@ -19,6 +19,38 @@ static void *copy_of(const void *bytes, size_t size)
     return copy;
 }
 
+static gs_status unlike(const gs_pack *pack, const gs_pack_entry *entry, gs_error *error)
+{
+    return gs_fail(error, GS_ERROR_CORRUPT, NULL, "pack %s has another kernel than it says, %s: make it again", gs_pack_name(pack), entry->choice);
+}
+
+/* The texts that are in the pack are those that the entry names. */
+static gs_status check_user(const gs_pack *pack, const gs_pack_entry *entry, const gs_pack_kernel *kernel, gs_error *error)
+{
+    const char *const slash = strchr(entry->choice, '/');
+    char *const source = copy_of(kernel->source, kernel->source_size);
+    if (kernel->source_size && !source) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a kernel of a pack");
+    const bool same = source && slash && gs_pack_is_named(slash + 1, source, kernel->manifest);
+    free(source);
+    return same ? GS_OK : unlike(pack, entry, error);
+}
+
+/* Launched as the schedule is: entries of its names have its blocks, clusters and shared memory. What else is in a manifest depends on rows and devices, and on the code nobody can say anything. */
+static gs_status check_own(const gs_plan *plan, const gs_pack *pack, const gs_pack_entry *entry, const gs_schedule *schedule, const gs_manifest *manifest, gs_error *error)
+{
+    gs_kernel kernel;
+    int known = 0;
+    GS_TRY(gs_kernel_build(&kernel, schedule, &plan->problem, &plan->device->caps, error));
+    for (int i = 0; i < manifest->entry_count; i++)
+        for (int j = 0; j < kernel.manifest.entry_count; j++) {
+            const gs_entry *const a = &manifest->entry[i], *const b = &kernel.manifest.entry[j];
+            if (strcmp(a->name, b->name) != 0) continue;
+            if (memcmp(a->block, b->block, sizeof a->block) != 0 || memcmp(a->cluster, b->cluster, sizeof a->cluster) != 0 || strcmp(a->smem.text, b->smem.text) != 0) return unlike(pack, entry, error);
+            known++;
+        }
+    return known ? GS_OK : unlike(pack, entry, error);
+}
+
 static gs_status use_kernel(gs_plan *plan, const gs_pack *pack, const gs_pack_entry *entry, gs_error *error)
 {
     gs_pack_kernel kernel;
@@ -30,7 +62,9 @@ static gs_status use_kernel(gs_plan *plan, const gs_pack *pack, const gs_pack_en
     if (!kernel.user) {   /* a device of the same architecture may have less of something */
         GS_TRY(gs_schedule_parse(&schedule, entry->choice, error));
         GS_TRY(gs_schedule_check(&schedule, &plan->problem, &plan->device->caps, error));
+        GS_TRY(check_own(plan, pack, entry, &schedule, &manifest, error));
     }
+    if (kernel.user) GS_TRY(check_user(pack, entry, &kernel, error));
     gs_image image = {.registers = kernel.registers, .spill_bytes = kernel.spill_bytes, .stack_bytes = kernel.stack_bytes, .static_smem = kernel.static_smem,
                       .user = kernel.user, .cached = true, .code = copy_of(kernel.code, kernel.code_size), .size = kernel.code_size,
                       .ptx = copy_of(kernel.ptx, kernel.ptx_size), .ptx_size = kernel.ptx_size};

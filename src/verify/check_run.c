@@ -2,7 +2,6 @@
  * Buffers, data, launches and the memory checks (part 6) of a trial. */
 #include "verify/check_run.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,33 +19,6 @@ _Static_assert((int)SLOTS <= (int)GS_COUNTERS, "a counter each");
 static bool is_input(const gs_check_run *trial, int operand) { return !gs_is_written(&trial->problem, GS_OPERAND_LETTERS[operand]); }
 
 static uint64_t workspace_seed(const gs_check_run *trial) { return gs_mix(trial->seed + 0x6a09e667u); }
-
-/* "edge size 61x59x37, padded rows: ", in words of which nothing looks like a place in a file: reasons are shown to models. */
-static int name_edge(const gs_problem *p, char *text, size_t size)
-{
-    gs_problem packed = gs_problem_make(p->in, p->layout, p->m, p->n, p->k);
-    char batch[32] = "", scalars[64] = "";
-    const bool padded = p->lda != packed.lda || p->ldb != packed.ldb || p->ldc != packed.ldc || p->ldd != packed.ldd;
-    if (p->batch != 1) snprintf(batch, sizeof batch, ", batch of %lld%s", (long long)p->batch, p->matrices ? " by pointers" : "");
-    if (p->groups) snprintf(batch, sizeof batch, ", %lld %sgroups", (long long)p->groups, p->grouping == GS_GROUPS_MASKED ? "masked " : "");
-    if (p->grouping == GS_GROUPS_K) snprintf(batch, sizeof batch, ", %lld groups along K", (long long)p->batch);
-    if (p->alpha != 1 || p->beta != 0) snprintf(scalars, sizeof scalars, ", alpha %g, beta %g", (double)p->alpha, (double)p->beta);
-    return snprintf(text, size, "edge size %lldx%lldx%lld%s%s%s: ", (long long)p->m, (long long)p->n, (long long)p->k, padded ? ", padded rows" : "", batch,
-                    scalars);
-}
-
-void gs_check_run_blame(gs_check_run *trial, gs_verdict_code code, int part, const char *format, ...)
-{
-    gs_verdict *const verdict = trial->verdict;
-    verdict->code = code;
-    verdict->part = part;
-    gs_problem_format(&trial->asked, verdict->problem);
-    va_list values;
-    va_start(values, format);
-    const int prefix = trial->edge ? name_edge(&trial->asked, verdict->reason, sizeof verdict->reason) : 0;
-    vsnprintf(verdict->reason + prefix, sizeof verdict->reason - (size_t)prefix, format, values);
-    va_end(values);
-}
 
 /* A failed call of the contender: its fault (GS_OK, a verdict), or the machine's (the status). */
 static gs_status blame_status(gs_check_run *trial, gs_status status, const gs_error *why, const char *what, gs_error *error)
@@ -381,6 +353,11 @@ static gs_status copy_c(gs_check_run *trial, gs_error *error)
     return status;
 }
 
+static gs_status poison_workspace(gs_check_run *trial, gs_error *error)
+{
+    return gs_watch_fill(&trial->watch, trial->contender, trial->poison, workspace_seed(trial), trial->verifier->queue, error);
+}
+
 gs_status gs_check_run_launch(gs_check_run *trial, bool zero, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;
@@ -391,9 +368,20 @@ gs_status gs_check_run_launch(gs_check_run *trial, bool zero, gs_error *error)
         if (other) GS_TRY(surround(trial, i, trial->poison, error));
         GS_TRY(gs_check_poison(verifier, trial->operand[i].at, trial->operand[i].bytes, trial->poison, verifier->queue, error));
     }
-    GS_TRY(gs_watch_fill(&trial->watch, trial->contender, trial->poison, workspace_seed(trial), verifier->queue, error));
+    GS_TRY(poison_workspace(trial, error));
     if (trial->in_place) GS_TRY(copy_c(trial, error));
     return launch(trial, error);
+}
+
+gs_status gs_check_run_age(gs_check_run *trial, gs_error *error)
+{
+    const gs_problem *const p = &trial->problem;
+    const gs_shape s = gs_shape_of(p, 'e');
+    if (p->bias == GS_DBIAS && (s.matrices == 1 || s.stride == s.row)) {
+        const gs_datagen numbers = gs_datagen_make(p, 'e', GS_VALUES_NORMAL, gs_mix(trial->seed + 0x7137449bu));
+        GS_TRY(gs_check_generate(trial->verifier, &numbers, trial->operand[4].at, trial->verifier->queue, error));
+    }
+    return poison_workspace(trial, error);
 }
 
 gs_status gs_check_run_launch_stale(gs_check_run *trial, gs_error *error)
@@ -571,7 +559,7 @@ gs_status gs_check_run_compare(gs_check_run *trial, double tolerance, gs_check_c
     trial->of_aux = trial->of_sums = false;
     GS_TRY(gs_check_compare(trial->verifier, &trial->problem, &args, trial->reference, tolerance, trial->once, trial->poison, counts, trial->verifier->queue, error));
     if (trial->problem.bias == GS_DBIAS && trial->problem.m > 0 && !counts->mismatches) {
-        GS_TRY(gs_check_compare_sums(trial->verifier, &trial->problem, &args, trial->reference, tolerance, trial->poison, counts, trial->verifier->queue, error));
+        GS_TRY(gs_check_compare_sums(trial->verifier, &trial->problem, &args, trial->reference, tolerance, trial->once, trial->poison, counts, trial->verifier->queue, error));
         trial->of_sums = counts->mismatches != 0;
     }
     if (!trial->problem.aux || counts->mismatches) return GS_OK;

@@ -85,6 +85,10 @@ gs_status gs_check_run_rows(gs_check_run *trial, int kind, const gs_pool_rows *r
 /* Poisons what is written, D and what is beside it, and the workspaces (zero: fills them with zeros instead), launches, waits, looks after the memory. */
 gs_status gs_check_run_launch(gs_check_run *trial, bool zero, gs_error *error);
 
+/* For a launch over old outputs that another problem's come from: the workspaces are poisoned, they may be others; the gradient of a bias has numbers, not the NaN that data with some
+ * have left in all of it. */
+gs_status gs_check_run_age(gs_check_run *trial, gs_error *error);
+
 /* As when it is timed: D and the workspace hold what the launch before left. */
 gs_status gs_check_run_launch_stale(gs_check_run *trial, gs_error *error);
 

@@ -10,6 +10,8 @@
 #include "base/random.h"
 #include "verify/check_run.h"
 
+#define STALE_TOLERANCE 4   /* of normal data that are looked at before the yardstick's are */
+
 /* As in timing: nothing is poisoned, the output and the workspace are those of an earlier launch. since: what has changed. */
 static gs_status launch_over(gs_check_run *trial, int part, double tolerance, const char *since, gs_error *error)
 {
@@ -203,29 +205,35 @@ static gs_status judge_normal(gs_check_run *trial, const gs_compare *yardstick, 
     return GS_OK;
 }
 
-/* Parts 4 and 7 share their data: errors are judged on the first launch, repeats are compared with it. */
+/* Parts 4 and 7 share their data: errors are judged on the first launch over poison, repeats are compared with it. One of them comes before, over what other data left in the outputs:
+ * what part 1 shows of integers says nothing of who looks at the data first. */
 static gs_status normal_part(gs_check_run *trial, const gs_verify_options *options, gs_error *error)
 {
+    const int repeats = !(trial->parts & GS_PART_REPEAT) ? 1 : options->repeats > 0 ? options->repeats : GS_VERIFY_REPEATS;
+    const bool over = repeats > 1 && trial->launches > 0 && (trial->parts & GS_PART_MEMORY);
+    uint64_t first = 0;
     GS_TRY(gs_check_run_data(trial, GS_VALUES_NORMAL, -1, error));
+    if (over) {
+        GS_TRY(gs_check_run_age(trial, error));
+        GS_TRY(launch_over(trial, 4, STALE_TOLERANCE, "from other data", error));
+        if (gs_check_run_failed(trial)) return GS_OK;
+        GS_TRY(gs_check_run_output_hash(trial, &first, error));
+    }
     gs_compare theirs;
     bool measured = false;
     if (options->yardstick && (trial->parts & GS_PART_NORMAL))
         GS_TRY(measure_yardstick(trial, options->yardstick, &theirs, &measured, error));
-    const int repeats = !(trial->parts & GS_PART_REPEAT) ? 1 : options->repeats > 0 ? options->repeats : GS_VERIFY_REPEATS;
-    uint64_t first = 0;
-    for (int i = 0; i < repeats; i++) {
+    for (int i = over; i < repeats; i++) {
+        const bool judged = i == over || !trial->contender->bitwise;
+        uint64_t hash;
         GS_TRY(gs_check_run_launch(trial, false, error));
         if (gs_check_run_failed(trial)) return GS_OK;
-        uint64_t hash;
         GS_TRY(gs_check_run_output_hash(trial, &hash, error));
-        if (i == 0 || !trial->contender->bitwise) {
-            first = hash;
-            if (trial->parts & GS_PART_NORMAL) GS_TRY(judge_normal(trial, measured ? &theirs : NULL, error));
-            if (gs_check_run_failed(trial)) return GS_OK;
-            trial->right = true;
-            continue;
-        }
-        if (hash == first) continue;
+        if (judged && trial->parts & GS_PART_NORMAL) GS_TRY(judge_normal(trial, measured ? &theirs : NULL, error));
+        if (gs_check_run_failed(trial)) return GS_OK;
+        if (judged) trial->right = true;
+        if (i == 0) first = hash;
+        if (hash == first || !trial->contender->bitwise) continue;
         gs_check_run_blame(trial, GS_VERDICT_REPEAT, 7, "launch %d of the same data gives other bits than the first", i + 1);
         return GS_OK;
     }

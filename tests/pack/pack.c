@@ -15,6 +15,9 @@
 #include <gemmsmith/gemmsmith.h>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/log.h"
 #include "device/device.h"
 #include "inspect/inspect.h"
 #include "pack/format.h"
@@ -386,15 +389,97 @@ static void test_full_disk(void **state)
 
 /* ---- user kernels ---- */
 
-#define HASH "00112233445566778899aabbccddeeff"
+#define SOURCE  "#include \"common/args.h\"\nextern \"C\" __global__ void k(const gs_kernel_args args) { if (args.m < 0) ((int *)args.d)[0] = 0; }\n"
+#define WRITTEN "# as it was written\n" MANIFEST   /* the hash is that of this text, not of what it says */
+
+static char hash_of_user[GS_HASH_TEXT];
 
 static gs_status source_of(void *self, const char *name, char **source, char **manifest, gs_error *why)
 {
     (void)self;
-    if (strcmp(name, "source:" HASH) != 0) return gs_fail(why, GS_ERROR_NOT_FOUND, NULL, "not there");
-    *source = strdup("#include \"common/args.h\"\nextern \"C\" __global__ void k(const gs_kernel_args args) { if (args.m < 0) ((int *)args.d)[0] = 0; }\n");
-    *manifest = strdup(MANIFEST);
+    if (strncmp(name, "source:", 7) != 0 || strcmp(name + 7, hash_of_user) != 0) return gs_fail(why, GS_ERROR_NOT_FOUND, NULL, "not there");
+    *source = strdup(SOURCE);
+    *manifest = strdup(WRITTEN);
     return GS_OK;
+}
+
+/* Of a store that was changed. */
+static gs_status other_source(void *self, const char *name, char **source, char **manifest, gs_error *why)
+{
+    gs_status status = source_of(self, name, source, manifest, why);
+    if (status == GS_OK) (*source)[strlen(*source) - 1] = ' ';
+    return status;
+}
+
+/* The only problem and kernel of a pack again, changed, with the right checksums: what a stranger could write. */
+static void rewrite(const char *choice, const gs_pack_kernel *instead)
+{
+    gs_pack *pack;
+    gs_pack_writer *w;
+    gs_pack_entry entry;
+    gs_pack_kernel kernel;
+    char *bytes;
+    size_t size;
+    bool added;
+    OK(gs_pack_open(&pack, path, &error));
+    assert_true(gs_pack_entry_at(pack, 0, &entry));
+    OK(gs_pack_kernel_at(pack, entry.kernel, &kernel, &error));
+    if (instead && instead->manifest) kernel.manifest = instead->manifest;
+    if (instead && instead->source) kernel.source = instead->source, kernel.source_size = strlen(instead->source);
+    if (choice) entry.choice = choice;
+    const gs_problem problem = parsed(entry.problem);
+    OK(gs_pack_writer_create(&w, &error));
+    OK(gs_pack_put_kernel(w, &kernel, &entry.kernel, &error));
+    OK(gs_pack_put(w, &problem, &entry, &added, &error));
+    OK(gs_pack_finish(w, gs_pack_about(pack), &bytes, &size, &error));
+    OK(gs_file_write(other, bytes, size, &error));
+    gs_pack_writer_destroy(&w);
+    gs_pack_close(&pack);
+    free(bytes);
+}
+
+static bool told;
+static void hear(void *self, int level, const char *text)
+{
+    (void)self, (void)level;
+    told |= strstr(text, "another kernel than it says") != NULL;
+}
+
+/* The other pack does not serve the problem, and a line says why; or it does. */
+static void expect_told(bool expected)
+{
+    const gs_problem problem = parsed(PROBLEM);
+    gs_plan *plan;
+    gs_context *context = with_packs(other);
+    told = false;
+    gs_log_set_sink(&told, hear, NULL, GS_LOG_WARNING);
+    const gs_status status = gs_plan_create(context, &problem, &plan, &error);
+    gs_log_drop_sink(&told);
+    if (told != expected || (status == GS_OK) == expected) fail_msg("%d: %s", (int)status, error.text);
+    if (status == GS_OK) assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_PACK);
+    gs_plan_destroy(&plan);
+    gs_close(&context);
+    unlink(other);
+}
+
+/* A schedule's kernel under the name of another one. */
+static void test_other_schedule(void **state)
+{
+    (void)state;
+    gs_error why;
+    if (gs_compiler_version(&why) == 0) skip();
+    make_pack_of("mma/32x32x64/w2x2/s3/g1", path);
+    setenv("GEMMSMITH_COMPILE", "off", 1);
+    rewrite(NULL, NULL);
+    expect_told(false);
+    rewrite("simple", NULL);
+    expect_told(true);
+    rewrite("mma/64x64x64/w2x4/s3/g1", NULL);   /* of the same family */
+    expect_told(true);
+    rewrite("mma/32x32x64/w2x2/s4/g1", NULL);   /* as many threads */
+    expect_told(true);
+    unsetenv("GEMMSMITH_COMPILE");
+    unlink(path);
 }
 
 /* A row of a table names one: no plan has it by itself; one of a pack has, for exactly its problem. */
@@ -407,7 +492,8 @@ static void test_user_kernel(void **state)
     snprintf(table, sizeof table, "%s/user.tuned", folder);
     FILE *const file = fopen(table, "w");
     assert_non_null(file);
-    fprintf(file, "gemmsmith-tuned 1\n" PROBLEM " kernel/" HASH " 2.5 0 1 1 1 0 emu-h200 90 132 0 2026-11-24T00:00:00Z predict-0.9.0\n");
+    gs_hash_format(gs_hash_strings((const char *const[]){SOURCE, WRITTEN}, 2), hash_of_user);
+    fprintf(file, "gemmsmith-tuned 1\n" PROBLEM " kernel/%s 2.5 0 1 1 1 0 emu-h200 90 132 0 2026-11-24T00:00:00Z predict-0.9.0\n", hash_of_user);
     fclose(file);
     gs_packing packing = {.sources = {source_of, NULL}};
     const gs_problem problem = parsed(PROBLEM), scaled = parsed(PROBLEM ":alpha=2");
@@ -420,6 +506,10 @@ static void test_user_kernel(void **state)
     OK(gs_pack_writer_create(&packing.writer, &error));
     assert_int_equal(gs_packing_add(&packing, &problem, &added, &error), GS_ERROR_FORBIDDEN);   /* nobody inspects it */
     packing.device->inspector = &gs_inspect_user_kernels;
+    packing.sources.get = other_source;
+    assert_int_equal(gs_packing_add(&packing, &problem, &added, &error), GS_ERROR_CORRUPT);
+    assert_non_null(strstr(error.text, "texts of another kernel"));
+    packing.sources.get = source_of;
     OK(gs_packing_add(&packing, &problem, &added, &error));
     assert_true(added && packing.user == 1);
     OK(gs_packing_write(&packing, path, &size, &error));
@@ -434,10 +524,18 @@ static void test_user_kernel(void **state)
     gs_context *context = with_packs(path);
     OK(gs_plan_create(context, &problem, &plan, &error));
     assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_PACK);
-    assert_string_equal(gs_plan_schedule(plan), "kernel/" HASH);
+    assert_true(strncmp(gs_plan_schedule(plan), "kernel/", 7) == 0 && strcmp(gs_plan_schedule(plan) + 7, hash_of_user) == 0);
     gs_plan_destroy(&plan);
     assert_int_equal(gs_plan_create(context, &scaled, &plan, &error), GS_ERROR_NO_COMPILER);
     gs_close(&context);
+    rewrite(NULL, NULL);
+    expect_told(false);
+    rewrite("kernel/00112233445566778899aabbccddeeff", NULL);
+    expect_told(true);
+    rewrite(NULL, &(gs_pack_kernel){.source = SOURCE " "});
+    expect_told(true);
+    rewrite(NULL, &(gs_pack_kernel){.manifest = MANIFEST});
+    expect_told(true);
     unsetenv("GEMMSMITH_COMPILE");
     unlink(path);
     unlink(table);
@@ -449,7 +547,7 @@ int main(void)
     snprintf(path, sizeof path, "%s/one.pack", folder);
     snprintf(other, sizeof other, "%s/bad.pack", folder);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_found), cmocka_unit_test(test_damage), cmocka_unit_test(test_hostile), cmocka_unit_test(test_plans), cmocka_unit_test(test_two_packs),
-                                       cmocka_unit_test(test_pointers), cmocka_unit_test(test_full_disk), cmocka_unit_test(test_user_kernel)};
+                                       cmocka_unit_test(test_pointers), cmocka_unit_test(test_full_disk), cmocka_unit_test(test_other_schedule), cmocka_unit_test(test_user_kernel)};
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     rmdir(folder);
     return failed;

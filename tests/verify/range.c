@@ -238,6 +238,57 @@ static void likely_sums_hold(void **state)
         }
 }
 
+/* ---- a bias and an aux ---- */
+
+/* Some of a bias are larger than what C has, but for f16 sums and behind a gate, and have eight bits. */
+static void a_bias_is_large_now_and_then(void **state)
+{
+    (void)state;
+    static const struct { const char *text; bool large; } rows[] = {
+        {"f16:64x512x72:tn:ep=bias", true}, {"bf16:512x64x72:tn:ep=bias_m+relu", true}, {"f16:64x512x72:tn:acc=f16:ep=bias", false}, {"f16:64x512x72:tn:ep=bias+silu+gate", false},
+    };
+    for (size_t i = 0; i < GS_COUNT(rows); i++) {
+        gs_problem p;
+        gs_data_plan plan;
+        assert_int_equal(gs_problem_parse(&p, rows[i].text, NULL), GS_OK);
+        const gs_datagen g = gs_datagen_make(&p, 'e', GS_VALUES_INTEGER, 7);
+        int large = 0, negative = 0;
+        float most = 0;
+        for (int j = 0; j < 512; j++) {
+            const float x = gs_value(&g, 0, 0, j);
+            assert_true(x == rintf(x) && to_type(GS_BF16, x) == x);
+            large += fabsf(x) > 15, negative += x < -15;
+            most = fmaxf(most, fabsf(x));
+        }
+        if (rows[i].large) assert_true(large > 20 && large < 128 && negative > 5 && negative < large - 5 && most > 2048 && most <= 4080);
+        else assert_int_equal(large, 0);
+        assert_true(gs_data_plan_make(&p, GS_VALUES_INTEGER, &plan));
+        const double c = gs_datagen_make(&p, 'c', GS_VALUES_INTEGER, 7).tall;
+        assert_true(c == 0);
+    }
+}
+
+/* An aux that is read has numbers that f16 takes for zero, and the least of its own type. */
+static void an_aux_is_small_now_and_then(void **state)
+{
+    (void)state;
+    static const struct { const char *text; gs_type type; float least; } rows[] = {
+        {"f16:64x64x72:tn:ep=drelu", GS_F16, 0x1p-24f}, {"bf16:64x64x72:tn:ep=dgelu", GS_BF16, 0x1p-133f}, {"f16:64x64x72:tn:d=f32:ep=dsilu", GS_F32, 0x1p-140f},
+    };
+    for (size_t i = 0; i < GS_COUNT(rows); i++) {
+        gs_problem p;
+        assert_int_equal(gs_problem_parse(&p, rows[i].text, NULL), GS_OK);
+        const gs_datagen g = gs_datagen_make(&p, 'g', GS_VALUES_RANGE, 7);
+        int least = 0, small = 0;
+        for (int j = 0; j < 4096; j++) {
+            const float x = fabsf(gs_value(&g, 0, j / 64, j % 64));
+            least += x == rows[i].least, small += x > rows[i].least && x < 0x1p-15f;
+            assert_true(isnan(x) || to_type(rows[i].type, x) == x || isinf(x));
+        }
+        assert_true(least > 20 && small > 20);
+    }
+}
+
 /* ---- scalars of many bits, and scales beside them ---- */
 
 static void scalars_of_many_bits(void **state)
@@ -327,6 +378,8 @@ int main(void)
         cmocka_unit_test(idle_c_is_finite_and_nan),
         cmocka_unit_test(likely_sums_by_hand),
         cmocka_unit_test(likely_sums_hold),
+        cmocka_unit_test(a_bias_is_large_now_and_then),
+        cmocka_unit_test(an_aux_is_small_now_and_then),
         cmocka_unit_test(scalars_of_many_bits),
         cmocka_unit_test(scales_go_with_alpha),
         cmocka_unit_test(time_is_that_of_the_launches_and_references),
