@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """One build that contains many mutants, of which a number in a shared file chooses one while the tests run. For mutate.py.
 
-A function with mutants is there once more for each of them, and begins with the question which of them is asked for. A file of kernels/ is text to the
-programs: it is there once more where texts are looked up. Each question leaves a mark, so that one run of the tests says which of them reach which mutant."""
+A function with mutants is there once more for each of them, and begins with the question which of them is asked for. Where the change is, the function leaves
+a mark, so that one run of the tests says which of them execute what was changed. A file of kernels/ is text to the programs: it is there once more where
+texts are looked up, and a kernel that is looked up marks the mutants of all that it includes."""
 import collections
 import re
 
@@ -10,7 +11,8 @@ from mutations import applied, flat, matching
 
 Function = collections.namedtuple("Function", "start brace end name header call")   # header: without the body. call: what calls another with its arguments
 
-LOOKUP, LOOKUP_FILE = "gs_embedded_find", "src/kernel/define.c"   # where kernels' texts are looked up
+LOOKUP, LOOKUP_FILE = "gs_embedded_find", "src/kernel/define.c"         # where kernels' texts are looked up
+HEADERS_FILE, HEADER = "src/plan/loaded.c", "file->text"            # where those that they include are
 FIRST = 64                                                          # bytes before the marks
 
 PRELUDE = """
@@ -30,9 +32,11 @@ __attribute__((constructor(101), used)) static void gs_mutants_map(void)
 }
 __attribute__((unused)) static inline _Bool gs_mutant(int number)
 {
-    if (!gs_mutants) return 0;
-    gs_mutants[%d + number] = 1;
-    return *(volatile int *)gs_mutants == number;
+    return gs_mutants && *(volatile int *)gs_mutants == number;
+}
+__attribute__((unused)) static inline void gs_mark(int number)
+{
+    if (gs_mutants) gs_mutants[%d + number] = 1;
 }
 #endif
 """
@@ -103,29 +107,84 @@ def with_mutants(text, numbered, path, size):
             of_function[one].append((number, mutant))
         else:
             left.append(number)
-    parts, at = [], 0
+    code, parts, at = flat(text), [], 0
     for one in sorted(of_function):
         prelude = PRELUDE % (path, size, FIRST) if at == 0 else ""
         static = "" if re.search(r"\bstatic\b", one.header) else "static "
-        copies, asks = "", ""
+        copies, asks, marks = "", "", collections.defaultdict(str)
         for number, mutant in of_function[one]:
             name = f"{one.name}__m{number}"
             header = static + re.sub(rf"\b{one.name}(?=\s*\()", name, one.header, count=1)
             body = applied(mutant._replace(start=mutant.start - one.brace, end=mutant.end - one.brace), text[one.brace:one.end + 1])
             copies += f"{header}\n{body}\n"
             asks += f" if (gs_mutant({number})) {one.call.replace('@', name)}"
+            marks[statement(code, one, mutant.start)] += f" gs_mark({number});"
         parts += [text[at:one.start], prelude, one.header, ";\n", copies, one.header, "\n{", asks]
         at = one.brace + 1
+        for place, mark in sorted(marks.items()):
+            parts += [text[at:place], mark]
+            at = place
     return "".join(parts) + text[at:], left
 
 
-def with_texts(text, numbered, path, size):
-    """The file that looks kernels up, with mutants of their texts. numbered: {number: (name of the file, its text)}."""
+def statement(code, one, at):
+    """Where the statement begins that `at` is in, or one around it: behind a semicolon or a bracket of a block."""
+    block = i = begin = one.brace
+    while i < at:
+        if code[i] in "([" or code[i] == "{" and not is_block(code, i, block):
+            i = matching(code, i)
+        elif code[i] == "{":
+            end = matching(code, i)
+            if end < at:
+                i = end
+                begin = i if not re.match(r"\s*(?:else|while)\b", code[i + 1:]) else begin
+            else:
+                block = begin = i
+        elif code[i] == ";" and not re.match(r"\s*(?:else|while)\b", code[i + 1:]):
+            begin = i
+        i += 1
+    labels = re.match(r"(?:\s*(?:case\b[^:;{]*|default\s*):)+", code[begin + 1:])   # what lies before them in a switch is not executed
+    return begin + 1 + (labels.end() if labels else 0)
+
+
+def is_block(code, at, block):
+    """Whether a bracket in a block begins another one, not the values of something."""
+    before = code[block:at].rstrip()
+    if before.endswith(")"):
+        opening = next(i for i in range(len(before) - 1, -1, -1) if before[i] == "(" and matching(before, i) == len(before) - 1)
+        return re.search(r"\b(?:if|for|while|switch)\s*$", before[:opening]) is not None
+    return at == block or before.endswith((";", "{", "}", ":")) or re.search(r"\b(?:else|do)$", before) is not None
+
+
+def includes(texts):
+    """{kernel: all files of kernels/ that it contains, itself as well}. texts: {name: text}."""
+    found = {}
+    for name in texts:
+        inner, seek = {name}, [name]
+        while seek:
+            more = {other for other in re.findall(r'#include "([^"]+)"', texts[seek.pop()]) if other in texts} - inner
+            inner |= more
+            seek += more
+        found[name] = inner
+    return found
+
+
+def with_texts(text, numbered, path, size, texts):
+    """The file that looks kernels up, with mutants of their texts. numbered: {number: (name of the file, its text)}. texts: {name: text} of all."""
     one = next(one for one in functions(text) if one.name == LOOKUP)
     inner = re.sub(rf"\b{LOOKUP}\b", LOOKUP + "__text", text[one.start:one.end + 1], count=1)
-    cases = "".join(f'    if (found && strcmp(name, "{name}") == 0 && gs_mutant({number})) return {literal(changed)};\n' for number, (name, changed) in sorted(numbered.items()))
-    wrapped = f"static {inner}\n{one.header}\n{{\n    const char *const found = {LOOKUP}__text(name);\n{cases}    return found;\n}}"
+    contains = includes(texts)
+    cases = "".join(f'    if (strcmp(name, "{name}") == 0 && gs_mutant({number})) return {literal(changed)};\n' for number, (name, changed) in sorted(numbered.items()))
+    marks = "".join(f'    if (strcmp(name, "{kernel}") == 0) gs_mark({number});\n' for number, (name, _) in sorted(numbered.items())
+                    for kernel in sorted(contains) if name in contains[kernel])
+    wrapped = (f"const char *gs_mutant_text(const char *name, const char *text);\nconst char *gs_mutant_text(const char *name, const char *text)\n{{\n{cases}    return text;\n}}\n"
+               f"static {inner}\n{one.header}\n{{\n    const char *const found = {LOOKUP}__text(name);\n{marks}    return found ? gs_mutant_text(name, found) : found;\n}}")
     return text[:one.start] + PRELUDE % (path, size, FIRST) + wrapped + text[one.end + 1:]
+
+
+def with_headers(text):
+    """The file that gives kernels what they include, so that it gives mutants of that."""
+    return "extern const char *gs_mutant_text(const char *name, const char *text);\n" + text.replace(HEADER, "gs_mutant_text(file->name, file->text)")
 
 
 def literal(text):

@@ -17,7 +17,7 @@ import time
 import traceback
 from pathlib import Path
 
-from mutant_sources import FIRST, LOOKUP_FILE, with_mutants, with_texts
+from mutant_sources import FIRST, HEADERS_FILE, LOOKUP_FILE, with_headers, with_mutants, with_texts
 from mutations import applied
 from tested_trees import adopt_orphans, copy_tree, run
 
@@ -117,7 +117,10 @@ class Copy:
             found[name], without = with_mutants((self.root / name).read_text(encoding="utf-8"), some, self.mutant, size)
             left += without
         if texts:
-            found[LOOKUP_FILE] = with_texts(found.get(LOOKUP_FILE, (self.root / LOOKUP_FILE).read_text(encoding="utf-8")), texts, self.mutant, size)
+            original = {name: found.get(name) or (self.root / name).read_text(encoding="utf-8") for name in (LOOKUP_FILE, HEADERS_FILE) if (self.root / name).exists()}
+            kernels = {path.relative_to(self.root / "kernels").as_posix(): path.read_text(encoding="utf-8") for path in (self.root / "kernels").rglob("*.[ch]*")}
+            found[LOOKUP_FILE] = with_texts(original[LOOKUP_FILE], texts, self.mutant, size, kernels)
+            found.update({name: with_headers(text) for name, text in original.items() if name == HEADERS_FILE})
         return found
 
     # ---- the tests ----
@@ -163,7 +166,7 @@ class Copy:
                 code, said, _ = self.ctest(behind, limit, fresh) if behind else (0, "", 0)
                 if code != 0:
                     return "killed", str(len(batch)), " ".join(re.findall(r"^\s*\d+ - (\S+) \(", said, re.M)) or "late"
-            return "survived", str(len(names)), "" if names else "no test executes its function"
+            return "survived", str(len(names)), "" if names else "no test executes it"
         finally:
             self.choose(0)
             if mutant.path.startswith("kernels/"):

@@ -256,13 +256,22 @@ int open(int count, ...)
 const char *gs_embedded_find(const char *name);
 const char *gs_embedded_find(const char *name)
 {
-    return strcmp(name, "one.cu") == 0 ? "x < 1" : NULL;
+    return strcmp(name, "one.cu") == 0 ? "#include \\"common/inner.cuh\\"\\nx < 1" : NULL;
+}
+"""
+    LOADED = """#include <string.h>
+typedef struct embedded { const char *name, *text; } embedded;
+const char *header(const char *name);
+const char *header(const char *name)
+{
+    static const embedded only = {"common/inner.cuh", "y < 2"}, *const file = &only;
+    return strcmp(name, file->name) == 0 ? file->text : NULL;
 }
 """
     LISTS = """cmake_minimum_required(VERSION 3.21)
 project(room C)
 enable_testing()
-add_library(gs_room STATIC src/room/room.c src/kernel/define.c)
+add_library(gs_room STATIC src/room/room.c src/kernel/define.c src/plan/loaded.c)
 foreach(test small gone text fails)
   add_executable(test_${test} tests/${test}.c)
   target_link_libraries(test_${test} gs_room)
@@ -277,8 +286,8 @@ add_test(NAME script COMMAND grep -q "x < 1" ${CMAKE_SOURCE_DIR}/kernels/two.cu)
     TESTS = {"small": "int small(const int *x, int (*more)(int)); static int one(int x) { return x == 11; }\n"
                       "int main(void) { return !small((int[]){11}, one) || small((int[]){12}, one) || small((int[]){9}, one); }\n",
              "gone": "int gone(int x), open(int count, ...); int main(void) { return !gone(21) || gone(1) || open(1, 2); }\n",
-             "text": '#include <string.h>\nconst char *gs_embedded_find(const char *name);\n'
-                     'int main(void) { return strcmp(gs_embedded_find("one.cu"), "x < 1") != 0 || gs_embedded_find("two.cu") != NULL; }\n',
+             "text": '#include <string.h>\nconst char *gs_embedded_find(const char *name), *header(const char *name);\n'
+                     'int main(void) { return !strstr(gs_embedded_find("one.cu"), "x < 1") || gs_embedded_find("two.cu") || strcmp(header("common/inner.cuh"), "y < 2") != 0; }\n',
              "fails": "int main(void) { return 1; }\n"}
 
     def setUp(self):
@@ -286,7 +295,7 @@ add_test(NAME script COMMAND grep -q "x < 1" ${CMAKE_SOURCE_DIR}/kernels/two.cu)
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name).resolve()
         files = {"CMakeLists.txt": self.LISTS, "CMakePresets.json": json.dumps(Project.PRESETS), "src/room/room.c": self.ROOM, "src/kernel/define.c": self.LOOKUP,
-                 "kernels/one.cu": "x < 1", "kernels/two.cu": "x < 1"}
+                 "src/plan/loaded.c": self.LOADED, "kernels/one.cu": '#include "common/inner.cuh"\nx < 1', "kernels/two.cu": "x < 1", "kernels/common/inner.cuh": "y < 2"}
         for name, text in {**files, **{f"tests/{name}.c": text for name, text in self.TESTS.items()}}.items():
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             (self.root / name).write_text(text, encoding="utf-8")
@@ -305,9 +314,10 @@ add_test(NAME script COMMAND grep -q "x < 1" ${CMAKE_SOURCE_DIR}/kernels/two.cu)
         small, end, never = self.line("return x[0] > 10"), self.line("if (x > 20)"), self.line("return x > limits")
         self.assertEqual(by_line["room.c", small], ("killed", "room/small"))   # whose environment is empty
         self.assertEqual(by_line["room.c", end], ("killed", "room/gone"))      # in a child
-        self.assertEqual(by_line["room.c", never], ("survived", "no test executes its function"))
+        self.assertEqual(by_line["room.c", never], ("survived", "no test executes it"))
         self.assertEqual(by_line["room.c", self.line("return count > 40")][0], "apart")
-        self.assertEqual(by_line["one.cu", 1], ("killed", "room/text"))        # a text
+        self.assertEqual(by_line["one.cu", 2], ("killed", "room/text"))        # a text
+        self.assertEqual(by_line["inner.cuh", 1], ("killed", "room/text"))     # which contains this one
         self.assertEqual(by_line["two.cu", 1], ("killed", "script"))           # which reads it
         self.assertEqual(by_line["define.c", 5], ("killed", "room/text"))
         for name in ("src/room/room.c", "src/kernel/define.c", "kernels/one.cu"):
@@ -330,6 +340,11 @@ add_test(NAME script COMMAND grep -q "x < 1" ${CMAKE_SOURCE_DIR}/kernels/two.cu)
 
     def test_sources(self):
         sources = sys.modules["mutant_sources"]
+        body = ("void f(int x)\n{\n    one o = {1, x < 2};\n    for (int i = 0; i < x; i++) { g(x < 3); }\n    if (x < 4) h(x < 5);\n    else if (y(x < 6)) return;\n"
+                "    do i(x < 7); while (x < 8);\n    switch (x) {\n    case 1:\n    case 2: j((two){x < 9}); break;\n    }\n}\n")
+        only, = sources.functions(body)
+        places = {number: body[sources.statement(sources.flat(body), only, body.index(f"x < {number}")):].split()[0] for number in range(2, 10)}
+        self.assertEqual(places, {2: "one", 3: "g(x", 4: "if", 5: "if", 6: "if", 7: "do", 8: "do", 9: "j((two){x"})
         text = ("typedef struct one { int a; } one;\nenum { B = 1 };\nint c[] = {1};\nstruct one\nmade(void)\n{\n    return (one){1};\n}\n#define X {\n"
                 "/* d() { */ static inline void d(char *const names[4], one x) { (void)names; (void)x; }\nint e(int count, ...)\n{\n    return count;\n}\n"
                 "__attribute__((noinline)) int f(void)\n{\n    return 0;\n}\nint g; const one *h(int (*run)(int), void **out) { return run(1) ? *out : 0; }\n")
