@@ -75,7 +75,7 @@ extern "C" __global__ void gs_finish(const gs_kernel_args p)
 #endif
         ;
     const bool whole = together % 16 == 0 && count == PIECE && (GS_GATE != 1 || p.n % PIECE == 0);
-#if GS_AUX
+#if GS_AUX && !GS_GATE
     const bool whole_aux = ((unsigned long long)p.aux | (unsigned long long)((p.ldaux | p.stride_aux) * sizeof(element))) % 16 == 0 && count == PIECE;
 #endif
     gs_dependent_wait();
@@ -108,7 +108,7 @@ extern "C" __global__ void gs_finish(const gs_kernel_args p)
 #endif
         const piece c = GS_BETA ? load((const element *)p.c + at_c + col, whole, count) : piece{};
         (void)in_matrix;
-#if GS_AUX
+#if GS_AUX && !GS_GATE   /* a gate's is written by element */
         piece before;
         element *const aux = (element *)p.aux + gs_place_in_aux(p, in_matrix, col, matrix);
 #endif
@@ -134,7 +134,7 @@ extern "C" __global__ void gs_finish(const gs_kernel_args p)
 #endif
         element *const d = (element *)p.d + at_d + col;
         store(d, result, whole, count);
-#if GS_AUX
+#if GS_AUX && !GS_GATE
         store(aux, before, whole_aux, count);
 #endif
     }

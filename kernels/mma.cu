@@ -34,7 +34,11 @@
 #include "common/raster.cuh"
 #include "common/rows.cuh"
 
+#if GS_SPLIT > 1
+#define GS_PARTIALS(p) (((p).m + (GS_BM - 1LL)) / GS_BM * GS_SPLIT)          /* a row of sums for each block of a cluster */
+#else
 #define GS_PARTIALS(p) (((p).m + (GS_BM / GS_WM - 1LL)) / (GS_BM / GS_WM))   /* a row of sums for each row of warps */
+#endif
 #include "common/dbias.cuh"
 
 #define WARPS (GS_WM * GS_WN)
@@ -414,15 +418,15 @@ __device__ __forceinline__ void put_pair(unsigned char *to, float2 x)
 #endif
 }
 
-/* Sixteen rows of a warp's tile, from its slab of shared memory to D, or aux, in whole vectors; elements at the edge of the matrix.
+/* Sixteen rows of WIDE columns of a warp's tile, from its slab of shared memory to D, or aux, in whole vectors; elements at the edge of the matrix.
  * rows, columns: what is left of D from d. */
-__device__ __forceinline__ void store_slab(unsigned char *d, long long ldd, const unsigned char *slab, int rows, int columns, int lane)
+template <int WIDE = WARP_D> __device__ __forceinline__ void store_slab(unsigned char *d, long long ldd, const unsigned char *slab, int rows, int columns, int lane)
 {
 #if RAGGED
     const auto piece = [slab](int row, int i) { return slab + row * SLAB_ROW + i * 16; };
-    gs_store_rows<16, WARP_D / UNIT, OUT_BYTES, GS_VEC_D, 2>(d, ldd * OUT_BYTES, rows, columns, lane, piece);
+    gs_store_rows<16, WIDE / UNIT, OUT_BYTES, GS_VEC_D, 2>(d, ldd * OUT_BYTES, rows, columns, lane, piece);
 #else
-    constexpr int per_row = WARP_D / GS_VEC_D;
+    constexpr int per_row = WIDE / GS_VEC_D;
 #pragma unroll 4
     for (int i = 0; i < (16 * per_row + 31) / 32; i++) {
         const int piece = lane + 32 * i;
@@ -444,7 +448,7 @@ __device__ __forceinline__ void add_c(const gs_kernel_args &p, const void *c, lo
 #endif
 
 #if GS_GATE
-/* Two neighbours of a row of D, from the sums of the gate and of up. */
+/* Two neighbours of a row of D, from the sums of the gate and of up; aux is written where nobody does it in vectors. */
 __device__ __forceinline__ float2 gated_pair(const gs_kernel_args &p, float2 gate, float2 up, long long index, long long row, int column)
 {
     float2 own = make_float2(0, 0);
@@ -452,9 +456,54 @@ __device__ __forceinline__ float2 gated_pair(const gs_kernel_args &p, float2 gat
     if (row < p.m && column < p.n) own.x = read_c(gs_base_c(p, index), gs_row_of_c(p, index, row) + column);
     if (row < p.m && column + 1 < p.n) own.y = read_c(gs_base_c(p, index), gs_row_of_c(p, index, row) + column + 1);
 #endif
-    return make_float2(gs_gated(p, gs_alpha(p) * gate.x, gs_alpha(p) * up.x, own.x, row, column, p.m, p.n, index),
-                       gs_gated(p, gs_alpha(p) * gate.y, gs_alpha(p) * up.y, own.y, row, column + 1, p.m, p.n, index));
+    gate.x *= gs_alpha(p), gate.y *= gs_alpha(p), up.x *= gs_alpha(p), up.y *= gs_alpha(p);
+#if GS_SPLIT > 1
+    return make_float2(gs_gated(p, gate.x, up.x, own.x, row, column, p.m, p.n, index), gs_gated(p, gate.y, up.y, own.y, row, column + 1, p.m, p.n, index));
+#else
+    gs_biased_halves(p, gate.x, up.x, row, column, p.m, p.n, index);
+    gs_biased_halves(p, gate.y, up.y, row, column + 1, p.m, p.n, index);
+    return make_float2(gs_behind_halves(p, gate.x, up.x, own.x), gs_behind_halves(p, gate.y, up.y, own.y));
+#endif
 }
+
+#if GS_AUX && GS_SPLIT == 1
+/* Sixteen rows of what is let up, or else of what the activation is applied to, to the slab; where they alternate in aux, of both. */
+__device__ __forceinline__ void halves_to_slab(const gs_kernel_args &p, const accumulator (&acc)[NT], unsigned char *slab, bool lets, long long index, long long row, int column, int lane)
+{
+#pragma unroll
+    for (int n = 0; n < NT / 2; n++) {
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            const int r = lane / 4 + half * 8, c = n * 8 + lane % 4 * 2;
+            unsigned char *const to = slab + r * SLAB_ROW + c * (GS_GATE == 2 ? 2 : 1) * OUT_BYTES;
+            float2 gate = accumulated(acc[2 * n], half), up = accumulated(acc[2 * n + 1], half);
+            gate.x *= gs_alpha(p), gate.y *= gs_alpha(p), up.x *= gs_alpha(p), up.y *= gs_alpha(p);
+            gs_biased_halves(p, gate.x, up.x, row + r, column + c, p.m, p.n, index);
+            gs_biased_halves(p, gate.y, up.y, row + r, column + c + 1, p.m, p.n, index);
+            if (GS_GATE == 1) {
+                put_pair(to, lets ? up : gate);
+            } else {
+                put_pair(to, make_float2(gate.x, up.x));
+                put_pair(to + 2 * OUT_BYTES, make_float2(gate.y, up.y));
+            }
+        }
+    }
+}
+
+/* Sixteen rows of aux. */
+__device__ __forceinline__ void store_halves(const gs_kernel_args &p, const accumulator (&acc)[NT], unsigned char *slab, long long index, long long row, int column, int lane)
+{
+#pragma unroll
+    for (int lets = 0; lets < (GS_GATE == 1 ? 2 : 1); lets++) {
+        const long long from = GS_GATE == 2 ? 2LL * column : lets ? gs_column_of_up(column, p.n) : column;
+        halves_to_slab(p, acc, slab, lets, index, row, column, lane);
+        __syncwarp();
+        store_slab<GS_GATE == 2 ? 2 * WARP_D : WARP_D>((unsigned char *)p.aux + gs_place_in_aux(p, row, from, index) * OUT_BYTES, p.ldaux, slab, (int)min(p.m - row, 16LL),
+                                                       (GS_GATE == 2 ? 2 : 1) * (p.n - column), lane);
+        __syncwarp();
+    }
+}
+#endif
 #endif
 
 #if !GS_GATE
@@ -523,7 +572,9 @@ __device__ __forceinline__ void epilogue(const gs_kernel_args &p, const accumula
     for (int m = 0; m < MT; m++) {
         const long long first = row + m * 16;
         if (m) __syncwarp();
-#if GS_AUX
+#if GS_AUX && GS_GATE && GS_SPLIT == 1
+        store_halves(p, acc[m], slab, index, first, column, lane);
+#elif GS_AUX && !GS_GATE
         before_activation(p, acc[m], slab, index, first, column, lane);
         __syncwarp();
         store_slab((unsigned char *)p.aux + gs_place_in_aux(p, first, column, index) * OUT_BYTES, p.ldaux, slab, (int)min(p.m - first, 16LL), columns, lane);
@@ -584,64 +635,114 @@ __device__ __forceinline__ void leave_sums(const accumulator (&acc)[MT][NT], uns
             }
 }
 
-/* D = alpha * sums + beta * C for this block's share of the tile: rows rank, rank + GS_SPLIT, ... Neighbouring threads have neighbouring
- * pairs of columns. */
-__device__ __forceinline__ void add_up(const gs_kernel_args &p, unsigned sums, unsigned rank, long long index, int m0, int n0)
+#define SUM_PAIRS (GS_BN / (GS_GATE ? 4 : 2))        /* pairs of columns of D of a tile */
+#define SUM_SHARE (GS_BM / GS_SPLIT)                 /* rows of a block: rank, rank + GS_SPLIT, ... */
+
+/* D = alpha * sums + beta * C for a pair of columns of a row of the tile, of which the first is in D. What is stored, before it is rounded; 0 for what is not in D. */
+__device__ __forceinline__ float2 add_pair(const gs_kernel_args &p, const unsigned (&of)[GS_SPLIT], long long index, int m0, int n0, int row, int column)
 {
-    constexpr int pairs = GS_BN / (GS_GATE ? 4 : 2), share = GS_BM / GS_SPLIT;
+    float2 x = make_float2(0, 0);
+#if GS_GATE
+    const int place = column / WARP_D * WARP_N + column % WARP_D / 8 * 16 + column % 8;
+    float2 up = make_float2(0, 0);
+#pragma unroll
+    for (int s = 0; s < GS_SPLIT; s++) {
+        const float2 part = gs_peer_load_f32x2(of[s] + row * SUM_PITCH + place * 4), part_up = gs_peer_load_f32x2(of[s] + row * SUM_PITCH + place * 4 + 32);
+        x.x += part.x;
+        x.y += part.y;
+        up.x += part_up.x;
+        up.y += part_up.y;
+    }
+#else
+#pragma unroll
+    for (int s = 0; s < GS_SPLIT; s++) {
+        const float2 part = gs_peer_load_f32x2(of[s] + row * SUM_PITCH + column * 4);
+        x.x += part.x;
+        x.y += part.y;
+    }
+#endif
+    const bool both = n0 + (long long)column + 1 < p.n;
+    unsigned char *const d = (unsigned char *)gs_base_d(p, index) + (gs_row_of_d(p, index, m0 + row) + n0 + column) * OUT_BYTES;
+#if GS_GATE
+    x = gated_pair(p, x, up, index, m0 + row, n0 + column);
+#else
+    x.x = gs_scaled(p, x.x * gs_alpha(p), m0 + row, n0 + column, p.m, p.n, index);
+    x.y = gs_scaled(p, x.y * gs_alpha(p), m0 + row, n0 + column + 1, p.m, p.n, index);
+    float2 own = make_float2(0, 0);   /* of a residual */
+#if GS_BETA
+    const long long at = gs_row_of_c(p, index, m0 + row) + n0 + column;
+    add_c(p, gs_base_c(p, index), at, x.x, own.x);
+    if (both) add_c(p, gs_base_c(p, index), at + 1, x.y, own.y);
+#endif
+    x.x = gs_from_bias(p, x.x, gs_bias_of(p, m0 + row, n0 + column, p.m, p.n, index), own.x, m0 + row, n0 + column, p.m, p.n, index);
+    x.y = gs_from_bias(p, x.y, gs_bias_of(p, m0 + row, n0 + column + 1, p.m, p.n, index), own.y, m0 + row, n0 + column + 1, p.m, p.n, index);
+#endif
+    __align__(8) unsigned char bytes[8];
+    put_pair(bytes, x);
+    if (both && GS_VEC_D > 1) {
+        gs_copy_bytes<2 * OUT_BYTES>(d, bytes);
+    } else {
+        gs_copy_bytes<OUT_BYTES>(d, bytes);
+        if (both) gs_copy_bytes<OUT_BYTES>(d + OUT_BYTES, bytes + OUT_BYTES);
+    }
+    return make_float2(x.x, both ? x.y : 0);
+}
+
+#if GS_DBIAS
+#define SUM_ACROSS (SUM_PAIRS < THREADS ? SUM_PAIRS : THREADS)   /* threads that have a row together */
+#define SUM_LANES (THREADS / SUM_ACROSS)
+typedef float2 column_sums[SUM_PAIRS / SUM_ACROSS];
+static_assert(THREADS % SUM_ACROSS == 0 && SUM_PAIRS % SUM_ACROSS == 0, "threads share the columns evenly");
+
+/* The block's share of the tile; a thread has the same columns in all of its rows, whose sums it keeps. */
+__device__ __forceinline__ void add_up(const gs_kernel_args &p, unsigned sums, unsigned rank, long long index, int m0, int n0, column_sums &kept)
+{
     unsigned of[GS_SPLIT];
 #pragma unroll
     for (int i = 0; i < GS_SPLIT; i++) of[i] = gs_cluster_address(sums, i);
 #pragma unroll 1
-    for (int i = (int)threadIdx.x; i < share * pairs; i += THREADS) {
-        const int row = i / pairs * GS_SPLIT + (int)rank, column = i % pairs * 2;
-        float2 x = make_float2(0, 0);
-        if (m0 + (long long)row >= p.m || n0 + (long long)column >= p.n) continue;
-#if GS_GATE
-        const int place = column / WARP_D * WARP_N + column % WARP_D / 8 * 16 + column % 8;
-        float2 up = make_float2(0, 0);
+    for (int i = (int)threadIdx.x / SUM_ACROSS; i < SUM_SHARE; i += SUM_LANES) {
+        const int row = i * GS_SPLIT + (int)rank;
+        if (m0 + (long long)row >= p.m) break;
 #pragma unroll
-        for (int s = 0; s < GS_SPLIT; s++) {
-            const float2 part = gs_peer_load_f32x2(of[s] + row * SUM_PITCH + place * 4), part_up = gs_peer_load_f32x2(of[s] + row * SUM_PITCH + place * 4 + 32);
-            x.x += part.x;
-            x.y += part.y;
-            up.x += part_up.x;
-            up.y += part_up.y;
-        }
-#else
-#pragma unroll
-        for (int s = 0; s < GS_SPLIT; s++) {
-            const float2 part = gs_peer_load_f32x2(of[s] + row * SUM_PITCH + column * 4);
-            x.x += part.x;
-            x.y += part.y;
-        }
-#endif
-        const bool both = n0 + (long long)column + 1 < p.n;
-        unsigned char *const d = (unsigned char *)gs_base_d(p, index) + (gs_row_of_d(p, index, m0 + row) + n0 + column) * OUT_BYTES;
-#if GS_GATE
-        x = gated_pair(p, x, up, index, m0 + row, n0 + column);
-#else
-        x.x = gs_scaled(p, x.x * gs_alpha(p), m0 + row, n0 + column, p.m, p.n, index);
-        x.y = gs_scaled(p, x.y * gs_alpha(p), m0 + row, n0 + column + 1, p.m, p.n, index);
-        float2 own = make_float2(0, 0);   /* of a residual */
-#if GS_BETA
-        const long long at = gs_row_of_c(p, index, m0 + row) + n0 + column;
-        add_c(p, gs_base_c(p, index), at, x.x, own.x);
-        if (both) add_c(p, gs_base_c(p, index), at + 1, x.y, own.y);
-#endif
-        x.x = gs_from_bias(p, x.x, gs_bias_of(p, m0 + row, n0 + column, p.m, p.n, index), own.x, m0 + row, n0 + column, p.m, p.n, index);
-        x.y = gs_from_bias(p, x.y, gs_bias_of(p, m0 + row, n0 + column + 1, p.m, p.n, index), own.y, m0 + row, n0 + column + 1, p.m, p.n, index);
-#endif
-        __align__(8) unsigned char bytes[8];
-        put_pair(bytes, x);
-        if (both && GS_VEC_D > 1) {
-            gs_copy_bytes<2 * OUT_BYTES>(d, bytes);
-        } else {
-            gs_copy_bytes<OUT_BYTES>(d, bytes);
-            if (both) gs_copy_bytes<OUT_BYTES>(d + OUT_BYTES, bytes + OUT_BYTES);
+        for (int j = 0; j < SUM_PAIRS / SUM_ACROSS; j++) {
+            const int column = ((int)threadIdx.x % SUM_ACROSS + j * SUM_ACROSS) * 2;
+            if (n0 + (long long)column >= p.n) continue;
+            const float2 x = add_pair(p, of, index, m0, n0, row, column);
+            kept[j].x += x.x;
+            kept[j].y += x.y;
         }
     }
 }
+
+/* The sums of the block's rows, through shared memory that nobody reads any more. */
+__device__ __forceinline__ void leave_block_sums(const gs_kernel_args &p, float *shared, const column_sums &kept, long long index, long long part, int n0)
+{
+    float2 *const own = (float2 *)shared + (int)threadIdx.x / SUM_ACROSS * SUM_PAIRS + (int)threadIdx.x % SUM_ACROSS;
+#pragma unroll
+    for (int j = 0; j < SUM_PAIRS / SUM_ACROSS; j++) own[j * SUM_ACROSS] = kept[j];
+    __syncthreads();
+    for (int c = (int)threadIdx.x; c < 2 * SUM_PAIRS && n0 + (long long)c < p.n; c += THREADS) {
+        float sum = shared[c];
+        for (int lane = 1; lane < SUM_LANES; lane++) sum += shared[lane * 2 * SUM_PAIRS + c];
+        gs_partial_sums(p, index, part)[n0 + c] = sum;
+    }
+}
+#else
+/* The block's share of the tile. Neighbouring threads have neighbouring pairs of columns. */
+__device__ __forceinline__ void add_up(const gs_kernel_args &p, unsigned sums, unsigned rank, long long index, int m0, int n0)
+{
+    unsigned of[GS_SPLIT];
+#pragma unroll
+    for (int i = 0; i < GS_SPLIT; i++) of[i] = gs_cluster_address(sums, i);
+#pragma unroll 1
+    for (int i = (int)threadIdx.x; i < SUM_SHARE * SUM_PAIRS; i += THREADS) {
+        const int row = i / SUM_PAIRS * GS_SPLIT + (int)rank, column = i % SUM_PAIRS * 2;
+        if (m0 + (long long)row >= p.m || n0 + (long long)column >= p.n) continue;
+        add_pair(p, of, index, m0, n0, row, column);
+    }
+}
+#endif
 #endif
 
 /* ---- the kernel ---- */
@@ -745,9 +846,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_mma(const gs
     leave_sums(acc, base, warp_m, warp_n, lane);
     gs_peers_arrive();
     gs_peers_wait();
+#if GS_DBIAS
+    column_sums kept = {};
+    add_up(p, base, rank, index, m0, n0, kept);
+#else
     add_up(p, base, rank, index, m0, n0);
+#endif
     gs_peers_arrive();   /* a block's sums stay until all have read them */
     gs_peers_wait();
+#if GS_DBIAS
+    leave_block_sums(p, (float *)shared, kept, index, (long long)tile_m * GS_SPLIT + rank, n0);
+#endif
 #else
     epilogue(p, acc, shared + warp * SLAB_BYTES, index, m0 + (long long)warp_m * WARP_M, n0 + warp_n * WARP_D, lane);
 #endif

@@ -76,6 +76,10 @@ KERNEL void gs_race_sample(const gs_race_check p)
                 right += load(p.bias, before + gs_gate_column(p.gate, p.n, col, false), p.out);
                 up += load(p.bias, before + gs_gate_column(p.gate, p.n, col, true), p.out);
             }
+            for (int h = 0; p.writes_aux && h < 2; h++) {
+                const double aux = load(p.aux, batch * p.stride_aux + row * p.ldaux + gs_gate_column(p.gate, p.n, col, h), p.out), want = h ? up : right;
+                if (!(p.out == F16 && fabs(want) > 60000.0) && !(fabs(aux - want) <= p.relative * fabs(want) + 1.13 * p.spread * sizes[h] + 1e-6)) atomicAdd(p.wrong, 1ull);
+            }
             const double active = gs_activate(p.activation, right);
             slack = p.spread * sizes[0] * (fabs(up) + p.spread * sizes[1]) + fabs(active) * p.spread * sizes[1];
             right = active * up;
@@ -89,14 +93,16 @@ KERNEL void gs_race_sample(const gs_race_check p)
             right = gs_reads_aux(p.activation) ? gs_slope_result(p.activation, right, load(p.aux, at, p.out), 0, -(double)gs_infinity()).value : gs_activate(p.activation, right);
         }
         if (p.dbias) {
-            const long long per = p.dbias > 1 ? p.m : p.m * p.batch, from = p.dbias > 1 ? batch * p.m : 0;
+            const long long vector = p.groups ? of_b : p.dbias > 1 ? batch : 0, per = p.dbias > 1 ? p.m : p.m * p.batch;
+            const long long from = !p.groups ? vector * per : p.room ? vector * p.room : p.offsets[vector];
+            const long long end = !p.groups ? from + per : p.room ? from + p.offsets[vector] : p.offsets[vector + 1];
             double total = 0, magnitude = 0;
-            for (long long r = from; r < from + per; r++) {
+            for (long long r = from; r < end; r++) {
                 const double value = load(p.d, r / p.m * p.stride_d + r % p.m * p.ldd + col, p.out);
                 total += value;
                 magnitude += fabs(value);
             }
-            const double written = load(p.bias, (p.dbias > 1 ? batch * p.stride_bias : 0) + col, p.out);
+            const double written = load(p.bias, vector * (p.groups ? p.n : p.stride_bias) + col, p.out);
             if (!(p.out == F16 && magnitude > 60000.0) && !(fabs(written - total) <= p.relative * 2 * magnitude + 1e-6)) atomicAdd(p.wrong, 1ull);
         }
         if (p.residual) right += c;

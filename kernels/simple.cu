@@ -15,6 +15,8 @@
 
 #define SUM_ROWS 8   /* of a block: what a partial sum of dbias.cuh is of */
 #define GS_PARTIALS(p) (((p).m + (SUM_ROWS - 1LL)) / SUM_ROWS)
+#define GS_SUM_ROWS SUM_ROWS
+#define GS_GROUP_PARTIALS(first, end) (((end) - 1) / SUM_ROWS - (first) / SUM_ROWS + 1)   /* blocks that have such rows */
 #include "common/dbias.cuh"
 
 #if GS_IN == 1
@@ -83,26 +85,50 @@ static __device__ __forceinline__ float dot(const in_type *a, long long step_a, 
 }
 
 #if GS_DBIAS
-/* A thread per element, whose block leaves the sums of its columns. */
-static __device__ __forceinline__ void compute_and_sum(const gs_kernel_args &p, long long row)
+#if GS_GROUPED
+/* Those of a block's rows, group by group. group: of each row; -1: of none. */
+static __device__ __forceinline__ void leave_sums_of_groups(const gs_kernel_args &p, const float (&part)[SUM_ROWS][32], const int (&group)[SUM_ROWS], long long col)
+{
+    float sum = 0;
+    for (int i = 0; i < SUM_ROWS; i++) {
+        if (group[i] < 0) continue;
+        sum += part[i][threadIdx.x];
+        if (i + 1 < SUM_ROWS && group[i + 1] == group[i]) continue;
+        gs_partial_sums(p, 0, gs_first_of_group((long long)blockIdx.x * SUM_ROWS, group[i], SUM_ROWS))[col] = sum;
+        sum = 0;
+    }
+}
+#endif
+
+/* A thread per element, whose block leaves the sums of its columns. group: the row's, -1: it is none of D's, or of no group. */
+static __device__ __forceinline__ void compute_and_sum(const gs_kernel_args &p, long long row, int group)
 {
     __shared__ float part[SUM_ROWS][32];
+#if GS_GROUPED
+    __shared__ int group_of[SUM_ROWS];
+    if (threadIdx.x == 0) group_of[threadIdx.y] = group;
+#endif
     for (long long batch = blockIdx.z; batch < p.batch; batch += gridDim.z) {
+        const long long index = batch + group;
         for (long long first = (long long)blockIdx.y * blockDim.x; first < p.n; first += (long long)gridDim.y * blockDim.x) {
             const long long col = first + threadIdx.x;
             float value = 0;
-            if (row < p.m && col < p.n) {
-                value = gs_alpha(p) * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, batch) + col * stride_b_n(p), stride_b_k(p), p.k);
+            if (group >= 0 && col < p.n) {
+                value = gs_alpha(p) * dot(matrix_a(p, batch) + row * stride_a_m(p), stride_a_k(p), matrix_b(p, index) + col * stride_b_n(p), stride_b_k(p), p.k);
                 const float c = GS_BETA ? LOAD_OUT(((const out_type *)gs_base_c(p, batch))[gs_row_of_c(p, batch, row) + col]) : 0;
-                value = gs_finished(p, value, c, row, col, p.m, p.n, batch);
+                value = gs_finished(p, value, c, row, col, p.m, p.n, index);
                 ((out_type *)gs_base_d(p, batch))[gs_row_of_d(p, batch, row) + col] = STORE_OUT(value);
             }
             part[threadIdx.y][threadIdx.x] = value;
             __syncthreads();
+#if GS_GROUPED
+            if (threadIdx.y == 0 && col < p.n) leave_sums_of_groups(p, part, group_of, col);
+#else
             if (threadIdx.y == 0 && col < p.n) {
                 for (int i = 1; i < SUM_ROWS; i++) value += part[i][threadIdx.x];
                 gs_partial_sums(p, batch, blockIdx.x)[col] = value;
             }
+#endif
             __syncthreads();
         }
     }
@@ -118,14 +144,14 @@ extern "C" __global__ void gs_simple(const gs_kernel_args p)
     if (!GS_DBIAS && row >= p.m) return;
 #if GS_GROUPED
     const int room = GS_MASKED ? p.m / GS_GROUPED : 0;
-    if (!gs_row_is_used(p.offsets, GS_GROUPED, room, row)) return;
-    const int group = gs_group_in(p.offsets, GS_GROUPED, room, row);
+    const bool used = (!GS_DBIAS || row < p.m) && gs_row_is_used(p.offsets, GS_GROUPED, room, row);
+    if (!GS_DBIAS && !used) return;
+    const int group = used ? gs_group_in(p.offsets, GS_GROUPED, room, row) : -1;
 #else
-    const int group = 0;
+    const int group = GS_DBIAS && row >= p.m ? -1 : 0;
 #endif
 #if GS_DBIAS
-    (void)group;
-    compute_and_sum(p, row);
+    compute_and_sum(p, row, group);
 #else
     for (long long batch = blockIdx.z; batch < p.batch; batch += gridDim.z) {
 #if GS_K_GROUPS

@@ -309,6 +309,18 @@ GS_KERNEL void gs_verify_compare(const gs_check p)
     atomicMax(&p.counts->col_high, col_high);
 }
 
+/* Rows of D whose columns are added up together: of a group, or so many of a matrix or of all. */
+typedef struct gs_part {
+    long long first, end;
+} gs_part;
+
+GS_SHARED gs_part part_of(const int *offsets, int groups, long long room, long long vector, long long rows)
+{
+    gs_part part = {vector * rows, (vector + 1) * rows};
+    if (groups) part.first = room ? vector * room : offsets[vector], part.end = room ? part.first + offsets[vector] : offsets[vector + 1];
+    return part;
+}
+
 /* Of columns: in f64 over the finished reference. */
 GS_KERNEL void gs_verify_sums(const gs_check_sums p)
 {
@@ -317,10 +329,11 @@ GS_KERNEL void gs_verify_sums(const gs_check_sums p)
     const double squares = scaled ? c->counts->sums2 : c->counts->reference2, many = (double)(scaled ? c->counts->sums : c->counts->finite), rms = many > 0 ? sqrt(squares / many) : 0.0;
     gs_u64 mismatches = 0, unwritten = 0, first = ~0ull;
     for (gs_u64 i = first_index(); i < p.vectors * c->cols; i += index_step()) {
-        const gs_u64 col = i % c->cols, vector = i / c->cols, rows = c->rows / p.vectors, at = vector * (gs_u64)p.stride + col;
+        const gs_u64 col = i % c->cols, vector = i / c->cols, at = vector * (gs_u64)p.stride + col;
+        const gs_part rows = part_of(c->epilogue.offsets, c->epilogue.groups, c->epilogue.room, (long long)vector, (long long)(c->rows / p.vectors));
         double want = 0, size = 0, slack = 0;
         bool any = false;   /* any result is right */
-        for (gs_u64 row = vector * rows; row < (vector + 1) * rows; row++) {
+        for (gs_u64 row = (gs_u64)rows.first; row < (gs_u64)rows.end; row++) {
             const double x = c->reference[row * c->cols + col];
             const final_value of = finished(&c->epilogue, x, row, col, c->type, c->activation, c->spread * (fabs(x) + rms));
             any |= of.lost || of.open || (fabs(x) < (double)gs_infinity() && fabs(x) > -c->epilogue.least);
@@ -469,22 +482,27 @@ GS_KERNEL void gs_verify_timed_samples(const gs_timed p)
         const double relative = gs_activation_error(p.activation, p.gate);
         const final_value of = p.gate ? finished_gate(&e, sums[0], sums[1], (gs_u64)line, (gs_u64)col, p.out, relative, p.spread, sqrt(sizes[0]), sqrt(sizes[1]))
                                       : finished(&e, right, (gs_u64)line, (gs_u64)col, p.out, relative, p.spread * (fabs(right) + sqrt(size)));
-        if (p.writes_aux) {
+        for (int up = 0; p.writes_aux && up < (p.gate ? 2 : 1); up++) {
             gs_epilogue before = e;
             before.activation = before.residual = 0;
-            const double aux = value_at(s->aux, (gs_u64)gs_placed_at(&p.placed_aux, line, col), p.out), sum = finished(&before, right, (gs_u64)line, (gs_u64)col, p.out, 0, 0).value;
-            if (!(p.out == F16 && fabs(sum) > 60000.0) && !(fabs(aux - sum) <= p.relative * fabs(sum) + p.spread * sqrt(size) * of.size + p.absolute + of.slack)) atomicAdd(&p.found[1], 1ull);
+            const double x = p.gate ? sums[up] : right, size_x = sqrt(p.gate ? sizes[up] : size);
+            const long long col_of_aux = p.gate ? gs_gate_column(p.gate, p.n, col, up) : col;
+            const double aux = value_at(s->aux, (gs_u64)gs_placed_at(&p.placed_aux, line, col_of_aux), p.out);
+            const final_value want = finished(&before, x, (gs_u64)line, (gs_u64)col_of_aux, p.out, 0, p.spread * (fabs(x) + size_x));
+            if (!(p.out == F16 && fabs(want.value) > 60000.0) && !(fabs(aux - want.value) <= p.relative * fabs(want.value) + p.spread * size_x * want.size + p.absolute + (p.gate ? want : of).slack))
+                atomicAdd(&p.found[1], 1ull);
         }
         right = of.value;
         if (p.dbias) {   /* by what was written: D's elements are looked at one by one */
-            const long long per = p.dbias > 1 ? p.m : p.m * p.batch, from = p.dbias > 1 ? batch * p.m : 0;
+            const long long vector = p.groups ? of_b : p.dbias > 1 ? batch : 0;
+            const gs_part rows = part_of(offsets, (int)p.groups, p.room, vector, p.dbias > 1 ? p.m : p.m * p.batch);
             double total = 0, magnitude = 0;
-            for (long long r = from; r < from + per; r++) {
+            for (long long r = rows.first; r < rows.end; r++) {
                 const double value = value_at(s->d, (gs_u64)gs_placed_at(&p.placed_d, r, col), p.out);
                 total += value;
                 magnitude += fabs(value);
             }
-            const double written = value_at(s->bias, (gs_u64)((p.dbias > 1 ? batch * p.stride_bias : 0) + col), p.out);
+            const double written = value_at(s->bias, (gs_u64)(vector * (p.groups ? p.n : p.stride_bias) + col), p.out);
             if (!(p.out == F16 && magnitude > 60000.0) && !(fabs(written - total) <= (p.relative + 0x1p-18) * (magnitude + fabs(total)) + p.absolute)) atomicAdd(&p.found[1], 1ull);
         }
         if (p.gate) size = 0;   /* in the slack */

@@ -722,7 +722,8 @@ static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const
             gate.y = gs_scaled_half(*p, gate.y, false, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, p->m, p->n, index_of(at));
             up.x = gs_scaled_half(*p, up.x, true, at_row, at_col, p->m, p->n, index_of(at));
             up.y = gs_scaled_half(*p, up.y, true, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, p->m, p->n, index_of(at));
-            const float2 value = make_float2(gs_gated_with(*p, gate.x, up.x, b.x, b_up.x, plus.x), gs_gated_with(*p, gate.y, up.y, b.y, b_up.y, plus.y));
+            const float2 value = make_float2(gs_gated_with(*p, gate.x, up.x, b.x, b_up.x, plus.x, at_row, at_col, p->m, p->n, index_of(at)),
+                                             gs_gated_with(*p, gate.y, up.y, b.y, b_up.y, plus.y, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, p->m, p->n, index_of(at)));
             const int at_word = GS_SWAP_AB ? g : 2 * g + h;
 #else
             float2 sum = sum_pair(own, g, h, p);

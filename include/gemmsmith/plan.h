@@ -92,9 +92,9 @@ typedef struct gs_args {
     const float *alpha, *beta; /* host memory, read during the call; NULL: the problem's. beta must be 0 exactly where the problem's is. With GS_SCALARS_DEVICE
                                   device memory, read when the kernel runs; alpha is needed, and beta where the problem's is not 0 */
     const void  *bias;         /* N or M elements, with a gate 2N, with groups along N a row of these for each, problem.out; NULL where the problem has none. Aligned to an
-                                  element. With GS_DBIAS it is written, N elements, and overlaps no other operand */
+                                  element. With GS_DBIAS it is written, N elements, of each group its own, and overlaps no other operand */
     const int32_t *offsets;    /* in device memory: problem.groups + 1 rows, with GS_GROUPS_MASKED problem.groups counts, with GS_GROUPS_K problem.batch + 1 places along K; NULL where there are no groups */
-    void        *aux;          /* M x N, problem.out: written with problem.aux, read with the gradient of an activation; NULL else. It overlaps no other
+    void        *aux;          /* M x N, with a gate M x 2N, problem.out: written with problem.aux, read with the gradient of an activation; NULL else. It overlaps no other
                                   operand */
     const float *scale_m;      /* M factors, with GS_SCALE_M, aligned to 4 bytes; NULL else */
     const float *scale_n;      /* N factors, with a gate 2N, with groups a row of these for each, with GS_SCALE_N, aligned to 4 bytes; NULL else */

@@ -15,7 +15,7 @@
  *
  *     D = (alpha A B + beta C) * activation'(aux)                                  or, with a residual, alpha A B * activation'(aux) + beta C
  *
- * reads it.
+ * reads it. With a gate it has both factors before they meet, alpha A B_gate + bias_gate and alpha A B_up + bias_up, in M x 2N, columns as those of B.
  *
  * Layout nn: A is stored M x K, B is stored K x N. tn: B is stored N x K (a weight matrix), so that both operands have K contiguous.
  * nt: A is stored K x M, B is stored K x N (the gradient of a weight matrix). tt: A is stored K x M, B is stored N x K.
@@ -44,14 +44,15 @@
  *         gate, gate_i         B has 2N columns: the N of the gate first, or gate and up in turn. Needs an activation; no bias_m
  *         drelu, dgelu, dgelu_erf, dsilu    in place of an activation the gradient of one: aux is read. No bias, no gate
  *         residual             beta * C is added behind the activation, not before it; with a gate also behind the product
- *         dbias                the sum of each column of D is written to bias, N elements. No gate, no groups
- *         aux                  what the activation is applied to is written to aux. Needs an activation; no gate
+ *         dbias                the sum of each column of D is written to bias, N elements; of each group its own, one behind the other. No gate
+ *         aux                  what the activation is applied to is written to aux, with a gate also what it lets up. Needs an activation
  *
  *     bf16:2048x11008x4096:tn:ep=bias+gelu
  *     bf16:2048x14336x4096:tn:ep=silu+gate          B is 28672 x 4096
  *     bf16:2048x11008x4096:tn:ep=scale_m+scale_n+bias   a factor for each token, one for each channel of the weight
  *     bf16:2048x11008x4096:tn:ep=bias+gelu+aux      forward, and
  *     bf16:2048x11008x4096:nn:ep=dgelu              backward
+ *     bf16:2048x14336x4096:tn:ep=silu+gate+aux      aux is 2048 x 28672
  *
  * Pointers, matrices=pointers: a, b, c and d of a call are arrays in device memory, of as many device pointers as the batch has matrices, and the kernel reads these
  * when it runs. Each matrix lies where its pointer says: those of A, B and C anywhere, so that several may be the same, those of D apart from each other. No strides and no
@@ -122,7 +123,8 @@ typedef enum gs_bias {
     GS_BIAS_N    = 1,         /* N elements, one for each column of D: that of a linear layer. With a gate 2N, in the order of B's columns */
     GS_BIAS_M    = 2,         /* M elements, one for each row; not with a gate */
     GS_DBIAS     = 3          /* N elements that are written: the sum of each column of D, of its elements before they are rounded, over all matrices of the batch, or with
-                                 stride_bias of each. In f32, in an order that depends on the problem and the kernel alone. Not with a gate or groups. Not written where M is 0 */
+                                 stride_bias of each; of groups of rows each has its own N elements, 0 where it is empty. In f32, in an order that depends on the problem, its
+                                 offsets and the kernel alone. Not with a gate. Not written where M is 0 */
 } gs_bias;
 
 /* Whether B has two columns for each of D, whose results are combined: D = activation(A B_gate) * (A B_up). N stays the width of D, ldb the length of
@@ -187,9 +189,9 @@ typedef struct gs_problem {
                                      Matrices of A, B or C may overlap, those of D lie one behind the other or side by side: rows of heads, ldd apart */
     int64_t   stride_bias;        /* the same of the bias; 0: all matrices have one bias */
     int64_t   groups;             /* 0: none; or how many groups of rows, at most GS_MAX_GROUPS, then batch is 1 */
-    uint32_t  aux;                /* 1: what the activation is applied to is written to gs_args.aux; needs an activation that is no gradient, and no gate */
+    uint32_t  aux;                /* 1: what the activation is applied to is written to gs_args.aux; needs an activation that is no gradient */
     uint32_t  grouping;           /* gs_grouping; without groups 0. GS_GROUPS_MASKED: M is a multiple of groups; GS_GROUPS_K: batch is at most GS_MAX_GROUPS */
-    int64_t   ldaux;              /* leading dimension of aux, in elements; 0: n. Only where aux is written or read */
+    int64_t   ldaux;              /* leading dimension of aux, in elements; 0: n, with a gate 2n. Only where aux is written or read */
     int64_t   stride_aux;         /* elements from a matrix of aux to the next; 0: ldaux * m. As of D they do not overlap */
     uint32_t  matrices;           /* gs_matrices */
     uint32_t  scales;             /* gs_scales, joined by |: gs_args.scale_m and scale_n are read */

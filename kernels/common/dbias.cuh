@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The gradient of a bias: the sums of D's columns, before they are rounded. The kernel that computes D leaves sums of a few rows each in the workspace, f32, a row of n for each; this one
- * adds them up, always in the same order. GS_DBIAS: 1: over all matrices of the batch, 2: of each. Set by who includes it: GS_PARTIALS(p), how many rows of sums a matrix has. Needs args.h,
- * block.cuh and epilogue.cuh. */
+ * adds them up, always in the same order. GS_DBIAS: 1: over all matrices of the batch, 2: of each, 3: of each group. Set by who includes it: GS_PARTIALS(p), how many rows of sums a matrix has;
+ * with groups GS_SUM_ROWS, of how many rows of D one is at most, and GS_GROUP_PARTIALS(first, end), how many there are of these rows of D, one group's. Needs args.h, block.cuh and epilogue.cuh. */
 #ifndef GS_COMMON_DBIAS_CUH
 #define GS_COMMON_DBIAS_CUH
 
@@ -12,28 +12,46 @@
 #if GS_DBIAS
 enum { GS_SUM_LANES = 8 };   /* threads of a column */
 
+#ifndef GS_MASKED
+#define GS_MASKED 0
+#endif
+
 /* Where the sums of so many rows of D's matrix `index` are, from column 0 on. */
 static __device__ __forceinline__ float *gs_partial_sums(const gs_kernel_args &p, long long index, long long part)
 {
     return (float *)p.workspace + (index * GS_PARTIALS(p) + part) * p.n;
 }
 
-/* Block 32 x 8, grid (cdiv(n,32), 1 or min(batch,65535)). */
+/* Of a group whose rows begin there: its first row of sums. Those of the next group lie behind its own, wherever that begins. */
+static __device__ __forceinline__ long long gs_first_of_group(long long row, int group, int rows) { return row / rows + group; }
+
+/* Block 32 x 8, grid (cdiv(n,32), 1 or min(batch,65535) or the groups). */
 extern "C" __global__ void __launch_bounds__(32 * GS_SUM_LANES) gs_column_sums(const gs_kernel_args p)
 {
     __shared__ float part[GS_SUM_LANES][32];
-    const long long col = (long long)blockIdx.x * 32 + threadIdx.x, vectors = GS_DBIAS == 2 ? p.batch : 1, rows = GS_PARTIALS(p) * (GS_DBIAS == 2 ? 1LL : p.batch);
+    const long long col = (long long)blockIdx.x * 32 + threadIdx.x;
+#if GS_DBIAS == 3
+    const long long vectors = GS_GROUPED;
+#else
+    const long long vectors = GS_DBIAS == 2 ? p.batch : 1, rows = GS_PARTIALS(p) * (GS_DBIAS == 2 ? 1LL : p.batch);
+#endif
     gs_dependent_wait();
     gs_dependent_launch();
     for (long long vector = blockIdx.y; vector < vectors; vector += gridDim.y) {
+#if GS_DBIAS == 3
+        const int first = GS_MASKED ? (int)vector * (p.m / GS_GROUPED) : p.offsets[vector], end = GS_MASKED ? first + p.offsets[vector] : p.offsets[vector + 1];
+        const float *const sums = gs_partial_sums(p, 0, gs_first_of_group(first, (int)vector, GS_SUM_ROWS));
+        const long long rows = end > first ? GS_GROUP_PARTIALS(first, end) : 0;
+#else
         const float *const sums = gs_partial_sums(p, vector, 0);
+#endif
         float sum = 0;
         for (long long row = threadIdx.y; row < rows && col < p.n; row += GS_SUM_LANES) sum += sums[row * p.n + col];
         part[threadIdx.y][threadIdx.x] = sum;
         __syncthreads();
         if (threadIdx.y == 0 && col < p.n) {
             for (int i = 1; i < GS_SUM_LANES; i++) sum += part[i][threadIdx.x];
-            ((gs_raw *)p.bias)[vector * p.stride_bias + col] = gs_f32_to_raw(sum);
+            ((gs_raw *)p.bias)[vector * (GS_DBIAS == 3 ? p.n : p.stride_bias) + col] = gs_f32_to_raw(sum);
         }
         __syncthreads();
     }

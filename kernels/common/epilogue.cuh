@@ -332,34 +332,60 @@ static __device__ __forceinline__ float2 gs_bias_in_run(const gs_bias_word &word
 #endif
 
 #if GS_GATE
-/* An element of D before it is rounded, from alpha times the sum of its gate and that of up, with their scales, the bias of each (0: none), and its element of C. */
-static __device__ __forceinline__ float gs_gated_with(const gs_kernel_args &p, float gate, float up, float bias_gate, float bias_up, float c)
+/* What the activation is applied to, and what it lets up, rounded to aux, whose columns are those of B; nothing where the element lies outside of D. */
+static __device__ __forceinline__ void gs_put_halves(const gs_kernel_args &p, float gate, float up, long long row, long long col, long long rows, long long cols, long long index)
+{
+#if GS_AUX
+    if (col >= cols) return;
+    gs_put_aux(p, gate, row, gs_column_of_gate(col), rows, 2 * cols, index);
+    gs_put_aux(p, up, row, gs_column_of_up(col, cols), rows, 2 * cols, index);
+#else
+    (void)p, (void)gate, (void)up, (void)row, (void)col, (void)rows, (void)cols, (void)index;
+#endif
+}
+
+/* An element of D before it is rounded, from these two, and its element of C. */
+static __device__ __forceinline__ float gs_behind_halves(const gs_kernel_args &p, float gate, float up, float c)
+{
+    float value = gs_activated(gate) * up;
+#if GS_BETA && GS_RESIDUAL
+    value = gs_plus_c(p, c, value);
+#endif
+    (void)p, (void)c;
+    return value;
+}
+
+/* The same from alpha times the sum of its gate and that of up, with their scales, and the bias of each (0: none); aux is written. */
+static __device__ __forceinline__ float gs_gated_with(const gs_kernel_args &p, float gate, float up, float bias_gate, float bias_up, float c, long long row, long long col, long long rows,
+                                                      long long cols, long long index)
 {
 #if GS_BIAS
     gate = __fadd_rn(gate, bias_gate);
     up = __fadd_rn(up, bias_up);
 #endif
-    float value = gs_activated(gate) * up;
-#if GS_BETA && GS_RESIDUAL
-    value = gs_plus_c(p, c, value);
-#endif
-    (void)p, (void)bias_gate, (void)bias_up, (void)c;
-    return value;
+    gs_put_halves(p, gate, up, row, col, rows, cols, index);
+    (void)bias_gate, (void)bias_up;
+    return gs_behind_halves(p, gate, up, c);
 }
 
-/* The same from alpha times the sums, which reads scales and bias. */
-static __device__ __forceinline__ float gs_gated(const gs_kernel_args &p, float gate, float up, float c, long long row, long long col, long long rows, long long cols, long long index = 0)
+/* Alpha times the sums of an element's gate and up, with their scales and biases. */
+static __device__ __forceinline__ void gs_biased_halves(const gs_kernel_args &p, float &gate, float &up, long long row, long long col, long long rows, long long cols, long long index)
 {
-    float bias_gate = 0, bias_up = 0;
-#if GS_BIAS
-    if (row < rows && col < cols) {
-        bias_gate = gs_bias_of(p, row, gs_column_of_gate(col), rows, 2 * cols, index);
-        bias_up = gs_bias_of(p, row, gs_column_of_up(col, cols), rows, 2 * cols, index);
-    }
-#endif
     gate = gs_scaled_half(p, gate, false, row, col, rows, cols, index);
     up = gs_scaled_half(p, up, true, row, col, rows, cols, index);
-    return gs_gated_with(p, gate, up, bias_gate, bias_up, c);
+#if GS_BIAS
+    if (row >= rows || col >= cols) return;
+    gate = __fadd_rn(gate, gs_bias_of(p, row, gs_column_of_gate(col), rows, 2 * cols, index));
+    up = __fadd_rn(up, gs_bias_of(p, row, gs_column_of_up(col, cols), rows, 2 * cols, index));
+#endif
+}
+
+/* An element of D from alpha times the sums, which reads scales and bias, and writes aux. */
+static __device__ __forceinline__ float gs_gated(const gs_kernel_args &p, float gate, float up, float c, long long row, long long col, long long rows, long long cols, long long index = 0)
+{
+    gs_biased_halves(p, gate, up, row, col, rows, cols, index);
+    gs_put_halves(p, gate, up, row, col, rows, cols, index);
+    return gs_behind_halves(p, gate, up, c);
 }
 #endif
 

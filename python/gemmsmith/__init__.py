@@ -258,7 +258,7 @@ class Plan:
         """Puts one multiplication on the stream (the handle as an int; 0: the default stream). c is needed where beta is not 0, bias
         (N or M elements of D's type, with groups groups x N) where the problem has one, offsets where
         it has groups, int32 on the device: groups + 1 of them with g= and gk=, with gm= groups counts,
-        aux (M x N of D's type) where what the activation is applied to is written (ep=...+aux) or read (ep=dgelu). With ep=...+dbias
+        aux (M x N of D's type, with a gate M x 2N) where what the activation is applied to is written (ep=...+aux) or read (ep=dgelu). With ep=...+dbias
         the sums of D's columns are written to bias. scale_m (M float32) and scale_n (N, with a gate 2N, with groups a row of these
         for each) are the factors of ep=scale_m+scale_n.
         alpha, beta: other values than the problem's, beta 0 exactly where the problem's is; with scalars=device tensors of one f32 on

@@ -158,6 +158,7 @@ static gs_status check(const gs_problem *p, gs_error *error)
     GS_TRY(gs_problem_check(p, error));
     if (!p->groups || p->grouping != GS_GROUPS_SORTED) return gs_fail(error, GS_ERROR_UNSUPPORTED, "g", "the problem has no sorted groups of rows");
     if (gs_is_a_transposed(p->layout)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "layout", "groups of columns of A need not be aligned as the call wants them");
+    if (p->bias == GS_DBIAS) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "no kernel adds up the columns of each group, of empty ones too, behind the products");
     return GS_OK;
 }
 

@@ -55,7 +55,7 @@ gs_bound gs_bound_make(const gs_problem *problem, double tolerance)
 
 gs_check_sums gs_sums_bound(const gs_problem *problem, double tolerance)
 {
-    const double rows = (double)problem->m * (double)problem->batch / (double)gs_dbias_vectors(problem);
+    const double rows = (double)problem->m * (double)problem->batch / (problem->groups ? 1 : (double)gs_dbias_vectors(problem));   /* a group may have all */
     const bool rounds = problem->acc == GS_F16;   /* single products, before they are added up */
     return (gs_check_sums){
         .relative = unit_of(problem->out) * (1 + 0x1p-10), .absolute = least_of(problem->out), .added = 0x1p-24 * fmax(tolerance, 1) * (8 + rows / 4 + 4 * sqrt(rows)),

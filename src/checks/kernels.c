@@ -426,7 +426,7 @@ gs_status gs_check_compare_sums(gs_verifier *verifier, const gs_problem *problem
     sums.of = check_of(verifier, problem, args, reference, tolerance, once, poison);
     sums.at = args->bias;
     sums.vectors = (gs_u64)gs_dbias_vectors(problem);
-    sums.stride = gs_shape_of(problem, 'e').stride;
+    sums.stride = gs_dbias_stride(problem);
     GS_TRY(launch(verifier, GS_CHECK_SUMS, &sums, sums.vectors * sums.of.cols, queue, error));
     GS_TRY(device->ops->queue_wait(device, queue, error));
     return device->ops->copy_out(device, out, verifier->counts, sizeof *out, error);
@@ -511,16 +511,18 @@ gs_status gs_check_value(const gs_verifier *verifier, const gs_problem *p, const
 /* The right sum of a column, and what stands there. first: vector * n + column. */
 gs_status gs_check_summary_of_sums(gs_verifier *verifier, const gs_problem *p, uint64_t first, const gs_args *args, gs_pointer reference, gs_compare *out, gs_error *error)
 {
-    const int64_t vector = (int64_t)(first / (uint64_t)p->n), rows = p->m * p->batch / gs_dbias_vectors(p);
+    const int64_t vector = (int64_t)(first / (uint64_t)p->n);
+    gs_group_rows of;
+    GS_TRY(gs_rows_of_sum(verifier->device, p, (uintptr_t)args->offsets, vector, &of, error));
     out->col = (int64_t)(first % (uint64_t)p->n);
     out->row = vector;
     out->want = 0;
-    for (int64_t row = vector * rows; row < (vector + 1) * rows; row++) {
+    for (int64_t row = of.first; row < of.first + of.rows; row++) {
         double value;
         GS_TRY(finish(verifier, p, args, reference, row, out->col, &value, error));
         out->want += value;
     }
-    return read_element(verifier, p->out, args->bias, vector * gs_shape_of(p, 'e').stride + out->col, &out->got, error);
+    return read_element(verifier, p->out, args->bias, vector * gs_dbias_stride(p) + out->col, &out->got, error);
 }
 
 gs_status gs_check_summary(gs_verifier *verifier, const gs_problem *problem, const gs_check_counts *counts, const gs_args *args,

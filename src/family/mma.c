@@ -165,7 +165,6 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
     if (problem->gate && s.warp_n < 16) return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "with a gate a warp needs 16 columns: eight of the gate, eight of up");
     if (problem->gate && s.bn / s.halves * s.bk / 8 % s.threads != 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "%d threads do not share the copies of the gate's columns evenly", s.threads);
-    if (s.split > 1 && problem->bias == GS_DBIAS) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "the gradient of a bias is not added up over a cluster");
     if (s.split > 1 && problem->invariant) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "rows whose bits do not depend on M are added up by one block");
     if (s.split > 1 && caps->cc < 90) return gs_fail(error, GS_ERROR_UNSUPPORTED, "split", "clusters need compute capability 9.0");
     if (s.split > 1 && (problem->k + s.bk - 1) / s.bk < 2 * s.split)
@@ -215,7 +214,8 @@ static int store_vector(const gs_problem *problem)
 {
     const int64_t size = (int64_t)gs_type_size(problem->out);
     int vector = (int)(16 / size);
-    while (gs_rows_unit(problem, 'd') % vector || (problem->aux && gs_rows_unit(problem, 'g') % vector)) vector /= 2;
+    const int64_t in_aux = gs_rows_unit(problem, 'g') | (problem->gate == GS_GATE_STACKED ? problem->n : 0);   /* up begins behind the gate */
+    while (gs_rows_unit(problem, 'd') % vector || (problem->aux && in_aux % vector)) vector /= 2;
     return vector;
 }
 
@@ -319,7 +319,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     entry->cluster[1] = entry->cluster[2] = 1;
     entry->dependent = caps->cc >= 90;
     entry->map_count = 0;
-    return problem->bias == GS_DBIAS ? gs_kernel_add_column_sums(kernel, problem, s.bm / warps[0], error) : GS_OK;
+    return problem->bias == GS_DBIAS ? (s.split > 1 ? gs_kernel_add_column_sums(kernel, problem, s.bm, s.split, error) : gs_kernel_add_column_sums(kernel, problem, s.bm / warps[0], 1, error)) : GS_OK;
 }
 
 /* ---- the family ---- */

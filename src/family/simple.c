@@ -68,7 +68,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     GS_TRY(gs_formula_set(&entry->grid[0], "cdiv(m,8)", error));   /* only the first dimension may exceed 65535 */
     GS_TRY(gs_formula_set(&entry->grid[1], "min(cdiv(n,32),65535)", error));
     GS_TRY(gs_formula_set(&entry->grid[2], "min(batch,65535)", error));
-    return problem->bias == GS_DBIAS ? gs_kernel_add_column_sums(kernel, problem, 8, error) : GS_OK;
+    return problem->bias == GS_DBIAS ? gs_kernel_add_column_sums(kernel, problem, 8, 1, error) : GS_OK;
 }
 
 /* ---- the family ---- */

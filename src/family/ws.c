@@ -156,6 +156,7 @@ static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedu
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for groups with a gate");
     if (both && ((s->consumers == 2 && is_direct(problem) && s->accumulators >= 80) || (s->consumers > 2 && s->accumulators > limit / 8 * 5)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for C beside a bias or an activation");
+    if (problem->gate && gs_has_aux(problem) && s->consumers == 2 && s->accumulators > 96) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for a gate beside aux");
     if (both && s->consumers == 4 && is_direct(problem) && s->accumulators >= 40 && cluster[0] * cluster[1] > 1)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "too large a tile for C beside a bias or an activation, unaligned rows of D and a cluster");
     if (s->consumers == 4 && problem->activation == GS_GELU_ERF) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "four consumers have no registers for gelu_erf");

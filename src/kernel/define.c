@@ -34,7 +34,7 @@ void gs_kernel_define_problem(gs_kernel *kernel, const gs_problem *problem)
     gs_kernel_define(kernel, "GS_LAYOUT", (int)problem->layout);
     gs_kernel_define(kernel, "GS_BETA", problem->beta != 0);
     if (gs_adds_bias(problem)) gs_kernel_define(kernel, "GS_BIAS", (int)problem->bias);
-    if (problem->bias == GS_DBIAS) gs_kernel_define(kernel, "GS_DBIAS", gs_dbias_vectors(problem) > 1 ? 2 : 1);
+    if (problem->bias == GS_DBIAS) gs_kernel_define(kernel, "GS_DBIAS", problem->groups ? 3 : gs_dbias_vectors(problem) > 1 ? 2 : 1);
     if (problem->activation) gs_kernel_define(kernel, "GS_ACTIVATION", (int)problem->activation);
     if (problem->residual) gs_kernel_define(kernel, "GS_RESIDUAL", 1);
     const unsigned wants = gs_problem_wants(problem);
@@ -67,7 +67,7 @@ void gs_kernel_define_sizes(gs_kernel *kernel, const gs_problem *problem)
     gs_kernel_define(kernel, "GS_LDD", (int)problem->ldd);
 }
 
-gs_status gs_kernel_add_column_sums(gs_kernel *kernel, const gs_problem *problem, int rows, gs_error *error)
+gs_status gs_kernel_add_column_sums(gs_kernel *kernel, const gs_problem *problem, int rows, int parts, gs_error *error)
 {
     gs_manifest *const manifest = &kernel->manifest;
     gs_entry *const entry = &manifest->entry[manifest->entry_count++];
@@ -75,9 +75,11 @@ gs_status gs_kernel_add_column_sums(gs_kernel *kernel, const gs_problem *problem
     *entry = (gs_entry){.block = {32, 8, 1}, .cluster = {1, 1, 1}, .dependent = manifest->entry[0].dependent};
     snprintf(entry->name, sizeof entry->name, "gs_column_sums");
     GS_TRY(gs_formula_set(&entry->grid[0], "cdiv(n,32)", error));
-    GS_TRY(gs_formula_set(&entry->grid[1], gs_dbias_vectors(problem) > 1 ? "min(batch,65535)" : "1", error));
+    snprintf(text, sizeof text, "%lld", (long long)problem->groups);
+    GS_TRY(gs_formula_set(&entry->grid[1], problem->groups ? text : gs_dbias_vectors(problem) > 1 ? "min(batch,65535)" : "1", error));
     GS_TRY(gs_formula_set(&entry->grid[2], "1", error));
-    snprintf(text, sizeof text, "4*batch*cdiv(m,%d)*n", rows);
+    snprintf(text, sizeof text, "%d*batch*cdiv(m,%d)*n", 4 * parts, rows);
+    if (problem->groups) snprintf(text, sizeof text, "4*cdiv(m,%d)*n+%lld*n", rows, 4 * (long long)problem->groups);   /* a group may begin within so many rows */
     return gs_formula_set(&manifest->workspace, text, error);
 }
 

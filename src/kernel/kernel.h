@@ -43,8 +43,9 @@ void gs_kernel_define_problem(gs_kernel *kernel, const gs_problem *problem);
  * whose parameter `sizes` says so: the kernel then serves this problem's sizes alone. All must fit an int. */
 void gs_kernel_define_sizes(gs_kernel *kernel, const gs_problem *problem);
 
-/* For a kernel with one entry that leaves the sums of so many rows of D's columns in the workspace: the workspace, and the entry that adds them up (common/dbias.cuh). */
-gs_status gs_kernel_add_column_sums(gs_kernel *kernel, const gs_problem *problem, int rows, gs_error *error);
+/* For a kernel with one entry that leaves so many rows of sums of D's columns in the workspace for each `rows` rows of a matrix: the workspace, and the entry that adds them up
+ * (common/dbias.cuh). */
+gs_status gs_kernel_add_column_sums(gs_kernel *kernel, const gs_problem *problem, int rows, int parts, gs_error *error);
 
 /* Of a kernel that was built for rows that promise less than the problem's: the problem's leading dimensions, where it has them as constants. */
 void gs_kernel_set_rows(gs_kernel *kernel, const gs_problem *problem);

@@ -35,11 +35,11 @@ gs_shape gs_shape_of(const gs_problem *p, char operand)
     case 'c': return shape(p->m, p->n, p->ldc, p->out, p->stride_c, p->batch);
     case 'e': {
         const int64_t count = p->bias == GS_BIAS_N || p->bias == GS_DBIAS ? gs_columns_of_b(p) : p->bias == GS_BIAS_M ? p->m : 0;
-        if (p->groups && p->bias == GS_BIAS_N) return shape(p->groups, count, GS_MAX(count, 1), p->out, 0, 1);
+        if (p->groups && p->bias != GS_BIAS_M) return shape(p->groups, count, GS_MAX(count, 1), p->out, 0, 1);
         return shape(1, count, GS_MAX(count, 1), p->out, p->stride_bias ? p->stride_bias : GS_SAME_MATRIX, p->batch);
     }
     case 'f': return shape(1, gs_has_offsets(p) ? gs_group_count(p) + (p->grouping != GS_GROUPS_MASKED) : 0, gs_group_count(p) + 1, GS_F32, 0, 1);
-    case 'g': return shape(gs_has_aux(p) ? p->m : 0, p->n, p->ldaux ? p->ldaux : GS_MAX(p->n, 1), p->out, p->stride_aux, p->batch);
+    case 'g': return shape(gs_has_aux(p) ? p->m : 0, gs_columns_of_b(p), p->ldaux ? p->ldaux : GS_MAX(gs_columns_of_b(p), 1), p->out, p->stride_aux, p->batch);
     case 'h': return shape(1, p->scales & GS_SCALE_M ? p->m : 0, GS_MAX(p->m, 1), GS_F32, GS_SAME_MATRIX, 1);
     case 'i': return shape(p->groups ? p->groups : 1, p->scales & GS_SCALE_N ? gs_columns_of_b(p) : 0, GS_MAX(gs_columns_of_b(p), 1), GS_F32, GS_SAME_MATRIX, 1);
     default:  return shape(p->m, p->n, p->ldd, p->out, p->stride_d, p->batch);
@@ -134,6 +134,11 @@ gs_problem gs_problem_of_aux(const gs_problem *problem)
     if (problem->residual) product.beta = 0;
     product.activation = GS_ACTIVATION_NONE;
     product.residual = product.aux = 0;
+    if (product.gate) {
+        product.gate = GS_GATE_NONE;
+        product.n *= 2;
+        product.ldc += problem->n;
+    }
     if (!gs_adds_bias(problem)) product.bias = GS_BIAS_NONE, product.stride_bias = 0;
     product.ldd = s.ld;
     product.stride_d = problem->stride_aux;
@@ -188,10 +193,12 @@ gs_problem gs_problem_resized(const gs_problem *problem, int64_t m, int64_t n, i
     }
     if (gs_has_aux(problem)) {
         const gs_shape before = gs_shape_of(problem, 'g');
-        int64_t ldaux = before.ld + is.ldd - was.ldd;
-        const gs_shape after = {.rows = m, .row = n};
+        gs_problem unpadded = *problem;
+        unpadded.ldaux = other.ldaux = 0;
+        const gs_shape after = gs_shape_of(&other, 'g');
+        int64_t ldaux = before.ld + after.ld - gs_shape_of(&unpadded, 'g').ld;
         resize_stride(problem, &before, &after, &ldaux, &other.stride_aux);
-        other.ldaux = ldaux == is.ldd ? 0 : ldaux;
+        other.ldaux = ldaux == after.ld ? 0 : ldaux;
     }
     if (other.stride_bias) other.stride_bias += gs_shape_of(&other, 'e').row - gs_shape_of(problem, 'e').row;
     if (other.stride_bias < 0) other.stride_bias = 0;

@@ -97,10 +97,11 @@ int64_t gs_place_in_d(const gs_problem *problem, int64_t row, int64_t col);
 /* What every row of an operand ('a' to 'd') begins at a multiple of, as far as powers of two go, is that of this number of elements. */
 int64_t gs_rows_unit(const gs_problem *problem, char operand);
 
-/* The sums of D's columns that are written: of the whole batch, or of each matrix. */
-static inline int64_t gs_dbias_vectors(const gs_problem *p) { return p->stride_bias && p->batch > 1 ? p->batch : 1; }
+/* The sums of D's columns that are written: of the whole batch, of each matrix, or of each group; and how many elements one begins behind the other. */
+static inline int64_t gs_dbias_vectors(const gs_problem *p) { return p->groups ? p->groups : p->stride_bias && p->batch > 1 ? p->batch : 1; }
+static inline int64_t gs_dbias_stride(const gs_problem *p) { return p->groups ? p->n : gs_shape_of(p, 'e').stride; }
 
-/* The product whose D is aux: of a problem that writes it. Its sums are those of the problem's reference. */
+/* The product whose D is aux: of a problem that writes it. Its sums are those of the problem's reference; with a gate those of all columns of B. */
 gs_problem gs_problem_of_aux(const gs_problem *problem);
 
 /* The same matrices with B as in `layout`, A as it was; the rows of B keep their padding. */

@@ -216,10 +216,10 @@ static const char *refuse_aux(const gs_problem *p)
 {
     const bool gradient = gs_is_gradient(p->activation);
     if (gradient && gs_adds_bias(p)) return "the gradient of an activation takes no bias";
-    if (p->bias == GS_DBIAS && (p->gate || p->groups)) return "dbias takes no gate and no groups";
+    if (p->bias == GS_DBIAS && p->gate) return "dbias takes no gate";
     if (gradient && p->aux) return "the gradient of an activation reads aux and writes none";
     if (p->aux && p->activation == GS_ACTIVATION_NONE) return "aux needs an activation: without one it is D";
-    return gs_has_aux(p) && p->gate ? "a gate takes no aux" : NULL;
+    return gradient && p->gate ? "the gradient of an activation takes no gate" : NULL;
 }
 
 /* What keeps a row's bits from being its own; NULL: nothing. */
@@ -328,8 +328,8 @@ static gs_status join_fields(reader *r)
             return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[LDA + i], field_names[LDA + i],
                               "must be at least the row length, %lld", (long long)least);
     }
-    if (p->ldaux && p->ldaux < p->n) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[LDAUX], "ldaux", "must be at least the row length, %lld", (long long)p->n);
-    if (p->ldaux == GS_MAX(p->n, 1)) p->ldaux = 0;
+    if (p->ldaux && p->ldaux < least_ld(p, 'g')) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[LDAUX], "ldaux", "must be at least the row length, %lld", (long long)least_ld(p, 'g'));
+    if (p->ldaux == least_ld(p, 'g')) p->ldaux = 0;
     for (int i = 0; i < STRIDES; i++) {   /* as they are written: 0 is one matrix for all. In the struct 0 is what has no field */
         if (!r->column[SA + i]) continue;
         const gs_shape s = gs_shape_of(p, STRIDE_LETTERS[i]);
@@ -423,7 +423,7 @@ char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT])
     const int64_t lds[] = {p->lda, p->ldb, p->ldc, p->ldd};
     for (int i = 0; i < 4; i++)
         if (lds[i] != least_ld(p, (char)('a' + i))) append(text, ":ld%c=%lld", 'a' + i, (long long)lds[i]);
-    if (p->ldaux && p->ldaux != p->n) append(text, ":ldaux=%lld", (long long)p->ldaux);
+    if (p->ldaux && p->ldaux != gs_columns_of_b(p)) append(text, ":ldaux=%lld", (long long)p->ldaux);
     if (p->batch != 1 && p->grouping != GS_GROUPS_K) append(text, ":b=%lld", (long long)p->batch);
     for (int i = 0; i < STRIDES; i++) {
         const int64_t stride = *strides_of((gs_problem *)p).of[i];
@@ -521,7 +521,7 @@ static gs_status check_sizes(const gs_problem *p, gs_error *error)
         {"ldb", p->ldb,   least_ld(p, 'b'), GS_MAX_LD},
         {"ldc", p->ldc,   least_ld(p, 'c'), GS_MAX_LD},
         {"ldd", p->ldd,   least_ld(p, 'd'), GS_MAX_LD},
-        {"ldaux", p->ldaux, p->ldaux ? p->n : 0, gs_has_aux(p) ? GS_MAX_LD : 0},
+        {"ldaux", p->ldaux, p->ldaux ? gs_columns_of_b(p) : 0, gs_has_aux(p) ? GS_MAX_LD : 0},
     };
     for (size_t i = 0; i < GS_COUNT(ranges); i++)
         if (ranges[i].value < ranges[i].least || ranges[i].value > ranges[i].most)

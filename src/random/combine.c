@@ -181,7 +181,7 @@ static bool rows_d(draft *d, int value) { return d->p.ldd = row_of(d, value, d->
 static bool rows_aux(draft *d, int value)
 {
     if (value == 0) return true;
-    d->p.ldaux = row_of(d, value, d->p.n);
+    d->p.ldaux = row_of(d, value, gs_columns_of_b(&d->p));
     return gs_has_aux(&d->p);
 }
 

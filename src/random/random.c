@@ -113,7 +113,7 @@ static void add_pointers(gs_problem *p)
 
 static void add_groups(gs_random *random, gs_problem *problem)
 {
-    if (problem->batch > 1 || problem->bias == GS_DBIAS || gs_random_below(random, 4)) return;
+    if (problem->batch > 1 || gs_random_below(random, 4)) return;
     problem->groups = 1 + (int64_t)gs_random_below(random, gs_random_below(random, 4) ? 8 : 100);
     if (gs_random_below(random, 3) || problem->m < problem->groups) return;
     problem->grouping = GS_GROUPS_MASKED;
@@ -163,6 +163,10 @@ static gs_problem any_problem(gs_random *random, const kinds *all, bool emulated
         if (all->takes & GS_WANTS_GROUPS) add_groups(random, &problem);
         if (all->takes & GS_WANTS_K_GROUPS) add_groups_along_k(random, &problem);
         if (all->takes & GS_WANTS_SCALES && problem.grouping != GS_GROUPS_K && gs_random_below(random, 6) == 0) problem.scales = 1 + (uint32_t)gs_random_below(random, GS_SCALE_M | GS_SCALE_N);
+        if (all->takes & GS_WANTS_AUX && problem.gate && (problem.m + problem.n + problem.k) % 3 == 0) {
+            problem.aux = 1;
+            if (problem.k % 2) problem.ldaux = gs_columns_of_b(&problem) + 1 + problem.k % 9;
+        }
         const bool one_of_eight = (problem.m * 7 + problem.n * 13 + problem.k * 31) / 8 % 8 == 2;
         problem.invariant = all->takes & GS_WANTS_INVARIANT && problem.bias != GS_DBIAS && problem.grouping != GS_GROUPS_K && one_of_eight;
         if (gs_problem_check(&problem, NULL) == GS_OK) return problem;

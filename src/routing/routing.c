@@ -135,3 +135,15 @@ gs_status gs_rows_written(gs_device *device, const gs_problem *p, gs_pointer off
     *rows = GS_MIN(GS_MAX(end, 0), p->m);
     return GS_OK;
 }
+
+gs_status gs_rows_of_sum(gs_device *device, const gs_problem *p, gs_pointer offsets, int64_t vector, gs_group_rows *out, gs_error *error)
+{
+    const int64_t rows = p->m * p->batch / gs_dbias_vectors(p);
+    int32_t *read;
+    *out = (gs_group_rows){.first = vector * rows, .rows = rows};
+    if (!p->groups) return GS_OK;
+    GS_TRY(gs_offsets_get(device, p, offsets, &read, error));
+    *out = gs_rows_of_group(p, read, vector);
+    free(read);
+    return GS_OK;
+}

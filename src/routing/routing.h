@@ -47,6 +47,9 @@ gs_group_terms gs_terms_of_group(const gs_problem *problem, const int32_t *offse
 int64_t gs_rows_used(const gs_problem *problem, const int32_t *offsets);
 int64_t gs_row_used(const gs_problem *problem, const int32_t *offsets, int64_t index);
 
+/* The rows of D whose columns are added up to one vector of the gradient of a bias: of a group, or of one or all matrices. */
+gs_status gs_rows_of_sum(gs_device *device, const gs_problem *problem, gs_pointer offsets, int64_t vector, gs_group_rows *out, gs_error *error);
+
 /* No row of D is written from here on: those of sorted groups end, or without groups and with masked ones all of them. */
 gs_status gs_rows_written(gs_device *device, const gs_problem *problem, gs_pointer offsets, int64_t *rows, gs_error *error);
 

@@ -222,7 +222,7 @@ static gs_status behind_groups(gs_check_run *trial, bool fill, gs_error *error)
     for (int64_t i = 0; trial->offsets && i < trial->problem.groups * GS_OPERANDS; i++) {
         const int output = (int)(i % GS_OPERANDS);
         size_t bytes;
-        if (is_input(trial, output)) continue;
+        if (is_input(trial, output) || GS_OPERAND_LETTERS[output] == 'e') continue;   /* of the gradient of a bias each group has its own */
         const gs_pointer behind = behind_group(trial, output, i / GS_OPERANDS, &bytes);
         if (bytes && fill) GS_TRY(gs_check_poison(trial->verifier, behind, bytes, trial->poison, trial->verifier->queue, error));
         else if (bytes) GS_TRY(gs_check_pattern(trial->verifier, behind, bytes, trial->poison, SLOT_BEHIND, trial->verifier->queue, error));
@@ -590,7 +590,7 @@ gs_status gs_check_run_output_hash(gs_check_run *trial, uint64_t *hash, gs_error
         for (int output = 3; output < GS_OPERANDS; output++) {
             const char letter = GS_OPERAND_LETTERS[output];
             if (is_input(trial, output)) continue;
-            const gs_pointer at = trial->operand[output].at + (gs_pointer)(first * gs_shape_of(p, letter).ld) * gs_type_size(p->out);
+            const gs_pointer at = trial->operand[output].at + (gs_pointer)((letter == 'e' ? i : first) * gs_shape_of(p, letter).ld) * gs_type_size(p->out);
             GS_TRY(gs_check_hash(trial->verifier, &written, letter, at, SLOT_OUTPUT, trial->verifier->queue, error));
         }
     }

@@ -90,7 +90,7 @@ static gs_problem edge_with(const gs_problem *like, int index, int groups)
     p.ldd += 4 * e->pad;
     p.aux = like->aux;
     p.matrices = like->matrices;
-    if (gs_has_aux(&p) && e->pad) p.ldaux = p.n + 5 * e->pad;
+    if (gs_has_aux(&p) && e->pad) p.ldaux = gs_columns_of_b(&p) + 5 * e->pad;
     if (p.batch > 1) as_in(&p, like);
     return p;
 }

@@ -190,6 +190,103 @@ static void pointers_to_matrices(void **state)
     list[2].destroy(&list[2]);
 }
 
+/* Leaves a half of each row of aux as it was: the other one is a product of its own. */
+typedef struct half_done {
+    gs_contender *of, *half;
+    gs_problem    problem;
+    gs_pointer    room;     /* as large as aux */
+    bool          second;   /* the half that is written */
+} half_done;
+
+static gs_status run_half(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
+{
+    const half_done *const self = contender->self;
+    const int64_t n = self->second ? self->problem.n : 0;
+    gs_args with = *args;
+    with.aux = (void *)(uintptr_t)self->room;
+    GS_TRY(self->of->run(self->of, &with, queue, error));
+    with.b = (const char *)args->b + n * self->problem.ldb * 2;
+    with.bias = (const char *)args->bias + n * 2;
+    with.d = (char *)args->aux + n * 2;
+    return self->half->run(self->half, &with, queue, error);
+}
+
+/* Times them as on a GPU, where outputs are looked at behind each replay: whether the first is right, and none of the others. */
+static void first_alone_is_right(const gs_problem *problem, gs_contender *list, int count, const char *text)
+{
+    gs_error error = {0};
+    const gs_problem problems[] = {*problem, *problem, *problem};
+    gs_bench_options options = gs_bench_defaults();
+    options.seed = 7;
+    options.rounds = 2;
+    options.warmup_s = 0;
+    gs_measurement *m;
+    const gs_caps caps = device->caps;
+    device->caps.emulated = false;
+    device->caps.l2_bytes = 8192;
+    device->caps.launch_us = 60;   /* a few calls in a replay, so a few sets */
+    OK(gs_bench(device, verifier, problems, list, count, &options, &m, &error));
+    device->caps = caps;
+    for (int i = 0; i < count; i++)
+        if (m->samples[i].status != GS_OK || m->samples[i].wrong != (i > 0)) fail_msg("%s, %d: %s, %lld wrong", text, i, m->samples[i].error.text, (long long)m->samples[i].compare.mismatches);
+    gs_measurement_destroy(&m);
+}
+
+static void aux_of_a_gate_is_looked_at(void **state)
+{
+    (void)state;
+    static const char text[] = "f16:24x16x32:tn:ldaux=40:ep=bias+silu+gate+aux";
+    gs_error error = {0};
+    gs_problem problem, half;
+    gs_contender list[3] = {0}, part;
+    half_done of[2];
+    OK(gs_problem_parse(&problem, text, &error));
+    OK(gs_problem_parse(&half, "f16:24x16x32:tn:ldd=40:ep=bias", &error));
+    OK(gs_contender_schedule(&list[0], device, "simple", &error));
+    OK(gs_contender_schedule(&part, device, "simple", &error));
+    OK(list[0].prepare(&list[0], &problem, &error));
+    OK(part.prepare(&part, &half, &error));
+    for (int i = 0; i < 2; i++) {
+        of[i] = (half_done){.of = &list[0], .half = &part, .problem = problem, .second = i};
+        OK(device->ops->alloc(device, gs_problem_bytes(&problem, 'g'), &of[i].room, &error));
+        list[1 + i] = (gs_contender){.name = "half", .self = &of[i], .prepare = prepare_nothing, .run = run_half};
+    }
+    first_alone_is_right(&problem, list, 3, text);
+    for (int i = 0; i < 2; i++) device->ops->free(device, of[i].room);
+    list[0].destroy(&list[0]);
+    part.destroy(&part);
+}
+
+/* Writes the gradient of the bias elsewhere. */
+static gs_status run_elsewhere(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
+{
+    const half_done *const self = contender->self;
+    gs_args with = *args;
+    with.bias = (const void *)(uintptr_t)self->room;
+    return self->of->run(self->of, &with, queue, error);
+}
+
+/* Of each group its own; rows of none do not count. */
+static void sums_of_groups_are_looked_at(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"f16:24x16x32:tn:g=3:ep=dbias", "bf16:24x16x32:tn:gm=4:ep=drelu+dbias"};
+    for (size_t i = 0; i < GS_COUNT(texts); i++) {
+        gs_error error = {0};
+        gs_problem problem;
+        gs_contender list[2] = {0};
+        half_done of = {.of = &list[0]};
+        OK(gs_problem_parse(&problem, texts[i], &error));
+        OK(gs_contender_schedule(&list[0], device, "simple", &error));
+        OK(list[0].prepare(&list[0], &problem, &error));
+        OK(device->ops->alloc(device, gs_problem_bytes(&problem, 'e'), &of.room, &error));
+        list[1] = (gs_contender){.name = "elsewhere", .self = &of, .prepare = prepare_nothing, .run = run_elsewhere};
+        first_alone_is_right(&problem, list, 2, texts[i]);
+        device->ops->free(device, of.room);
+        list[0].destroy(&list[0]);
+    }
+}
+
 static void a_finding_is_a_verdict(void **state)
 {
     (void)state;
@@ -463,7 +560,7 @@ int main(void)
         return 1;
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_exact_round), cmocka_unit_test(behind_an_elementwise_kernel), cmocka_unit_test(passing_over_changes_nothing),
-                                       cmocka_unit_test(pointers_to_matrices), cmocka_unit_test(a_finding_is_a_verdict), cmocka_unit_test(the_reference_is_out_of_reach),
+                                       cmocka_unit_test(pointers_to_matrices), cmocka_unit_test(aux_of_a_gate_is_looked_at), cmocka_unit_test(sums_of_groups_are_looked_at), cmocka_unit_test(a_finding_is_a_verdict), cmocka_unit_test(the_reference_is_out_of_reach),
                                        cmocka_unit_test(a_kernel_cannot_tell_proof_from_timing), cmocka_unit_test(groups_are_told)};
     const int failed = cmocka_run_group_tests_name("bench/emulated", tests, NULL, NULL);
     gs_verifier_destroy(&verifier);

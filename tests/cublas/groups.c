@@ -462,6 +462,7 @@ static void what_is_refused(void **state)
         {"cublas-groups", "f16:40x24x16:tn:g=6:d=f32"}, {"cublas-groups", "f16:40x24x16:nt:g=6"},      {"cublas-groups", "f16:40x0x16:tn:g=6"},
         {"cublaslt-groups", "f16:40x24x16:tn"},     {"cublaslt-groups", "f16:40x24x16:tt:g=6"},        {"cublaslt-groups", "f16:40x24x0:tn:g=6"},
         {"cublas-groups", "f16:40x24x16:tn:g=6:scalars=device"}, {"cublas-groups", "f16:40x24x16:tn:g=6:ep=scale_m"}, {"cublaslt-groups", "f16:40x24x16:tn:g=6:scalars=device"},
+        {"cublas-groups", "f16:40x24x16:tn:g=6:ep=dbias"}, {"cublaslt-groups", "f16:40x24x16:tn:g=6:ep=dbias"},
     };
     gs_contender c;
     for (size_t i = 0; i < GS_COUNT(cases); i++) {

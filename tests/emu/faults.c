@@ -234,22 +234,39 @@ static const int *multiplied(const matrices *m)
     char text[GS_PROBLEM_TEXT];
     if (strcmp(gs_problem_format(p, text), product.text) == 0) return product.sum;
     const bool ta = gs_is_a_transposed(p->layout), tb = gs_is_b_transposed(p->layout);
-    int *const sum = realloc(product.sum, (size_t)(p->batch * p->m * p->n) * sizeof *sum);
+    const int64_t columns = gs_columns_of_b(p);
+    int *const sum = realloc(product.sum, (size_t)(p->batch * p->m * columns) * sizeof *sum);
     assert_non_null(sum);
     for (int64_t index = 0; index < p->batch; index++) {
         int16_t *const a = whole(m, m->a + index * p->lda * (ta ? p->k : p->m), p->m, ta ? 1 : p->lda, ta ? p->lda : 1);
-        int16_t *const b = whole(m, m->b + index * p->ldb * (tb ? p->n : p->k), p->n, tb ? p->ldb : 1, tb ? 1 : p->ldb);
+        int16_t *const b = whole(m, m->b + index * p->ldb * (tb ? columns : p->k), columns, tb ? p->ldb : 1, tb ? 1 : p->ldb);
         for (int64_t row = 0; row < p->m; row++)
-            for (int64_t col = 0; col < p->n; col++) {
+            for (int64_t col = 0; col < columns; col++) {
                 int total = 0;
                 for (int64_t k = 0; k < p->k; k++) total += a[row * p->k + k] * b[col * p->k + k];
-                sum[(index * p->m + row) * p->n + col] = total;
+                sum[(index * p->m + row) * columns + col] = total;
             }
         free(a);
         free(b);
     }
     snprintf(product.text, sizeof product.text, "%s", text);
     return product.sum = sum;
+}
+
+/* The same of a gate with relu, alone. */
+static bool right_of_gate(const matrices *m, const int *sum, int64_t row, int64_t n)
+{
+    const gs_problem *const p = &m->problem;
+    float half[2];
+    bool kept = true;
+    for (int up = 0; up < 2; up++) {
+        const int64_t col = p->gate == GS_GATE_STACKED ? n + up * p->n : 2 * n + up;
+        half[up] = (float)sum[row * 2 * p->n + col];
+        kept &= !p->aux || decode(p->out, m->aux, (size_t)(row * gs_shape_of(p, 'g').ld + col)) == half[up];
+    }
+    float rounded;
+    encode_out(p, &rounded, 0, half[0] > 0 ? half[0] * half[1] : 0);
+    return kept && decode(p->out, m->d, (size_t)(row * p->ldd + n)) == decode(p->out, &rounded, 0);
 }
 
 /* Whether D is A times B, with its scales, plus C (as D is laid out) and the bias, where the problem has them, and relu of that, which stands in aux, and the sums of its columns are right. */
@@ -261,6 +278,10 @@ static bool right_result(const matrices *m)
     for (int64_t row = 0; row < p->batch * p->m && right; row++)   /* matrices lie one behind the other */
         for (int64_t n = 0; n < p->n && right; n++) {
             const size_t at = (size_t)(row * p->ldd + n);
+            if (p->gate) {
+                right = right_of_gate(m, sum, row, n);
+                continue;
+            }
             float value = (float)sum[row * p->n + n];
             if (p->scales & GS_SCALE_M) value *= scale_of(row % p->m, false);
             if (p->scales & GS_SCALE_N) value *= scale_of(n, true);

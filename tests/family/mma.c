@@ -208,6 +208,7 @@ static const char *const problems[] = {
     "f16:4096x4095x4095:tt:acc=f16:d=f32:beta=1:ep=scale_m+scale_n+bias_m+gelu_erf+residual+aux", "bf16:4096x4096x4096:tn:ep=scale_m+scale_n+bias+silu+gate",
     "bf16:4096x4096x4096:tn:ep=silu+gate",      "f16:4096x4095x4095:tt:acc=f16:ep=bias+gelu+gate_i", "bf16:4096x4095x4096:nn:beta=1:ep=silu+gate+residual",
     "f16:4096x4096x4096:nn:ep=bias+gelu+gate",  "f16:4096x4096x4096:nt:d=f32:beta=1:ep=bias+gelu_erf+gate_i+residual",
+    "bf16:4096x4096x4096:tn:ep=silu+gate+aux",  "f16:4096x4095x4095:tt:acc=f16:d=f32:beta=1:ep=scale_m+scale_n+bias+gelu_erf+gate_i+residual+aux", "f16:4096x4095x4096:nn:ep=bias+gelu+gate+aux",
 };
 
 static bool compile(const char *target, const gs_caps *caps, const char *schedule_string, const char *problem_text)
@@ -241,14 +242,15 @@ static void test_compiles(void **state)
     }
     assert_int_equal(GS_COUNT(schedule_strings), gs_family_parameter(GS_FAMILY_MMA, GS_MMA_TILE)->count);
     int compiled = 0;
+    const size_t others = GS_COUNT(problems) - 2;
     for (size_t i = 0; i < GS_COUNT(schedule_strings); i++) {
         char text[GS_SCHEDULE_TEXT];
         snprintf(text, sizeof text, "mma/%s/%s", schedule_strings[i], i % 2 ? "h4" : "g8");
         compiled += compile("sm_80", gs_caps_find("a100"), text, problems[i % 2]);
         compiled += compile("sm_90a", gs_caps_find("h200"), text, problems[1 - i % 2]);
-        compiled += compile("sm_80", gs_caps_find("a100"), text, problems[2 + i % 7]);
+        compiled += compile("sm_80", gs_caps_find("a100"), text, problems[2 + 2 * i % others]);
         snprintf(text, sizeof text, "mma/%s/%s/%s", schedule_strings[i], i % 2 ? "h4" : "g8", i % 3 == 0 ? "k8" : i % 3 == 1 ? "k1" : "k2");
-        compiled += compile("sm_90a", gs_caps_find("h200"), text, problems[2 + (i + 3) % 7]);
+        compiled += compile("sm_90a", gs_caps_find("h200"), text, problems[2 + (2 * i + 1) % others]);
     }
     assert_true(compiled >= 70);
 }

@@ -6,6 +6,9 @@
 #define MMA_NT   "bf16:136x64x200:nt mma/64x64x32/w2x2/s3/g1"
 #define MMA_TT   "f16:67x65x131:tt mma/32x64x64/w2x2/s2/g1"
 #define MMA_AUX  "f16:100x64x64:tn:ep=relu+aux mma/64x64x32/w2x2/s3/g1"
+#define MMA_GATE "f16:100x48x64:tn:ep=relu+gate+aux mma/64x64x32/w2x2/s3/g1"
+#define MMA_TURN "f16:100x36x64:tn:ldaux=76:ep=relu+gate_i+aux mma/64x64x32/w2x2/s3/g1"
+#define MMA_PARTS "f16:100x36x256:tn:ep=dbias mma/64x64x32/w2x2/s3/g1/k4"
 #define MMA_ODD  "bf16:65x67x131:tn mma/32x64x64/w2x2/s2/g1"
 #define MMA_POINTERS "f16:64x64x64:tn:b=3:matrices=pointers mma/64x64x32/w2x2/s3/g1"
 
@@ -36,8 +39,23 @@
     {"dbias: columns beyond the last", "f16:64x36x64:tn:ep=dbias mma/64x64x32/w2x2/s3/g1", {{"sums, columns, lane);", "sums, WARP_N, lane);"}}, {F(OUT_OF_BOUNDS), F(UNORDERED), F(RACE)}},
     {"dbias: lanes of four rows are added up", "f16:64x64x64:tn:ep=dbias mma/64x64x32/w2x2/s3/g1", {{"for (int other = 4; other < 32; other *= 2) {", "for (int other = 4; other < 16; other *= 2) {"}}, {RESULT}},
     {"dbias: the row of sums of another warp", "f16:100x64x64:tn:ep=dbias mma/64x64x32/w2x2/s3/g1", {{"gs_partial_sums(p, index, row / WARP_M)", "gs_partial_sums(p, index, row / GS_BM)"}}, {F(UNORDERED), F(UNINITIALIZED), F(RACE)}},
+    {"dbias of a cluster: one block's sums for another's", MMA_PARTS, {{"(long long)tile_m * GS_SPLIT + rank, n0);", "(long long)tile_m * GS_SPLIT, n0);"}}, {F(UNORDERED), F(UNINITIALIZED), F(RACE)}},
+    {"dbias of a cluster: rows of another share", MMA_PARTS, {{"if (m0 + (long long)row >= p.m) break;", "if (m0 + (long long)row >= p.m) break;\n        if (i >= SUM_SHARE - SUM_LANES) break;"}}, {F(UNINITIALIZED), RESULT}},
+    {"dbias of a cluster: no barrier between lanes", MMA_PARTS, {{"own[j * SUM_ACROSS] = kept[j];\n    __syncthreads();", "own[j * SUM_ACROSS] = kept[j];"}}, {F(RACE)}},
+    {"dbias of a cluster: in shared memory that is read", MMA_PARTS, {{"    gs_peers_arrive();   /* a block's sums stay until all have read them */\n    gs_peers_wait();\n", ""}}, {F(RACE), F(UNORDERED)}},
+    {"dbias of a cluster: columns beyond the last", MMA_PARTS, {{"c < 2 * SUM_PAIRS && n0 + (long long)c < p.n; c += THREADS", "c < 2 * SUM_PAIRS; c += THREADS"}}, {F(OUT_OF_BOUNDS), F(RACE), F(UNORDERED)}},
+    {"dbias of a cluster: a lane is left out", MMA_PARTS, {{"for (int lane = 1; lane < SUM_LANES; lane++) sum", "for (int lane = 2; lane < SUM_LANES; lane++) sum"}}, {RESULT}},
+    {"dbias of a cluster: a column behind the last counts", "f16:70x35x256:tn:ep=dbias mma/64x64x32/w2x2/s3/g1/k2", {{"return make_float2(x.x, both ? x.y : 0);", "return make_float2(x.x + (both ? 0 : 1), x.y);"}}, {RESULT}},
     {"aux: rows beyond the last", MMA_AUX, {{"p.ldaux, slab, (int)min(p.m - first, 16LL),", "p.ldaux, slab, 16,"}}, {F(OUT_OF_BOUNDS)}},
     {"aux: columns beyond the last", "f16:64x36x64:tn:ldaux=68:ep=relu+aux mma/64x64x32/w2x2/s3/g1", {{"(int)min(p.m - first, 16LL), columns, lane);\n        __syncwarp();", "(int)min(p.m - first, 16LL), WARP_N, lane);\n        __syncwarp();"}}, {F(OUT_OF_BOUNDS)}},
+    {"aux of a gate: the other half", MMA_GATE, {{"put_pair(to, lets ? up : gate);", "put_pair(to, lets ? gate : up);"}}, {RESULT}},
+    {"aux of a gate: up's in the place of the gate", MMA_GATE, {{"lets ? gs_column_of_up(column, p.n) : column;", "column;"}}, {RESULT, F(RACE), F(UNORDERED), F(OUT_OF_BOUNDS)}},
+    {"aux of a gate: stored without a barrier", MMA_GATE, {{"        __syncwarp();\n        store_slab<GS_GATE", "        store_slab<GS_GATE"}}, {F(RACE)}},
+    {"aux of a gate: the next half in the slab that is still read", MMA_GATE, {{"(GS_GATE == 2 ? 2 : 1) * (p.n - column), lane);\n        __syncwarp();", "(GS_GATE == 2 ? 2 : 1) * (p.n - column), lane);"}}, {F(RACE)}},
+    {"aux of a gate: rows beyond the last", MMA_GATE, {{"p.ldaux, slab, (int)min(p.m - row, 16LL),", "p.ldaux, slab, 16,"}}, {F(OUT_OF_BOUNDS)}},
+    {"aux of a gate: columns beyond the last", MMA_TURN, {{"(GS_GATE == 2 ? 2 : 1) * (p.n - column), lane);", "WARP_N, lane);"}}, {F(OUT_OF_BOUNDS), F(RACE), F(UNORDERED), RESULT}},
+    {"aux of a gate: in turn, gate and up exchanged", MMA_TURN, {{"make_float2(gate.y, up.y)", "make_float2(up.y, gate.y)"}}, {RESULT}},
+    {"aux of a gate: of another part of a cluster's tile", "f16:70x48x256:tn:ep=relu+gate+aux mma/64x64x32/w2x2/s3/g1/k2", {{"x = gated_pair(p, x, up, index, m0 + row, n0 + column);", "x = gated_pair(p, x, up, index, m0 + row / 2, n0 + column);"}}, {RESULT, F(RACE), F(UNORDERED)}},
     {"pointers: A's of the matrix behind", MMA_POINTERS, {{"(const half_bits *)gs_base_a(p, index)", "(const half_bits *)gs_base_a(p, index + 1 < p.batch ? index + 1 : 0)"}}, {RESULT}},
     /* ---- dependent launches, planted ---- */
     {"no wait for the launch before", MMA, {{"    gs_dependent_wait();\n#pragma unroll 1\n", "#pragma unroll 1\n"}}, {F(EARLY_ACCESS)}},
@@ -55,6 +73,13 @@
     {"cp.async, tn", MMA, {{0}}, {0}},
     {"cp.async, nn, f16 sums", MMA_NN, {{0}}, {0}},
     {"aux", MMA_AUX, {{0}}, {0}},
+    {"aux of a gate", MMA_GATE, {{0}}, {0}},
+    {"aux of a gate, in turn", MMA_TURN, {{0}}, {0}},
+    {"dbias of a cluster", MMA_PARTS, {{0}}, {0}},
+    {"dbias of a cluster, wide tiles", "bf16:20x260x512:nn:b=2:ep=dbias mma/16x128x64/w1x2/s3/g1/k2", {{0}}, {0}},
+    {"dbias of a cluster, a warp", "bf16:20x50x1024:tn:ep=dbias mma/16x32x64/w1x1/s4/g1/k8", {{0}}, {0}},
+    {"aux of a gate, rows at any place", "bf16:65x37x131:nn:ldaux=79:ep=relu+gate+aux mma/32x64x64/w2x2/s2/g1", {{0}}, {0}},
+    {"aux of a gate, f32 D", "f16:65x36x64:nt:d=f32:ep=relu+gate_i+aux mma/32x64x64/w2x2/s2/g1", {{0}}, {0}},
     {"dbias", "f16:100x50x64:tn:b=2:ep=dbias mma/64x64x32/w2x2/s3/g1", {{0}}, {0}},
     {"aux, raw rows", "bf16:65x67x131:nn:ldaux=71:ep=relu+aux mma/32x64x64/w2x2/s2/g1", {{0}}, {0}},
     {"raw rows", MMA_ODD, {{0}}, {0}},

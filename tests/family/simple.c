@@ -20,7 +20,7 @@
 static const char *const problems[] = {
     "f16:65x67x131:tn", "f16:65x67x131:nn:acc=f16", "bf16:65x67x131:tn:beta=1", "bf16:65x67x131:nn:d=f32", "f16:65x67x131:nn:d=f32:beta=1",
     "f16:65x67x131:tn:acc=f16:beta=1:b=3", "bf16:65x67x131:tn:beta=1:ep=bias_m+gelu_erf+residual", "f16:65x67x131:nn:ep=bias+gelu",
-    "bf16:65x67x131:tn:d=f32:beta=1:b=3:saux=5000:ep=bias+silu+residual+aux", "f16:65x67x131:nn:ep=dgelu_erf", "bf16:65x67x131:tt:ep=dgelu", "f16:65x67x131:tn:b=3:se=70:ep=dsilu+dbias",
+    "bf16:65x67x131:tn:d=f32:beta=1:b=3:saux=5000:ep=bias+silu+residual+aux", "f16:65x67x131:nn:ep=dgelu_erf", "bf16:65x67x131:tt:ep=dgelu", "f16:65x67x131:tn:b=3:se=70:ep=dsilu+dbias", "bf16:66x67x40:nn:gm=3:d=f32:ep=dbias", "f16:66x67x40:tn:g=70:beta=1:ep=scale_m+drelu+dbias",
     "bf16:33x17x40:tt:b=5:matrices=pointers:beta=1:ep=bias+relu", "f16:33x17x40:nn:b=5:matrices=pointers:ep=silu+gate",
 };
 

@@ -70,6 +70,8 @@ static const char *const problems[] = {
     "f16:64x4096x4096:tn:ldd=4097:beta=1:ep=bias+gelu_erf+gate_i+residual",
     "bf16:256x128x4096:nn:ep=silu+gate",
     "f16:64x4096x4097:nt:d=f32:ep=bias+gelu+gate_i",
+    "bf16:256x128x4096:tn:ep=silu+gate+aux",
+    "f16:64x4096x4096:tn:ldd=4097:ep=scale_m+scale_n+bias+gelu_erf+gate_i+aux",
     "bf16:256x256x4096:tn:ep=scale_m+scale_n",
     "f16:64x256x4096:nn:b=8:beta=1:ep=scale_n+bias+silu",
 };

@@ -115,6 +115,9 @@ static const char *const gated[] = {
     "f16:4096x4096x4096:nt:d=f32:beta=1:ep=bias+gelu+gate_i+residual",
     "f16:4096x4096x4099:tn:ldd=4097:beta=1:ep=bias+gelu_erf+gate+residual",
     "bf16:4096x4096x4096:tn:g=8:ep=scale_m+scale_n+silu+gate",
+    "bf16:4096x4096x4096:tn:ep=silu+gate+aux",
+    "f16:4096x4096x4096:tn:acc=f16:ldd=4097:ep=scale_m+scale_n+bias+gelu_erf+gate_i+aux",
+    "bf16:4096x4096x4096:nn:d=f32:ep=bias+silu+gate+aux",
 };
 
 static void compile(const gs_schedule *schedule, const gs_problem *problem)
@@ -334,6 +337,7 @@ static void test_refuses(void **state)
     allow("ws/128x128x64/s4/c1x1/coop/g8/cpasync", "f16:4096x4095x4097:nn", h200);
     allow(good, "f16:4096x4096x4096:tn:b=2", h200);
     refuse("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4096x4104:tn:b=2", h200, "rows");
+    refuse("ws/120x256x64/s2/c2x1/coopf/g8", "bf16:4096x4096x4096:tn:ep=silu+gate+aux", h200, "tile");
     refuse("ws/128x128x64/s4/c1x1/coop/g8", "f16:4096x4096x4096:nn:ep=silu+gate", h200, "layout");     /* columns in turn: of a copy alone */
     refuse("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4096x4096:tn:ep=silu+gate", h200, "rows");
     refuse("ws/128x128x64/s4/c1x1/coop/g8/cpasync", "f16:4096x4096x4104:tn:ep=silu+gate", h200, "rows");

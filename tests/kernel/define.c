@@ -79,7 +79,7 @@ static void sums_of_columns(void **state)
             const gs_problem problem = problem_of(each ? "f16:200x100x8:tn:b=3:se=100:ep=dbias" : "f16:200x100x8:tn:b=3:ep=dbias");
             gs_kernel kernel = {.manifest = {.entry_count = 1, .entry = {{.dependent = dependent}}}};
             gs_error error = {0};
-            assert_int_equal(gs_kernel_add_column_sums(&kernel, &problem, 64, &error), GS_OK);
+            assert_int_equal(gs_kernel_add_column_sums(&kernel, &problem, 64, 1, &error), GS_OK);
             assert_int_equal(kernel.manifest.entry_count, 2);
             const gs_entry *const entry = &kernel.manifest.entry[1];
             assert_string_equal(entry->name, "gs_column_sums");
@@ -92,6 +92,15 @@ static void sums_of_columns(void **state)
             assert_int_equal(value_of(&kernel.manifest.workspace, &problem), 4 * 3 * 4 * 100);
         }
     }
+    /* several rows of sums for as many rows; and of groups, which begin anywhere, one more each */
+    const gs_problem problem = problem_of("f16:200x100x8:tn:b=3:ep=dbias"), groups = problem_of("f16:200x100x8:tn:g=7:ep=dbias");
+    gs_kernel kernel = {.manifest = {.entry_count = 1}}, of_groups = kernel;
+    gs_error error = {0};
+    assert_int_equal(gs_kernel_add_column_sums(&kernel, &problem, 64, 8, &error), GS_OK);
+    assert_int_equal(value_of(&kernel.manifest.workspace, &problem), 4 * 3 * 4 * 8 * 100);
+    assert_int_equal(gs_kernel_add_column_sums(&of_groups, &groups, 8, 1, &error), GS_OK);
+    assert_int_equal(value_of(&of_groups.manifest.workspace, &groups), 4 * (25 + 7) * 100);
+    assert_int_equal(value_of(&of_groups.manifest.entry[1].grid[1], &groups), 7);
 }
 
 /* What a compiled kernel says of its parameter counts; else what its problem wants. */

@@ -65,6 +65,8 @@ static void texts_become_canonical(void **state)
         {"f16:6x3x4:tn:ep=silu:gm=2",                           "f16:6x3x4:tn:gm=2:ep=silu"},
         {"f16:2x3x4:tn:ep=gate+silu:g=2",                       "f16:2x3x4:tn:g=2:ep=silu+gate"},
         {"f16:2x3x4:nn:ep=aux+gelu+bias:ldaux=3",               "f16:2x3x4:nn:ep=bias+gelu+aux"},
+        {"f16:2x3x4:nn:ep=aux+gate+gelu:ldaux=6",               "f16:2x3x4:nn:ep=gelu+gate+aux"},
+        {"f16:2x3x4:nn:ep=aux+gate_i+gelu:ldaux=7:b=2:saux=14", "f16:2x3x4:nn:ldaux=7:b=2:ep=gelu+gate_i+aux"},
         {"bf16:2x3x4:tn:beta=1:b=2:ep=aux+relu+residual+bias_m:saux=9:ldaux=4", "bf16:2x3x4:tn:ldaux=4:b=2:saux=9:beta=1:ep=bias_m+relu+residual+aux"},
         {"f16:2x3x4:nn:b=2:saux=6:ep=drelu",                    "f16:2x3x4:nn:b=2:ep=drelu"},
         {"f16:2x3x4:nn:ldaux=10:b=2:saux=5:ep=dgelu",           "f16:2x3x4:nn:ldaux=10:b=2:saux=5:ep=dgelu"},
@@ -178,10 +180,10 @@ static void errors_name_field_and_column(void **state)
         {"f16:1x1x1:nn:ep=silu+gate+gate_i", GS_ERROR_PARSE, "ep",     27},
         {"f16:1x1x1:nn:ep=aux",              GS_ERROR_RANGE, "ep",     17},
         {"f16:1x1x1:nn:ep=relu+aux+aux",     GS_ERROR_PARSE, "ep",     26},
-        {"f16:1x1x1:nn:ep=silu+gate+aux",    GS_ERROR_RANGE, "ep",     17},
+        {"f16:1x9x1:nn:ldaux=17:ep=silu+gate+aux", GS_ERROR_RANGE, "ldaux", 20},
         {"f16:1x1x1:nn:ep=bias+drelu",       GS_ERROR_RANGE, "ep",     17},
         {"f16:1x1x1:nn:ep=bias+dbias",       GS_ERROR_PARSE, "ep",     22},
-        {"f16:1x1x1:nn:g=2:ep=dbias",        GS_ERROR_RANGE, "ep",     21},
+        {"f16:1x1x1:nn:ep=silu+gate+dbias",  GS_ERROR_RANGE, "ep",     17},
         {"f16:1x1x1:nn:ep=drelu+aux",        GS_ERROR_RANGE, "ep",     17},
         {"f16:1x1x1:nn:ep=dsilu+gate",       GS_ERROR_RANGE, "ep",     17},
         {"f16:1x1x1:nn:ep=relu+dsilu",       GS_ERROR_PARSE, "ep",     22},
@@ -294,6 +296,44 @@ static void a_gate_doubles_b(void **state)
     assert_int_equal(larger.ldb, 50);
 }
 
+/* So has aux, and it is the product with all columns of B. */
+static void a_gate_doubles_aux(void **state)
+{
+    (void)state;
+    const gs_problem p = problem_of("bf16:4x24x8:tn:ldd=25:ldaux=50:b=3:saux=201:ep=scale_n+bias+silu+gate+aux"), packed = problem_of("f16:4x24x8:nn:beta=1:g=2:ep=bias+gelu+gate_i+residual+aux");
+    char text[GS_PROBLEM_TEXT];
+    assert_int_equal(gs_problem_bytes(&p, 'g'), (2 * 201 + 3 * 50 + 48) * 2);
+    assert_int_equal(gs_problem_bytes(&packed, 'g'), 4 * 48 * 2);
+    assert_true(gs_problem_wants(&p) & GS_WANTS_AUX && gs_problem_wants(&p) & GS_WANTS_GATE);
+    gs_problem of = gs_problem_of_aux(&p);
+    assert_string_equal(gs_problem_format(&of, text), "bf16:4x48x8:tn:ldd=50:b=3:sd=201:ep=scale_n+bias");
+    assert_int_equal(gs_problem_check(&of, NULL), GS_OK);
+    of = gs_problem_of_aux(&packed);
+    assert_string_equal(gs_problem_format(&of, text), "f16:4x48x8:nn:g=2:ep=bias");
+    assert_int_equal(gs_problem_check(&of, NULL), GS_OK);
+    gs_problem larger = gs_problem_resized(&p, 5, 27, 8);
+    assert_int_equal(larger.ldaux, 56);
+    assert_int_equal(larger.stride_aux, 5 * 56 + 1);
+    larger = gs_problem_resized(&packed, 5, 27, 8);
+    assert_int_equal(larger.ldaux, 0);
+    assert_int_equal(gs_problem_check(&larger, NULL), GS_OK);
+}
+
+/* The gradient of a bias: one of all matrices, one of each, one of each group. */
+static void gradients_of_a_bias(void **state)
+{
+    (void)state;
+    const gs_problem all = problem_of("f16:4x24x8:tn:b=3:ep=dbias"), each = problem_of("f16:4x24x8:tn:b=3:se=30:ep=dbias"), groups = problem_of("f16:6x24x8:tn:g=5:ep=dbias"),
+                     masked = problem_of("f16:6x24x8:tn:gm=3:d=f32:ep=drelu+dbias");
+    assert_true(gs_dbias_vectors(&all) == 1 && gs_dbias_vectors(&each) == 3 && gs_dbias_vectors(&groups) == 5 && gs_dbias_vectors(&masked) == 3);
+    assert_true(gs_dbias_stride(&each) == 30 && gs_dbias_stride(&groups) == 24);
+    assert_int_equal(gs_problem_bytes(&all, 'e'), 24 * 2);
+    assert_int_equal(gs_problem_bytes(&each, 'e'), (2 * 30 + 24) * 2);
+    assert_int_equal(gs_problem_bytes(&groups, 'e'), 5 * 24 * 2);
+    assert_int_equal(gs_problem_bytes(&masked, 'e'), 3 * 24 * 4);
+    assert_true(gs_is_written(&groups, 'e') && !gs_is_read(&groups, 'e'));
+}
+
 /* f32 whatever D is; the matrices of a batch share them, groups have a scale_n each. */
 static void scales_are_vectors(void **state)
 {
@@ -394,7 +434,10 @@ static void check_finds_what_no_kernel_can_do(void **state)
     WITH((p.activation = GS_GELU, p.aux = 1, p.bias = GS_BIAS_M, p.beta = 1, p.residual = 1), GS_OK, "");
     WITH((p.activation = GS_GELU, p.aux = 2), GS_ERROR_RANGE, "aux");
     WITH(p.aux = 1, GS_ERROR_RANGE, "aux");
-    WITH((p.activation = GS_GELU, p.aux = 1, p.gate = GS_GATE_STACKED), GS_ERROR_RANGE, "aux");
+    WITH((p.activation = GS_GELU, p.aux = 1, p.gate = GS_GATE_STACKED), GS_OK, "");
+    WITH((p.activation = GS_GELU, p.aux = 1, p.gate = GS_GATE_STACKED, p.ldaux = 127), GS_ERROR_RANGE, "ldaux");
+    WITH((p.activation = GS_GELU, p.aux = 1, p.gate = GS_GATE_STACKED, p.ldaux = 128), GS_OK, "");
+    WITH((p.aux = 1, p.gate = GS_GATE_STACKED), GS_ERROR_RANGE, "gate");
     WITH((p.activation = GS_GELU, p.aux = 1, p.ldaux = 63), GS_ERROR_RANGE, "ldaux");
     WITH((p.activation = GS_GELU, p.aux = 1, p.ldaux = GS_MAX_LD + 1), GS_ERROR_RANGE, "ldaux");
     WITH((p.activation = GS_GELU, p.aux = 1, p.batch = 2, p.stride_aux = 64 * 64 - 1), GS_ERROR_RANGE, "saux");
@@ -411,7 +454,9 @@ static void check_finds_what_no_kernel_can_do(void **state)
     WITH((p.bias = GS_DBIAS), GS_OK, "");
     WITH((p.bias = GS_DBIAS, p.activation = GS_DGELU), GS_OK, "");
     WITH((p.bias = GS_DBIAS, p.activation = GS_SILU, p.gate = GS_GATE_STACKED), GS_ERROR_RANGE, "aux");
-    WITH((p.bias = GS_DBIAS, p.groups = 2), GS_ERROR_RANGE, "aux");
+    WITH((p.bias = GS_DBIAS, p.groups = 2), GS_OK, "");
+    WITH((p.bias = GS_DBIAS, p.groups = 2, p.grouping = GS_GROUPS_MASKED), GS_OK, "");
+    WITH((p.bias = GS_DBIAS, p.grouping = GS_GROUPS_K, p.batch = 2), GS_ERROR_RANGE, "gk");
     WITH((p.bias = GS_DBIAS, p.batch = 2, p.stride_bias = 63), GS_ERROR_RANGE, "se");
     WITH((p.bias = GS_DBIAS, p.batch = 2, p.stride_bias = 64), GS_OK, "");
     WITH((p.bias = GS_DBIAS + 1), GS_ERROR_RANGE, "bias");
@@ -683,7 +728,7 @@ int main(void)
         cmocka_unit_test(errors_say_what_to_write),
         cmocka_unit_test(floats_read_back_exactly),
         cmocka_unit_test(locale_does_not_matter),
-        cmocka_unit_test(a_gate_doubles_b), cmocka_unit_test(scales_are_vectors), cmocka_unit_test(invariant_is_a_wish), cmocka_unit_test(make_is_packed_and_valid),
+        cmocka_unit_test(a_gate_doubles_b), cmocka_unit_test(a_gate_doubles_aux), cmocka_unit_test(gradients_of_a_bias), cmocka_unit_test(scales_are_vectors), cmocka_unit_test(invariant_is_a_wish), cmocka_unit_test(make_is_packed_and_valid),
         cmocka_unit_test(check_finds_what_no_kernel_can_do),
         cmocka_unit_test(the_other_layout_keeps_the_padding),
         cmocka_unit_test(letters_say_how_operands_are_stored),

@@ -102,7 +102,7 @@ static void every_value_and_pair_is_drawn(void **state)
             if (drawn[f][v] < TRIES / 60) fail_msg("%s=%s: %d of %d", gs_feature_name(f), gs_feature_value(f, v), drawn[f][v], TRIES);
     static const char *const alone[][4] = {   /* what belongs together only now and then */
         {"layout", "tt", "gate", "stacked"}, {"gate", "interleaved", "residual", "behind"}, {"gate", "stacked", "matrices", "masked"}, {"gate", "stacked", "scalars", "device"},
-        {"matrices", "along K", "beta", "inexact"}, {"bias", "dbias", "activation", "dgelu"}, {"aux", "written", "batch of aux", "beside"}, {"bias", "m", "biases", "each"},
+        {"matrices", "along K", "beta", "inexact"}, {"bias", "dbias", "activation", "dgelu"}, {"bias", "dbias", "matrices", "groups"}, {"bias", "dbias", "matrices", "masked"}, {"aux", "written", "batch of aux", "beside"}, {"aux", "written", "gate", "stacked"}, {"aux", "written", "gate", "interleaved"}, {"bias", "m", "biases", "each"},
         {"matrices", "groups", "aux", "written"}, {"acc", "f16", "gate", "stacked"}, {"batch of D", "beside", "batch of aux", "beside"}, {"empty", "K", "beta", "1"},
         {"empty", "M", "bias", "dbias"}, {"matrices", "tiny", "gate", "interleaved"}, {"in", "bf16", "matrices", "along K"}, {"residual", "behind", "activation", "dsilu"},
         {"bits of rows", "invariant", "matrices", "masked"}, {"bits of rows", "invariant", "acc", "f16"}, {"bits of rows", "invariant", "found by", "pointers"},

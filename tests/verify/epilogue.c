@@ -140,6 +140,26 @@ static void wrong_aux(void **state)
     expect_verdicts(cases, GS_COUNT(cases));
 }
 
+#define LAST_GATED "gs_gated(p, gate, up, c, row, col, p.m, p.n, batch + group));\n"
+
+/* The same of a gate: what the activation is applied to and what it lets up, each at its column of B. */
+static void wrong_aux_of_a_gate(void **state)
+{
+    (void)state;
+    static const judged cases[] = {
+        {"f16:40x24x72:tn:ep=bias+gelu+gate+aux",      NULL, NULL, NULL, "the chosen tests passed", GS_VERDICT_PASS},
+        {"bf16:40x21x72:nn:ldaux=44:b=2:beta=1:ep=scale_m+scale_n+silu+gate_i+residual+aux", NULL, NULL, NULL, "the chosen tests passed", GS_VERDICT_PASS},
+        {"f16:40x24x72:tn:g=3:ep=bias+relu+gate+aux",  NULL, NULL, NULL, "the chosen tests passed", GS_VERDICT_PASS},
+        {"f16:40x24x72:tn:ep=bias+gelu+gate+aux",      "f16:40x24x72:tn:ep=bias+gelu+gate", NULL, NULL, "never written; of aux", GS_VERDICT_UNWRITTEN},
+        {"bf16:40x24x72:tn:ep=silu+gate+aux",          NULL, LAST_GATED, LAST_GATED "            gs_put_halves(p, up, gate, row, col, p.m, p.n, 0);\n", "of aux", GS_VERDICT_EXACT},
+        {"bf16:40x24x72:nn:ep=silu+gate_i+aux",        NULL, LAST_GATED, LAST_GATED "            gs_put_halves(p, up, gate, row, col, p.m, p.n, 0);\n", "of aux", GS_VERDICT_EXACT},
+        {"f16:40x24x72:tn:d=f32:ep=bias+silu+gate+aux", NULL, LAST_GATED, LAST_GATED "            if (row == 7 && col == 5) gs_put_aux(p, up, row, p.n + col, p.m, 2 * p.n, 0);\n", "first (7, 29)", GS_VERDICT_EXACT},
+        {"f16:40x24x72:nn:ldaux=50:ep=relu+gate+aux",  NULL, LAST_GATED, LAST_GATED "            if (row + 1 < p.m) ((out_type *)p.aux)[row * p.ldaux + 2 * p.n] = 0;\n", "between aux's rows", GS_VERDICT_GUARD},
+        {"f16:40x24x72:nn:ep=relu+gate+aux",           NULL, LAST_GATED, LAST_GATED "            ((out_type *)p.aux)[p.m * p.ldaux] = 0;\n", "before or behind aux", GS_VERDICT_GUARD},
+    };
+    expect_verdicts(cases, GS_COUNT(cases));
+}
+
 /* A bias, an aux or a C that is NaN, infinite, -0 or large is not treated as what it is, at the size that is asked for. */
 static void unusual_operands(void **state)
 {
@@ -292,7 +312,13 @@ static void wrong_sums(void **state)
         {"f16:40x24x72:tn:ep=dbias",               "f16:40x24x72:tn", NULL, NULL, "never written; of the gradient of the bias", GS_VERDICT_UNWRITTEN},
         {"bf16:40x24x72:tn:ep=dgelu+dbias",        NULL, "i < SUM_ROWS; i++) value", "i < SUM_ROWS - 1; i++) value", "of the gradient of the bias", GS_VERDICT_EXACT},
         {"f16:40x24x72:tn:d=f32:ep=dbias",         NULL, "= STORE_OUT(value);\n            }", "= STORE_OUT(value);\n                if (row == 39) value = 0;\n            }", "of the gradient of the bias", GS_VERDICT_EXACT},
-        {"bf16:40x24x72:tn:ep=relu+dbias",         NULL, "    compute_and_sum(p, row);", "    compute_and_sum(p, row);\n    if (row == 0) ((out_type *)p.bias)[p.n] = 0;", "before or behind bias", GS_VERDICT_GUARD},
+        {"bf16:40x24x72:tn:ep=relu+dbias",         NULL, "    compute_and_sum(p, row, group);", "    compute_and_sum(p, row, group);\n    if (row == 0) ((out_type *)p.bias)[p.n] = 0;", "before or behind bias", GS_VERDICT_GUARD},
+        {"f16:40x24x72:tn:g=5:ep=dbias",           NULL, NULL, NULL, "the chosen tests passed", GS_VERDICT_PASS},
+        {"bf16:42x21x24:nn:gm=7:d=f32:beta=1:ep=dgelu+dbias", NULL, NULL, NULL, "the chosen tests passed", GS_VERDICT_PASS},
+        {"f16:40x24x72:tn:g=5:ep=dbias",           "f16:40x24x72:tn:g=5", NULL, NULL, "never written; of the gradient of the bias", GS_VERDICT_UNWRITTEN},
+        {"f16:40x24x72:tn:g=5:ep=dbias",           NULL, "[col] = sum;\n        sum = 0;", "[col] = sum;", "of the gradient of the bias", GS_VERDICT_INDEX},
+        {"f16:40x24x72:tn:gm=5:ep=dbias",          NULL, "group[i], SUM_ROWS))[col] = sum;", "group[i], SUM_ROWS))[col] = sum + (group[i] == 4);", "of the gradient of the bias", GS_VERDICT_INDEX},
+        {"bf16:40x24x72:tn:g=5:ep=dbias",          NULL, "    compute_and_sum(p, row, group);", "    compute_and_sum(p, row, group);\n    if (row == 0) ((out_type *)p.bias)[5 * p.n] = 0;", "before or behind bias", GS_VERDICT_GUARD},
     };
     expect_verdicts(cases, GS_COUNT(cases));
 }
@@ -321,7 +347,7 @@ static void slopes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(activations), cmocka_unit_test(wrong_epilogues), cmocka_unit_test(exchanged), cmocka_unit_test(wrong_aux), cmocka_unit_test(wrong_sums), cmocka_unit_test(slopes), cmocka_unit_test(wrong_scales), cmocka_unit_test(unusual_operands), cmocka_unit_test(kept_operands), cmocka_unit_test(in_place), cmocka_unit_test(bias_is_an_input),
+        cmocka_unit_test(activations), cmocka_unit_test(wrong_epilogues), cmocka_unit_test(exchanged), cmocka_unit_test(wrong_aux), cmocka_unit_test(wrong_aux_of_a_gate), cmocka_unit_test(wrong_sums), cmocka_unit_test(slopes), cmocka_unit_test(wrong_scales), cmocka_unit_test(unusual_operands), cmocka_unit_test(kept_operands), cmocka_unit_test(in_place), cmocka_unit_test(bias_is_an_input),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
