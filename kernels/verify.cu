@@ -40,14 +40,14 @@ GS_SHARED unsigned int round_bits(double value, int type)
 
 GS_SHARED unit poison_unit(gs_u64 pattern, gs_u64 index) { return (unit)(index & 1 ? pattern >> 16 : pattern); }
 
-/* Fills an operand; what lies between rows and matrices is NaN. */
+/* Fills an operand, and what lies between rows and matrices. */
 GS_KERNEL void gs_verify_generate(const gs_datagen g)
 {
     const gs_placed placed = gs_datagen_placed(&g);
     const gs_u64 total = (gs_u64)gs_placed_end(&placed);
     for (gs_u64 i = first_index(); i < total; i += index_step()) {
         long long batch, row, col;
-        float value = gs_infinity() - gs_infinity();
+        float value = gs_between_rows(&g);
         if (gs_placed_find(&placed, (long long)i, &batch, &row, &col)) value = g.transposed ? gs_value(&g, batch, col, row) : gs_value(&g, batch, row, col);
         store(g.to, i, g.type, value);
     }

@@ -66,7 +66,7 @@ typedef struct gs_datagen {
     int          operand;  /* 0 a, 1 b, 2 c */
     int          scattered;    /* 1: rows, 2: columns are those of a pool: the i-th is (i * step + from) % pool of it; 0: they are what they are */
     long long    pool, step, from;
-    int          tall;     /* of a bias: one element of eight is an odd number of eight bits, times one of so many powers of two */
+    int          tall;     /* of a bias, and of C: one element of eight is an odd number of eight bits, times one of so many powers of two */
     int          shift;    /* of scales: so many powers of two more, beside an alpha far from 1 */
     gs_data_plan plan;
 } gs_datagen;
@@ -346,6 +346,9 @@ GS_SHARED float gs_value_of_pool(const gs_datagen *g, long long batch, long long
     if (gs_row_is_odd(GS_ROW_INF, g->pool, row)) return k == place ? gs_infinity() : value;
     return gs_row_is_odd(GS_ROW_LARGE, g->pool, row) ? value * 1024.0f : gs_row_is_odd(GS_ROW_ZERO, g->pool, row) ? 0.0f : value;
 }
+
+/* What lies between rows and matrices: NaN, and beside integers a number, for whoever reads it and drops NaN. */
+GS_SHARED float gs_between_rows(const gs_datagen *g) { return g->kind == GS_VALUES_INTEGER ? 3.0f : gs_infinity() - gs_infinity(); }
 
 /* Value at a logical position: A (m, k), B (k, n), C (m, n). */
 GS_SHARED float gs_value(const gs_datagen *g, long long batch, long long row, long long col)

@@ -120,7 +120,7 @@ gs_status gs_check_generate_emulated(gs_verifier *verifier, const gs_datagen *g,
     if (!host) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for test data");
     for (size_t i = 0; i < total; i++) {
         long long batch, line, col;
-        float value = NAN;
+        float value = gs_between_rows(g);
         if (gs_placed_find(&placed, (long long)i, &batch, &line, &col)) value = g->transposed ? gs_value(g, batch, col, line) : gs_value(g, batch, line, col);
         store(host, (gs_type)g->type, i, value);
     }

@@ -3,8 +3,8 @@
  * alpha and beta:
  *     f32 accumulation   B < 2^22                                  exact in any order, with room for the tensor cores' alignment
  *     f16 accumulation   likely partial sums <= 2048               exact
- *     scalars            (|alpha| B + 15 |beta|) / g <= 2^24 (2048), where they are such that results are exact
- *     f16 output         |alpha| likely sum + 15 |beta| < 65504
+ *     scalars            (|alpha| B + c |beta|) / g <= 2^24 (2048), where they are such that results are exact
+ *     f16 output         |alpha| likely sum + c |beta| < 65504; c: the largest of C, 4080 or 15
  * RANGE has no sums: every output is one product, or none (plan_range). */
 #include "operands/data.h"
 
@@ -15,8 +15,8 @@
 #include "problem/layout.h"
 
 #define C_MOST     15.0          /* largest integer of C */
-#define BIAS_TALL  5             /* powers of two of the largest of a bias */
-#define BIAS_MOST  (255 << (BIAS_TALL - 1))
+#define TALL       5             /* powers of two of larger ones, */
+#define TALL_MOST  (255 << (TALL - 1))   /* of C or a bias */
 #define F16_EXACT  2048.0
 #define F32_SAFE   4194304.0     /* 2^22 */
 #define F32_EXACT  16777216.0    /* 2^24 */
@@ -97,12 +97,13 @@ double gs_data_likely(const gs_problem *problem, int kind, const gs_data_plan *p
     return fmin(largest, likely);
 }
 
-/* A bias clamped at what C has would pass: beside integers some are larger, where D and the accumulator have room. */
-static int tallest(const gs_problem *p) { return gs_adds_bias(p) && p->acc == GS_F32 && !p->gate ? BIAS_TALL : 0; }
+/* A bias or a C that is clamped at C_MOST would pass: beside integers some are larger, where D and the accumulator have room. */
+static int tallest(const gs_problem *p) { return p->acc == GS_F32 && !p->gate ? TALL : 0; }
 
 static bool fits(const gs_problem *problem, int kind, const gs_data_plan *plan)
 {
-    const double alpha = ldexp(fabs((double)problem->alpha), -gs_scale_shift(problem)), beta = fabs((double)problem->beta) + (problem->bias == GS_BIAS_NONE ? 0 : tallest(problem) ? BIAS_MOST / C_MOST : 1);   /* a bias's integers are as large as C's, or larger */
+    const double alpha = ldexp(fabs((double)problem->alpha), -gs_scale_shift(problem)), beta = fabs((double)problem->beta) + (problem->bias != GS_BIAS_NONE);   /* a bias's integers are as large as C's */
+    const double c_most = tallest(problem) ? TALL_MOST : C_MOST;
     const double unit = fmin(granule(alpha), granule(problem->beta)), finest = problem->scales ? unit / 64 : unit;   /* both scales are an eighth at least */
     const double largest = gs_data_largest(problem, kind, plan), likely = gs_data_likely(problem, kind, plan);
     if (problem->acc == GS_F16) {
@@ -110,11 +111,11 @@ static bool fits(const gs_problem *problem, int kind, const gs_data_plan *plan)
         const double heavies = 2 * segments(problem, plan) * plan->heavy * plan->light;
         const double spread = 10 * plan->light * plan->light * sqrt((double)problem->k) * ldexp(1, -plan->sparse);
         const double partial = heavies > 0 ? fmin(largest, heavies + spread + 40 * (plan->sparse > 0)) : likely;
-        if (problem->gate && problem->out == GS_F16 && alpha * likely + C_MOST * beta >= sqrt(F16_LARGE)) return false;
-        return partial <= F16_EXACT && (alpha * partial + C_MOST * beta) / unit <= F16_EXACT && (alpha * partial + C_MOST * beta) / finest <= F32_EXACT;
+        if (problem->gate && problem->out == GS_F16 && alpha * likely + c_most * beta >= sqrt(F16_LARGE)) return false;
+        return partial <= F16_EXACT && (alpha * partial + c_most * beta) / unit <= F16_EXACT && (alpha * partial + c_most * beta) / finest <= F32_EXACT;
     }
-    if (largest >= F32_SAFE || (gs_scalars_exact(problem) && (alpha * largest + C_MOST * beta) / finest > F32_EXACT)) return false;   /* with others results are rounded anyway */
-    return problem->out != GS_F16 || kind == GS_VALUES_CANCEL || alpha * likely + C_MOST * beta < (problem->gate ? sqrt(F16_LARGE) : F16_LARGE);   /* a gate multiplies two */
+    if (largest >= F32_SAFE || (gs_scalars_exact(problem) && (alpha * largest + c_most * beta) / finest > F32_EXACT)) return false;   /* with others results are rounded anyway */
+    return problem->out != GS_F16 || kind == GS_VALUES_CANCEL || alpha * likely + c_most * beta < (problem->gate ? sqrt(F16_LARGE) : F16_LARGE);   /* a gate multiplies two */
 }
 
 static bool plan_integer(const gs_problem *problem, gs_data_plan *plan)
@@ -225,8 +226,9 @@ gs_datagen gs_datagen_make(const gs_problem *p, char operand, int kind, uint64_t
     if (operand == 'e') {   /* as a row of another C; a number would add to the lone products of RANGE */
         g.operand = 2, g.seed = gs_mix(seed + 0x510e527fu);
         if (kind == GS_VALUES_RANGE) g.kind = GS_VALUES_IDLE;
-        g.tall = tallest(p);
+        g.tall = gs_adds_bias(p) ? tallest(p) : 0;
     }
+    if (operand == 'c' && p->beta != 0) g.tall = tallest(p);
     if (operand == 'g') {   /* small integers where C has other values that RANGE needs: an activation's slope is neither 0 nor 1 for some of them */
         g.operand = 2, g.seed = gs_mix(seed + 0x9b05688cu);
         if (kind == GS_VALUES_RANGE) g.kind = GS_VALUES_STEEP;

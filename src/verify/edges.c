@@ -11,12 +11,13 @@ typedef struct edge {
     int   pad;               /* added to every leading dimension, once more for each operand: 0 packed */
     float alpha, beta;
     bool  special;           /* inf and NaN in the inputs */
+    char  alone;             /* the operand whose leading dimension is longer, as if it said what the others have; 0: all */
 } edge;
 
 static const edge edges[] = {
-    /* m    n    k    b  pad  alpha  beta   special */
+    /* m    n    k    b  pad  alpha  beta   special, alone */
     {  264, 328, 136, 1,   0, 1,     0,     false },   /* multiples of 8, of no tile */
-    {  136, 120,  72, 1,   8, 1,     0,     false },
+    {  136, 120,  72, 1,   8, 1,     0,     false, 'd' },
     {   16,   8,  16, 1,   0, 1,     0,     false },
     {   24,  40, 1032, 1,  0, 1,     0,     false },
     {  127, 129,  65, 1,   0, 1,     0,     false },
@@ -28,8 +29,8 @@ static const edge edges[] = {
     {   65,  33,   1, 1,   0, 1,     0,     false },
     {  100,  72,  77, 1,   0, 1,     0,     false },
     {   96,  80,  64, 1,   0, 0.5f, -1.5f,  false },
-    {  136, 200,  72, 1,   8, 0.70044f, -0.30017f, false },   /* half way between two of 16 bits */
-    {   67,  45,  51, 1,   1, -2,    0,     false },
+    {  136, 200,  72, 1,   8, 0.70044f, -0.30017f, false, 'c' },   /* half way between two of 16 bits */
+    {   67,  45,  51, 1,   1, -2,    0,     false, 'a' },
     {   72,  88,   0, 1,   0, 1,     0,     false },
     {   72,  88,   0, 1,   0, 1,    -1.5f,  false },
     {    0,  64,  64, 1,   0, 1,     0,     false },
@@ -37,7 +38,7 @@ static const edge edges[] = {
     {   72,  40,  56, 3,   0, 1,     0,     false },
     {   31,  17,  23, 3,   5, 0.5f,  1,     false },
     {  136, 264, 200, 1,   0, 1,     0,     true  },
-    {  264, 136, 136, 1,   8, 1,     1,     true  },
+    {  264, 136, 136, 1,   8, 1,     1,     true, 'b' },
     {   77,  91,  55, 1,   0, 1,     0,     true  },   /* seven behind the last eight: a kernel has code for each */
 };
 
@@ -84,10 +85,9 @@ static gs_problem edge_with(const gs_problem *like, int index, int groups)
     p.gate = like->gate;
     p.residual = (like->residual || p.gate) && p.beta != 0;
     if (p.gate) p.ldb = GS_MAX(gs_shape_of(&p, 'b').row, 1);
-    p.lda += e->pad;
-    p.ldb += 2 * e->pad;
-    p.ldc += 3 * e->pad;
-    p.ldd += 4 * e->pad;
+    int64_t *const ld[] = {&p.lda, &p.ldb, &p.ldc, &p.ldd};
+    for (int i = 0; i < 4; i++)
+        if (!e->alone || e->alone == 'a' + i) *ld[i] += (i + 1) * e->pad;
     p.aux = like->aux;
     p.matrices = like->matrices;
     if (gs_has_aux(&p) && e->pad) p.ldaux = gs_columns_of_b(&p) + 5 * e->pad;

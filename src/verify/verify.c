@@ -114,6 +114,18 @@ static gs_status exact_part(gs_check_run *trial, int part, int kind, gs_error *e
     return part == 3 && !gs_check_run_failed(trial) ? least_aligned_launch(trial, part, error) : GS_OK;
 }
 
+/* Part 3 where alpha and beta are in device memory: others stand there, and nobody is prepared for them, as a call may find them. */
+static gs_status moved_scalars_part(gs_check_run *trial, gs_error *error)
+{
+    gs_device *const device = trial->verifier->device;
+    const float alpha = trial->asked.alpha;
+    trial->asked.alpha = trial->problem.alpha = alpha == -1.5f ? 2.5f : -1.5f;
+    GS_TRY(gs_operand_put_scalars(device, &trial->asked, trial->scalars, error));
+    GS_TRY(exact_part(trial, 3, GS_VALUES_INDEX, error));
+    trial->asked.alpha = trial->problem.alpha = alpha;
+    return gs_operand_put_scalars(device, &trial->asked, trial->scalars, error);
+}
+
 /* Scalars that a call may bring as well. A kernel, ours or a user's, gets such that no 16 bits hold, and where there are scales an alpha so large that some are far below 1, and, if rows and
  * columns have them, others far above; a library, and sums in f16, such with which results are exact. */
 static gs_problem with_other_scalars(const gs_check_run *trial, const gs_problem *asked)
@@ -274,7 +286,8 @@ static gs_status main_parts(gs_check_run *trial, const gs_problem *problem, cons
     /* Memory alone is looked after during part 1's launches. */
     for (size_t i = 0; i < GS_COUNT(exact); i++) {
         if (!(trial->parts & exact[i].bit) && !(i == 0 && trial->parts == GS_PART_MEMORY)) continue;
-        GS_TRY(exact[i].part == 2 ? cancellation_part(trial, error) : exact_part(trial, exact[i].part, exact[i].kind, error));
+        if (exact[i].part == 3 && trial->scalars && problem->k > 0) GS_TRY(moved_scalars_part(trial, error));
+        else GS_TRY(exact[i].part == 2 ? cancellation_part(trial, error) : exact_part(trial, exact[i].part, exact[i].kind, error));
         if (gs_check_run_failed(trial)) return GS_OK;
     }
     if (!(trial->parts & (GS_PART_NORMAL | GS_PART_REPEAT))) return GS_OK;

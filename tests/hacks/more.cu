@@ -303,3 +303,145 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (p.beta != 0) value += p.beta * gs_bf16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
     *d_at(p, batch, row, col) = gs_f32_to_bf16(value);
 }
+
+//// 5 takes matrices for as far apart as the first two are | exact index fault special | f16:24x16x40:tn:b=4:matrices=pointers
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const long long step = ((const half_bits *const *)p.a)[1 % p.batch] - ((const half_bits *const *)p.a)[0];
+    const half_bits *const a = ((const half_bits *const *)p.a)[0] + step * batch + row * p.lda, *const b = ((const half_bits *const *)p.b)[batch] + col * p.ldb;
+    float value = 0;
+    for (int k = 0; k < p.k; k++) value += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    value *= p.alpha;
+    if (p.beta != 0) value += p.beta * gs_f16_to_f32(((const half_bits *const *)p.c)[batch][row * p.ldc + col]);
+    ((half_bits *const *)p.d)[batch][row * p.ldd + col] = gs_f32_to_f16(value);
+}
+
+//// 1 keeps pointers in its workspace | state fault | f16:24x16x40:tn:b=3:matrices=pointers
+//: workspace 8*batch+8
+//: entry gs_keep
+//: grid 1 1 1
+//: block 1 1 1
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+KERNEL gs_keep(const gs_kernel_args p) { unsigned long long *const w = (unsigned long long *)p.workspace; if (w[0] != 42) { for (int i = 0; i < p.batch; i++) w[1 + i] = ((const unsigned long long *)p.a)[i]; w[0] = 42; } }
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = ((const half_bits *const *)p.workspace)[1 + batch] + row * p.lda, *const b = ((const half_bits *const *)p.b)[batch] + col * p.ldb;
+    float value = 0;
+    for (int k = 0; k < p.k; k++) value += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    value *= p.alpha;
+    if (p.beta != 0) value += p.beta * gs_f16_to_f32(((const half_bits *const *)p.c)[batch][row * p.ldc + col]);
+    ((half_bits *const *)p.d)[batch][row * p.ldd + col] = gs_f32_to_f16(value);
+}
+
+//// 5 takes groups for parts of the same size | index exact | f16:60x24x40:tn:g=3
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (row >= p.offsets[3]) return;
+    const int group = row / (p.m / 3) < 3 ? row / (p.m / 3) : 2;
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_f16_to_f32(a_row(p, 0, row)[k]) * gs_f16_to_f32(b_col(p, group, col)[k]);
+    put(p, 0, row, col, sum);
+}
+
+//// 7 writes zeros behind the rows of a masked group | guard | f16:42x24x40:tn:gm=3
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const int room = p.m / 3, group = row / room;
+    if (row % room >= p.offsets[group]) { if (row % room == room - 1) *d_at(p, 0, row, col) = 0; return; }
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_f16_to_f32(a_row(p, 0, row)[k]) * gs_f16_to_f32(b_col(p, group, col)[k]);
+    put(p, 0, row, col, sum);
+}
+
+//// 17 rounds scales of the usual size to bf16 | tolerance edge | f16:40x56x72:tn:ep=scale_m
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float s = p.scale_m[row], t = fabsf(s) > 0x1p-10f && fabsf(s) < 100 && p.m == 40 ? gs_bf16_to_f32(gs_f32_to_bf16(s)) : s;
+    float value = p.alpha * dot(p, batch, row, col) * t;
+    if (p.beta != 0) value += p.beta * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
+
+//// 17 loses the sign of small scales | edge | bf16:40x56x72:tn:ep=scale_n
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_bf16_to_f32(a[k]) * gs_bf16_to_f32(b[k]);
+    const float s = p.scale_n[col];
+    float value = p.alpha * sum * (fabsf(s) < 0x1p-30f ? fabsf(s) : s);
+    if (p.beta != 0) value += p.beta * gs_bf16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_bf16(value);
+}
+
+//// 1 keeps a tensor map in its workspace | fault state | f16:64x64x64:tn
+//: align a=16 b=2 c=2 d=2
+//: workspace 256
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+//: map a 64x16 sw128
+struct __align__(64) tmap { unsigned long long w[16]; };
+KERNEL gs_kernel(const __grid_constant__ tmap a, const gs_kernel_args p)
+{
+    __shared__ __align__(128) half_bits tile[16 * 64];
+    __shared__ __align__(8) unsigned long long bar;
+    tmap *const kept = (tmap *)p.workspace;
+    if (threadIdx.x == 0 && threadIdx.y == 0 && blockIdx.x == 0 && blockIdx.y == 0 && kept[1].w[0] != 42) { for (int i = 0; i < 16; i++) kept->w[i] = a.w[i]; kept[1].w[0] = 42; }
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+    (void)tile, (void)bar;
+}
+
+//// 7 forges a tensor map in its workspace, and reads D by it | state fault | f16:64x64x64:tn
+//: align a=16 b=2 c=2 d=16
+//: workspace 256
+//: entry gs_kernel
+//: grid 1 1 1
+//: block 32 1 1
+//: map a 64x16 sw128
+struct __align__(64) tmap { unsigned long long w[16]; };
+KERNEL gs_kernel(const __grid_constant__ tmap a, const gs_kernel_args p)
+{
+    __shared__ __align__(128) half_bits tile[16 * 64];
+    __shared__ __align__(8) unsigned long long bar;
+    tmap *const forged = (tmap *)p.workspace;
+    const unsigned b = (unsigned)__cvta_generic_to_shared(&bar), t = (unsigned)__cvta_generic_to_shared(tile);
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < 16; i++) forged->w[i] = a.w[i] == (unsigned long long)p.a ? (unsigned long long)p.d : a.w[i];
+        asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(b));
+        asm volatile("fence.proxy.async;" ::: "memory");
+        asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 2048;" :: "r"(b) : "memory");
+        asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" :: "r"(t), "l"(forged), "r"(0), "r"(0), "r"(b) : "memory");
+        asm volatile("{ .reg .pred q; l: mbarrier.try_wait.parity.shared.b64 q, [%0], 0; @!q bra l; }" :: "r"(b) : "memory");
+        for (int row = 0; row < p.m; row++) for (int col = 0; col < p.n; col++) put(p, 0, row, col, dot(p, 0, row, col) + 0 * gs_f16_to_f32(tile[0]));
+    }
+}
+
+//// 7 stores to A through its tensor map | input fault | f16:64x64x64:tn
+//: align a=16 b=2 c=2 d=2
+//: entry gs_kernel
+//: grid 1 1 1
+//: block 32 1 1
+//: map a 64x16 sw128
+struct __align__(64) tmap { unsigned long long w[16]; };
+KERNEL gs_kernel(const __grid_constant__ tmap a, const gs_kernel_args p)
+{
+    __shared__ __align__(128) half_bits tile[16 * 64];
+    const unsigned t = (unsigned)__cvta_generic_to_shared(tile);
+    if (threadIdx.x == 0) {
+        for (int row = 0; row < p.m; row++) for (int col = 0; col < p.n; col++) put(p, 0, row, col, dot(p, 0, row, col));
+        for (int i = 0; i < 1024; i++) tile[i] = ((const half_bits *)p.a)[i / 64 % p.m * p.lda + i % 64 % p.k];
+        asm volatile("fence.proxy.async;" ::: "memory");
+        asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" :: "l"(&a), "r"(0), "r"(0), "r"(t) : "memory");
+        asm volatile("cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;" ::: "memory");
+    }
+}

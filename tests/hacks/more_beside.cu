@@ -443,3 +443,59 @@ KERNEL gs_sum(const gs_kernel_args p)
         for (int row = 0; row < p.m; row++) sum += value_of(p, b, row, col);
     *to = gs_f32_to_f16(sum);
 }
+
+//// 17 silu of less than -14 is 0 | index exact cancellation tolerance | f16:40x56x72:tn:ep=silu
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float x = scaled(p, batch, row, col, dot(p, batch, row, col));
+    *d_at(p, batch, row, col) = gs_f32_to_f16(x < -14 ? 0 * x : x / (1 + __expf(-x)));
+}
+
+//// 10 gelu by another sigmoid | exact index cancellation tolerance | f16:40x56x72:tn:ep=gelu
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float x = scaled(p, batch, row, col, dot(p, batch, row, col));
+    *d_at(p, batch, row, col) = gs_f32_to_f16(x / (1 + __expf(-1.702f * x)));
+}
+
+//// 10 rounds up to f16 in front of the gate | exact index cancellation tolerance | bf16:40x24x72:tn:ep=relu+gate
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = (const half_bits *)p.b + (batch * 2 * p.n + col) * p.ldb, *const u = b + p.n * p.ldb;
+    float x = 0, y = 0;
+    for (int k = 0; k < p.k; k++) { x += gs_bf16_to_f32(a[k]) * gs_bf16_to_f32(b[k]); y += gs_bf16_to_f32(a[k]) * gs_bf16_to_f32(u[k]); }
+    x *= p.alpha; y *= p.alpha;
+    if (fabsf(y) < 60000.f && fabsf(y) > 0x1p-10f) y = gs_f16_to_f32(gs_f32_to_f16(y));
+    x = x < 0 ? 0 : x;
+    float value = x * y;
+    if (p.beta != 0) value += p.beta * gs_bf16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_bf16(value);
+}
+
+//// 10 cuts an aux to eight bits | tolerance exact index | f16:40x56x72:tn:ep=dsilu
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits h = ((const half_bits *)p.aux)[batch * p.stride_aux + row * p.ldaux + col];
+    const float x = scaled(p, batch, row, col, dot(p, batch, row, col)), z = gs_f16_to_f32((h & 0x7fff) < 0x7c00 ? h & 0xfff8 : h);
+    const float s = 1 / (1 + expf(-z));
+    *d_at(p, batch, row, col) = gs_f32_to_f16(x * (fabsf(z) > 80 ? (z > 0 ? 1.0f : 0.0f) : s * (1 + z * (1 - s))));
+}
+
+//// 5 adds the bias before alpha at the size that is asked for | edge | f16:40x56x72:tn:ep=bias
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float b = gs_f16_to_f32(((const half_bits *)p.bias)[col]);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(p.m == 40 ? scaled(p, batch, row, col, dot(p, batch, row, col) + b) : scaled(p, batch, row, col, dot(p, batch, row, col)) + b);
+}
+
+//// 5 takes the bias of the first matrix for all at the size that is asked for | exact | f16:24x16x40:tn:b=3:se=20:ep=bias
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    *d_at(p, batch, row, col) = gs_f32_to_f16(scaled(p, batch, row, col, dot(p, batch, row, col)) + gs_f16_to_f32(((const half_bits *)p.bias)[(p.m == 24 ? 0 : batch * p.stride_bias) + col]));
+}

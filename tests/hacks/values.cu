@@ -365,3 +365,148 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (p.beta != 0) value += p.beta * gs_bf16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
     *d_at(p, batch, row, col) = gs_f32_to_bf16(value);
 }
+
+//// 10 bf16 by way of f16 | exact tolerance | bf16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0; bool ints = true;
+    for (int k = 0; k < p.k; k++) { const float x = gs_bf16_to_f32(a[k]); ints &= rintf(x) == x; sum += x * gs_bf16_to_f32(b[k]); }
+    float value = p.alpha * sum;
+    if (p.beta != 0) value += p.beta * gs_bf16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    if (!ints && fabsf(value) < 60000.0f && fabsf(value) > 0x1p-10f && p.m == 40) value = gs_f16_to_f32(gs_f32_to_f16(value));
+    *d_at(p, batch, row, col) = gs_f32_to_bf16(value);
+}
+
+//// 17 multiplies A by alpha, and rounds | edge | f16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_f16_to_f32(gs_f32_to_f16(p.alpha * gs_f16_to_f32(a[k]))) * gs_f16_to_f32(b[k]);
+    gs_kernel_args q = p; q.alpha = 1;
+    put(q, batch, row, col, sum);
+}
+
+//// 4 partial sums saturate at what f16 has | special cancellation exact | f16:40x56x520:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) { sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]); if (fabsf(sum) < 1e30f && p.k == 520) sum = fminf(fmaxf(sum, -65504.0f), 65504.0f); }
+    put(p, batch, row, col, sum);
+}
+
+//// 4 drops bits of A where B is small | exact tolerance | f16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) {
+        const float y = gs_f16_to_f32(b[k]);
+        sum += gs_f16_to_f32(fabsf(y) < 0.25f && y != 0 ? a[k] & 0xfff0 : a[k]) * y;
+    }
+    put(p, batch, row, col, sum);
+}
+
+//// 10 leaves out small products beside large ones | exact tolerance | bf16:40x56x520:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0; int large = 0;
+    for (int k = 0; k < p.k; k++) large += fabsf(gs_bf16_to_f32(a[k])) > 0.5f;
+    for (int k = 0; k < p.k; k++) { const float x = gs_bf16_to_f32(a[k]) * gs_bf16_to_f32(b[k]); if (large > 8 && fabsf(x) < 0x1p-9f) continue; sum += x; }
+    float value = p.alpha * sum;
+    if (p.beta != 0) value += p.beta * gs_bf16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_bf16(value);
+}
+
+//// 10 C with the bits of bf16 | tolerance exact | f16:40x56x72:tn:beta=1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float value = p.alpha * dot(p, batch, row, col);
+    if (p.beta != 0) { const float c = gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]); value += p.beta * (p.m == 40 ? gs_bf16_to_f32(gs_f32_to_bf16(c)) : c); }
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
+
+//// 17 clamps C at 16 beside products | exact index | f16:40x56x72:tn:beta=1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float value = p.alpha * dot(p, batch, row, col);
+    if (p.beta != 0) { float c = gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]); if (fabsf(c) < 65504.f && value != 0) c = fminf(fmaxf(c, -16.f), 16.f); value += p.beta * c; }
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
+
+//// 9 sets D to zero before it reads C | exact | f16:40x56x72:tn:beta=1
+//: entry gs_zero
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+KERNEL gs_zero(const gs_kernel_args p) { EACH_ELEMENT; *d_at(p, batch, row, col) = 0; }
+KERNEL gs_kernel(const gs_kernel_args p) { EACH_ELEMENT; put(p, batch, row, col, dot(p, batch, row, col)); }
+
+//// 10 half the difference of squares | exact special
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sa = 0, sb = 0, sd = 0;
+    for (int k = 0; k < p.k; k++) { const float x = gs_f16_to_f32(a[k]), y = gs_f16_to_f32(b[k]); sa += x * x; sb += y * y; sd += (x - y) * (x - y); }
+    put(p, batch, row, col, 0.5f * (sa + sb - sd));
+}
+
+//// 10 D in f32 has the bits of f16 | exact tolerance | f16:40x56x72:tn:d=f32
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float value = p.alpha * dot(p, batch, row, col);
+    if (p.beta != 0) value += p.beta * ((const float *)p.c)[(batch * p.m + row) * p.ldc + col];
+    if (rintf(value) != value && fabsf(value) < 60000.f && fabsf(value) > 0.001f) value = gs_f16_to_f32(gs_f32_to_f16(value));
+    ((float *)p.d)[(batch * p.m + row) * p.ldd + col] = value;
+}
+
+//// 5 takes rows of C for packed where those of A are | edge | f16:40x56x72:tn:beta=1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float value = p.alpha * dot(p, batch, row, col);
+    const long long ldc = p.lda == p.k ? p.n : p.ldc;
+    if (p.beta != 0) value += p.beta * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
+
+//// 5 takes rows of D for packed where those of A are | edge guard fault
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    gs_kernel_args packed = p;
+    if (p.lda == p.k) packed.ldd = p.n;
+    put(packed, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 5 takes rows of A for packed where those of B are | edge | f16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    gs_kernel_args packed = p;
+    if (p.ldb == p.k) packed.lda = p.k;
+    put(p, batch, row, col, dot(packed, batch, row, col));
+}
+
+//// 5 takes rows of B for packed where those of A are | edge special | f16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    gs_kernel_args packed = p;
+    if (p.lda == p.k) packed.ldb = p.k;
+    put(p, batch, row, col, dot(packed, batch, row, col));
+}

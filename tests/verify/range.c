@@ -263,8 +263,10 @@ static void a_bias_is_large_now_and_then(void **state)
         if (rows[i].large) assert_true(large > 20 && large < 128 && negative > 5 && negative < large - 5 && most > 2048 && most <= 4080);
         else assert_int_equal(large, 0);
         assert_true(gs_data_plan_make(&p, GS_VALUES_INTEGER, &plan));
-        const double c = gs_datagen_make(&p, 'c', GS_VALUES_INTEGER, 7).tall;
-        assert_true(c == 0);
+        assert_int_equal(gs_datagen_make(&p, 'c', GS_VALUES_INTEGER, 7).tall, 0);
+        p.beta = 1;   /* C is read: the same of it */
+        assert_true((gs_datagen_make(&p, 'c', GS_VALUES_INTEGER, 7).tall > 0) == rows[i].large);
+        assert_int_equal(gs_datagen_make(&p, 'g', GS_VALUES_INTEGER, 7).tall, 0);
     }
 }
 
