@@ -262,7 +262,7 @@ GS_KERNEL void gs_verify_compare(const gs_check p)
         } else if (got_nan) {
             wrong = !of.open || bits == poison;
         } else if (p.once && !p.exact && fabs(want) < (double)gs_infinity()) {
-            const double bound = p.relative * fabs(want) + spread * of.size + p.absolute + of.slack;
+            const double bound = (p.relative + 0x1p-22) * fabs(want) + spread * of.size + p.absolute + of.slack;   /* it is an f32 */
             wrong = !(got >= (double)bits_value(round_bits(want - bound, p.type), p.type) && got <= (double)bits_value(round_bits(want + bound, p.type), p.type));
         } else if (p.exact || !(fabs(factor ? want : right) < (double)gs_infinity())) {
             wrong = got != right;
