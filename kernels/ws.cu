@@ -52,6 +52,12 @@
 #include "common/pack.cuh"
 #endif
 
+/* Sums of D's columns: of a warp's 16 rows, with swapped operands of 8. Tiles, and groups' first tiles, begin at whole numbers of these. */
+#define GS_SUM_ROWS (GS_SWAP_AB ? 8 : 16)
+#define GS_PARTIALS(p) (((p).m + (GS_SUM_ROWS - 1LL)) / GS_SUM_ROWS)
+#define GS_GROUP_PARTIALS(first, end) (((end) - (first) + (GS_SUM_ROWS - 1)) / GS_SUM_ROWS)
+#include "common/dbias.cuh"
+
 #define COOP 0
 #define PP 1
 #define LAG 2
@@ -672,13 +678,65 @@ static __device__ __forceinline__ void take_c(unsigned (&c)[4], unsigned slab, i
 #endif
 #endif
 
+/* The end of the rows that a tile may have: of its group, or of D. */
+static __device__ __forceinline__ int end_of_rows(const gs_kernel_args *p, place at)
+{
+#if GS_GROUPED
+    (void)p;
+    return at.end;
+#else
+    return p->m;
+#endif
+}
+
+#if GS_DBIAS
+/* Where the sums of rows from `row` on are left, from column 0 on. */
+static __device__ __forceinline__ float *sums_of_rows(const gs_kernel_args *p, place at, int row)
+{
+#if GS_GROUPED
+    const int first = GS_MASKED ? at.index * (p->m / GS_GROUPED) : p->offsets[at.index];
+    return gs_partial_sums(*p, 0, gs_first_of_group(first, at.index, GS_SUM_ROWS) + (row - first) / GS_SUM_ROWS);
+#else
+    return gs_partial_sums(*p, index_of(at), row / GS_SUM_ROWS);
+#endif
+}
+
+/* The sums of two neighbouring columns of a warp's 16 rows from `first` on. value: of this thread's rows, row and 8 behind it. All lanes. */
+static __device__ __forceinline__ void leave_two_columns(const gs_kernel_args *p, place at, const float2 (&value)[2], int first, int row, int col)
+{
+    const int end = end_of_rows(p, at);
+    float2 sum = make_float2(0, 0);
+    if (row < end) sum = value[0];
+    if (row + 8 < end) sum.x += value[1].x, sum.y += value[1].y;
+#pragma unroll
+    for (int other = 4; other < 32; other *= 2) {
+        sum.x += __shfl_xor_sync(0xffffffffu, sum.x, other);
+        sum.y += __shfl_xor_sync(0xffffffffu, sum.y, other);
+    }
+    if (threadIdx.x % 32 >= 4 || first >= end) return;
+    float *const to = sums_of_rows(p, at, first) + col;
+    if (col < p->n) to[0] = sum.x;
+    if (col + 1 < p->n) to[1] = sum.y;
+}
+
+/* The sum of a column of 8 rows from `first` on, of which this thread has two, from `row` on. All lanes. */
+static __device__ __forceinline__ void leave_a_column(const gs_kernel_args *p, place at, float2 value, int first, int row, int col)
+{
+    const int end = end_of_rows(p, at);
+    float sum = (row < end ? value.x : 0) + (row + 1 < end ? value.y : 0);
+    sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+    sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+    if (threadIdx.x % 4 == 0 && first < end && col < p->n) sums_of_rows(p, at, first)[col] = sum;
+}
+#endif
+
 /* This thread's words of a part: by groups of 8 along Y, the first 8 along X and the others. at: the warp's share of the tile; slab: where C's share of the part
  * is, if it is read by units. All lanes. */
 template <int PART>
 static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const accumulator (&acc)[BLOCKS][ACC_COUNT], const gs_kernel_args *p, place at, const beside *of, unsigned slab)
 {
     const accumulator *const own = acc[part<PART>::block] + part<PART>::chunk * CHUNK * HALF_Y * ACC_COUNT / GS_WY;
-#if GS_ACC == 0 && GS_OUT == 0 && !GS_BETA && !GS_SCALES && !GS_BIAS && !GS_ACTIVATION
+#if GS_ACC == 0 && GS_OUT == 0 && !GS_BETA && !GS_SCALES && !GS_BIAS && !GS_ACTIVATION && !GS_DBIAS
     /* f16 sums that become f16 results need no arithmetic unless alpha does */
 #pragma unroll
     for (int i = 0; i < part<PART>::wide / 4; i++) words[i] = own[i];
@@ -692,8 +750,12 @@ static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const
 #else
     const int across = threadIdx.x % 32 / 4, along = threadIdx.x % 4 * 2;
     const int row = at.row + part<PART>::row + (GS_SWAP_AB ? along : across), col = at.col + part<PART>::col + (GS_SWAP_AB ? across : along);
+    const int end = end_of_rows(p, at);
 #if C_UNITS && GS_OUT != 2
     unsigned c[4];   /* of two groups */
+#endif
+#if GS_DBIAS && !GS_SWAP_AB
+    float2 both[2];
 #endif
 #pragma unroll
     for (int g = 0; g < part<PART>::wide / 8; g++) {
@@ -722,16 +784,22 @@ static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const
             gate.y = gs_scaled_half(*p, gate.y, false, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, p->m, p->n, index_of(at));
             up.x = gs_scaled_half(*p, up.x, true, at_row, at_col, p->m, p->n, index_of(at));
             up.y = gs_scaled_half(*p, up.y, true, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, p->m, p->n, index_of(at));
-            const float2 value = make_float2(gs_gated_with(*p, gate.x, up.x, b.x, b_up.x, plus.x, at_row, at_col, p->m, p->n, index_of(at)),
-                                             gs_gated_with(*p, gate.y, up.y, b.y, b_up.y, plus.y, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, p->m, p->n, index_of(at)));
+            const float2 value = make_float2(gs_gated_with(*p, gate.x, up.x, b.x, b_up.x, plus.x, at_row, at_col, end, p->n, index_of(at)),
+                                             gs_gated_with(*p, gate.y, up.y, b.y, b_up.y, plus.y, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, end, p->n, index_of(at)));
             const int at_word = GS_SWAP_AB ? g : 2 * g + h;
 #else
             float2 sum = sum_pair(own, g, h, p);
             sum.x = gs_scaled(*p, sum.x, at_row, at_col, p->m, p->n, index_of(at));
             sum.y = gs_scaled(*p, sum.y, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, p->m, p->n, index_of(at));
-            const float2 value = make_float2(gs_finished_with(*p, sum.x, b.x, plus.x, at_row, at_col, p->m, p->n, index_of(at)),
-                                             gs_finished_with(*p, sum.y, b.y, plus.y, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, p->m, p->n, index_of(at)));
+            const float2 value = make_float2(gs_finished_with(*p, sum.x, b.x, plus.x, at_row, at_col, end, p->n, index_of(at)),
+                                             gs_finished_with(*p, sum.y, b.y, plus.y, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, end, p->n, index_of(at)));
             const int at_word = 2 * g + h;
+#if GS_DBIAS && GS_SWAP_AB
+            leave_a_column(p, at, value, at_row - along, at_row, at_col);
+#elif GS_DBIAS
+            both[h] = value;
+            if (h == 1) leave_two_columns(p, at, both, row - across, row, at_col);
+#endif
 #endif
 #if GS_OUT == 2
             words[2 * at_word] = value.x;
@@ -1152,7 +1220,7 @@ gs_ws(
 #endif
             &p,
         };
-        if (GS_READS_LATE || GS_AUX || GS_DIRECT || GS_GROUPED || GS_K_GROUPS) gs_dependent_wait();   /* what tensor copies store comes after what they loaded */
+        if (GS_READS_LATE || GS_AUX || GS_DBIAS || GS_DIRECT || GS_GROUPED || GS_K_GROUPS) gs_dependent_wait();   /* what tensor copies store comes after what they loaded */
         ring at = {0, 0};
         tile_walk walk = walk_start(tiles, GS_MODE == PP ? consumer : 0, GS_MODE == PP ? 2 : 1);
         walk_step(&walk, &p);

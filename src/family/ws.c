@@ -149,13 +149,18 @@ static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedu
     if (s->accumulators > 128 && s->consumers == 2 && (gs_has_epilogue(problem) || is_direct(problem)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for an epilogue or unaligned rows of D");
     const bool both = (problem->beta != 0 || gs_has_aux(problem)) && (problem->bias || problem->activation || problem->scales);
-    if (gs_has_aux(problem) && (gs_has_offsets(problem) || problem->beta != 0)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "aux", "ws has no aux with groups or beside C");
+    if (gs_has_aux(problem) && problem->beta != 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, "aux", "ws has no aux beside C");
     if (gs_has_offsets(problem) && (s->accumulators + kept > 200 || (both && s->consumers == 2 && s->accumulators > 96)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for groups");
     if (problem->groups && problem->gate && ((s->mode == GS_WS_PP && s->accumulators > (problem->acc == GS_F16 ? 64 : 112)) || (problem->scales && s->accumulators > (s->mode == GS_WS_PP ? 96 : 112)) || (both && s->consumers == 3 && problem->acc == GS_F16 && s->accumulators > 28)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for groups with a gate");
     if (both && ((s->consumers == 2 && is_direct(problem) && s->accumulators >= 80) || (s->consumers > 2 && s->accumulators > limit / 8 * 5)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for C beside a bias or an activation");
+    if ((gs_has_aux(problem) && gs_has_offsets(problem)) || problem->bias == GS_DBIAS) {
+        if (s->accumulators + kept > (s->consumers > 2 ? 48 : 96)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for aux with groups, or the gradient of a bias");
+        if (problem->bias == GS_DBIAS && s->mode == GS_WS_LAG) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "lag has no registers for the gradient of a bias");
+        if (problem->bias == GS_DBIAS && rows_of(schedule) == GS_ROWS_PACK) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "copies and the sums of columns do not share a workspace");
+    }
     if (problem->gate && gs_has_aux(problem) && s->consumers == 2 && s->accumulators > 96) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for a gate beside aux");
     if (both && s->consumers == 4 && is_direct(problem) && s->accumulators >= 40 && cluster[0] * cluster[1] > 1)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "too large a tile for C beside a bias or an activation, unaligned rows of D and a cluster");
@@ -411,7 +416,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     entry->cluster[1] = entry->cluster[2] = 1;
     entry->dependent = true;
     set_maps(entry, &shape, schedule, problem);
-    return GS_OK;
+    return problem->bias == GS_DBIAS ? gs_kernel_add_column_sums(kernel, problem, shape.swap_ab ? 8 : 16, 1, error) : GS_OK;
 }
 
 /* ---- the family ---- */
@@ -421,7 +426,8 @@ const gs_family gs_family_ws = {
     .summary    = "Hopper: TMA producer warp, wgmma consumer warpgroups, persistent tiles, clusters",
     .parameters = parameters, .parameter_count = GS_COUNT(parameters),
     .hopper     = true, .a_transposed = true,
-    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_GROUPS | GS_WANTS_K_GROUPS | GS_WANTS_AUX | GS_WANTS_SCALES | GS_WANTS_INVARIANT,
+    .takes      = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GATE | GS_WANTS_GROUPS | GS_WANTS_K_GROUPS | GS_WANTS_AUX | GS_WANTS_DBIAS | GS_WANTS_SCALES |
+                  GS_WANTS_INVARIANT,
     .check      = check,
     .resources  = resources_of,
     .work       = work_of,

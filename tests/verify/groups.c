@@ -356,6 +356,11 @@ static void ws(void **state)
         {"bf16:300x264x136:tn:gm=6",                    "ws/64x64x64/s3/c2x2/pp/h4"},
         {"bf16:200x136x72:tn:gm=4:ep=bias+silu+gate",   "ws/64x64x64/s3/c1x1/coop/g4"},
         {"f16:200x137x136:tn:gm=5:ldd=139:ep=bias_m",   "ws/48x128x64/s3/c1x1/coop/g4"},
+        {"bf16:200x136x136:tn:g=5:ep=dgelu+dbias",      "ws/128x64x64/s3/c1x1/coop/g1"},
+        {"f16:200x136x72:tn:d=f32:gm=5:beta=1:ep=dbias", "ws/32x128x64/s3/c1x1/coop/g4"},
+        {"bf16:300x136x136:tn:b=2:se=140:ep=dbias",     "ws/64x64x64/s3/c1x2/pp/g2"},
+        {"f16:150x136x72:tn:g=40:ep=relu+aux",          "ws/16x128x64/s4/c2x1/coop/g1"},
+        {"bf16:200x136x72:tn:g=5:ldaux=280:ep=bias+silu+gate+aux", "ws/64x64x64/s3/c1x1/coop/g4"},
     };
     static const char tn[] = "f16:200x136x136:tn:g=5", wide[] = "ws/64x64x64/s3/c1x1/coop/g4";
     static const struct {
@@ -378,6 +383,25 @@ static void ws(void **state)
     for (size_t i = 0; i < GS_COUNT(faults); i++) {
         const gs_verdict verdict = verdict_of_ws(tn, wide, faults[i].from, faults[i].to, i + 1);
         if ((verdict.code == GS_VERDICT_PASS) != (i == 6)) fail_msg("%s: %s", faults[i].to, verdict.reason);
+    }
+    static const char sums[] = "bf16:200x136x136:tn:g=5:ep=dbias", swapped[] = "ws/32x128x64/s3/c1x1/coop/g1";
+    static const struct {
+        const char *text, *string, *from, *to;
+    } beside[] = {   /* rows of the next group, a place of another one, lanes that are left out, a column that is; aux of the next group */
+        {sums, wide, "if (row + 8 < end) sum.x", "if (row + 8 < end + 8) sum.x"},
+        {sums, wide, "(row - first) / GS_SUM_ROWS);", "row / GS_SUM_ROWS);"},
+        {sums, wide, "for (int other = 4; other < 32; other *= 2) {", "for (int other = 4; other < 16; other *= 2) {"},
+        {sums, wide, "if (col + 1 < p->n) to[1] = sum.y;", "if (col + 2 < p->n) to[1] = sum.y;"},
+        {sums, swapped, "(row + 1 < end ? value.y : 0)", "value.y"},
+        {sums, swapped, "first < end && col < p->n) sums_of_rows", "first < end && col < p->n - 1) sums_of_rows"},
+        {sums, swapped, "sum += __shfl_xor_sync(0xffffffffu, sum, 2);", ""},
+        {"f16:200x136x72:tn:g=5:ep=relu+aux", wide, "gs_finished_with(*p, sum.x, b.x, plus.x, at_row, at_col, end,", "gs_finished_with(*p, sum.x, b.x, plus.x, at_row, at_col, p->m,"},
+        {"f16:200x136x72:tn:g=5:ep=relu+gate+aux", wide, "plus.y, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, end, p->n, index_of(at)));\n            const int at_word = GS_SWAP_AB",
+         "plus.y, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, p->m, p->n, index_of(at)));\n            const int at_word = GS_SWAP_AB"},
+    };
+    for (size_t i = 0; i < GS_COUNT(beside); i++) {
+        const gs_verdict verdict = verdict_of_ws(beside[i].text, beside[i].string, beside[i].from, beside[i].to, i + 1);
+        if (verdict.code == GS_VERDICT_PASS) fail_msg("%s passes", beside[i].to);
     }
     static const char *const along_k[][2] = {   /* terms of the next matrix; a block too few or too many; empty ranges; A alone, B alone; who waits for whom */
         {"(count - 1) % BK + 1 : 0};", "BK : 0};"},
