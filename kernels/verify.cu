@@ -263,7 +263,7 @@ GS_KERNEL void gs_verify_compare(const gs_check p)
             wrong = !of.open || bits == poison;
         } else if (p.once && !p.exact && fabs(want) < (double)gs_infinity()) {
             const double bound = (p.relative + 0x1p-22) * fabs(want) + spread * of.size + p.absolute + of.slack;   /* it is an f32 */
-            wrong = !(got >= (double)bits_value(round_bits(want - bound, p.type), p.type) && got <= (double)bits_value(round_bits(want + bound, p.type), p.type));
+            wrong = got < (double)bits_value(round_bits(want - bound, p.type), p.type) || got > (double)bits_value(round_bits(want + bound, p.type), p.type);
         } else if (p.exact || !(fabs(factor ? want : right) < (double)gs_infinity())) {
             wrong = got != right;
         } else {
@@ -349,7 +349,7 @@ GS_KERNEL void gs_verify_sums(const gs_check_sums p)
         if (any) wrong = false;
         else if (want != want) wrong = got == got;
         else if (!(fabs(want) < (double)gs_infinity())) wrong = got != want;
-        else if (c->once) wrong = !(got >= (double)bits_value(round_bits(want - before, c->type), c->type) && got <= (double)bits_value(round_bits(want + before, c->type), c->type));
+        else if (c->once) wrong = got != got || got < (double)bits_value(round_bits(want - before, c->type), c->type) || got > (double)bits_value(round_bits(want + before, c->type), c->type);
         else wrong = !((!finite && got == got && (got < 0) == (want < 0) ? overflow_of(c->type) - fabs(want) : fabs(got - want)) <= bound);
         if (bits == poison) wrong = true;
         if (!wrong) continue;
