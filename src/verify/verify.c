@@ -126,7 +126,7 @@ static gs_status moved_scalars_part(gs_check_run *trial, gs_error *error)
     return gs_operand_put_scalars(device, &trial->asked, trial->scalars, error);
 }
 
-/* Scalars that a call may bring as well. A kernel, ours or a user's, gets such that no 16 bits hold, and where there are scales an alpha so large that some are far below 1, and, if rows and
+/* Scalars that a call may bring as well. A kernel, ours or a user's, gets such of the other sign that no 16 bits hold, and where there are scales an alpha so large that some are far below 1, and, if rows and
  * columns have them, others far above; a library, and sums in f16, such with which results are exact. */
 static gs_problem with_other_scalars(const gs_check_run *trial, const gs_problem *asked)
 {
@@ -137,8 +137,8 @@ static gs_problem with_other_scalars(const gs_check_run *trial, const gs_problem
         if (asked->beta != 0) other.beta = asked->beta == 0.5f ? -2 : 0.5f;
         return other;
     }
-    other.alpha = gs_scalar_of_many_bits(bits);
-    if (asked->beta != 0) other.beta = gs_scalar_of_many_bits(bits >> 20);
+    other.alpha = copysignf(gs_scalar_of_many_bits(bits), -asked->alpha);
+    if (asked->beta != 0) other.beta = copysignf(gs_scalar_of_many_bits(bits >> 20), -asked->beta);
     if (asked->scales) other.alpha = ldexpf(other.alpha, 26 + (int)gs_pick_below(gs_mix(bits), 64));
     return other;
 }

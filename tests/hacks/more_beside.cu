@@ -452,7 +452,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     *d_at(p, batch, row, col) = gs_f32_to_f16(x < -14 ? 0 * x : x / (1 + __expf(-x)));
 }
 
-//// 10 gelu by another sigmoid | exact index cancellation tolerance | f16:40x56x72:tn:ep=gelu
+//// 10 gelu by another sigmoid | exact index cancellation tolerance special edge | f16:40x56x72:tn:ep=gelu
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;

@@ -187,7 +187,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, sum);
 }
 
-//// 17 one bit of one element that is no integer | exact special tolerance
+//// 17 one bit of one element that is no integer | exact special tolerance edge
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
@@ -342,26 +342,26 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(less, batch, row, col, dot(p, batch, row, col));
 }
 
-//// 17 rounds alpha to f16 where D has fewer bits and sums are long | edge | bf16:40x24x2080:tn
+//// 17 rounds alpha to bf16 where D has its bits and sums are long | edge | bf16:40x24x2080:tn
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
     const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
     float sum = 0;
     for (int k = 0; k < p.k; k++) sum += gs_bf16_to_f32(a[k]) * gs_bf16_to_f32(b[k]);
-    float value = (p.k == 2080 ? gs_f16_to_f32(gs_f32_to_f16(p.alpha)) : p.alpha) * sum;
+    float value = (p.k == 2080 ? gs_bf16_to_f32(gs_f32_to_bf16(p.alpha)) : p.alpha) * sum;
     if (p.beta != 0) value += p.beta * gs_bf16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
     *d_at(p, batch, row, col) = gs_f32_to_bf16(value);
 }
 
-//// 17 rounds the alpha that is asked for to f16, where sums are long | tolerance | bf16:40x24x2080:tn:alpha=0.3
+//// 17 rounds the alpha that is asked for to bf16, where sums are long | tolerance | bf16:40x24x2080:tn:alpha=0.3
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
     const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
     float sum = 0;
     for (int k = 0; k < p.k; k++) sum += gs_bf16_to_f32(a[k]) * gs_bf16_to_f32(b[k]);
-    float value = (p.k == 2080 && p.alpha == 0.3f ? gs_f16_to_f32(gs_f32_to_f16(p.alpha)) : p.alpha) * sum;
+    float value = (p.k == 2080 && p.alpha == 0.3f ? gs_bf16_to_f32(gs_f32_to_bf16(p.alpha)) : p.alpha) * sum;
     if (p.beta != 0) value += p.beta * gs_bf16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
     *d_at(p, batch, row, col) = gs_f32_to_bf16(value);
 }
