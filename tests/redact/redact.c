@@ -71,6 +71,9 @@ static void assembly_stays(void **state)
     }
     is("asm(\"mov.u64 %0, 0x123456789012345678;\");", "asm(\"mov.u64 %0, 0x123456789012345678;\");\n");   /* 20 characters of a number, and no more */
     is("asm(\"mov.u64 %0, 0x1234567890123456789;\");", "asm(\"\");\n");
+#define FIVE ".u32.u32.u32.u32.u32"
+    is("asm(\"mov" FIVE FIVE FIVE ".u32.u32.u32.u32 %0, 1;\");", "asm(\"mov" FIVE FIVE FIVE ".u32.u32.u32.u32 %0, 1;\");\n");   /* 20 parts of an instruction, and no more */
+    is("asm(\"mov" FIVE FIVE FIVE FIVE " %0, 1;\");", "asm(\"\");\n");
     is("f(\"mov.u32 %0, 1;\"); asm(\"mov.u32 %0, 1;\" : \"=r\"(g(\"memory\")));", "f(\"\"); asm(\"mov.u32 %0, 1;\" : \"=r\"(g(\"\")));\n");
 }
 
