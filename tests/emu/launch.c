@@ -269,6 +269,14 @@ static void test_tables(void **state)
     }
 }
 
+static void refused(const work *w, const gs_launch *launch, const char *field, const char *why)
+{
+    gs_error error = {0};
+    assert_int_equal(w->device->ops->launch(w->device, launch, w->queue, &error), GS_ERROR_LAUNCH);
+    assert_string_equal(error.field, field);
+    assert_mentions(&error, why);
+}
+
 static void test_shared_memory(void **state)
 {
     (void)state;
@@ -282,7 +290,7 @@ static void test_shared_memory(void **state)
     OK(ops->launch(w.device, &launch, w.queue, &error));
     for (int i = 0; i < 256; i++) assert_int_equal(number(&w, i), 255 - i);
     launch.smem = 50000;
-    assert_int_equal(ops->launch(w.device, &launch, w.queue, &error), GS_ERROR_LAUNCH);
+    refused(&w, &launch, "smem", "more dynamic shared memory than was asked for");
     OK(ops->function_smem(w.device, launch.function, 100000, 1, &error));
     OK(ops->launch(w.device, &launch, w.queue, &error));
     assert_int_equal(ops->function_smem(w.device, launch.function, (uint32_t)w.device->caps.smem_block + 1, 1, &error), GS_ERROR_LAUNCH);
@@ -298,21 +306,22 @@ static void test_refusals(void **state)
     const gs_device_ops *const ops = w.device->ops;
     int clusters;
     gs_launch launch = plain(&w, "small", 65);
-    assert_int_equal(ops->launch(w.device, &launch, w.queue, &error), GS_ERROR_LAUNCH);
-    assert_mentions(&error, "small");
+    refused(&w, &launch, "block", "small: more threads than the kernel takes");
     launch.block[0] = 0;
-    assert_int_equal(ops->launch(w.device, &launch, w.queue, &error), GS_ERROR_LAUNCH);
+    refused(&w, &launch, "grid", "an extent is 0");
     launch = plain(&w, "small", 64);
     launch.grid[1] = 65536;
-    assert_int_equal(ops->launch(w.device, &launch, w.queue, &error), GS_ERROR_LAUNCH);
+    refused(&w, &launch, "grid", "more than 65535 blocks in y or z");
     launch.grid[1] = 1;
     launch.cluster[0] = 2;
-    assert_int_equal(ops->launch(w.device, &launch, w.queue, &error), GS_ERROR_LAUNCH);
+    refused(&w, &launch, "cluster", "the grid is no multiple of the cluster");
+    launch.grid[0] = 3;
+    refused(&w, &launch, "cluster", "the grid is no multiple of the cluster");
     launch.grid[0] = 4;
     OK(ops->max_clusters(w.device, &launch, &clusters, &error));
     assert_true(clusters >= 66);
     launch.cluster[0] = launch.grid[0] = 16;
-    assert_int_equal(ops->launch(w.device, &launch, w.queue, &error), GS_ERROR_LAUNCH);
+    refused(&w, &launch, "cluster", "a larger cluster than was asked for");
     OK(ops->function_smem(w.device, launch.function, 0, 16, &error));
     OK(ops->launch(w.device, &launch, w.queue, &error));
     assert_int_equal(ops->function_smem(w.device, launch.function, 0, 17, &error), GS_ERROR_LAUNCH);
@@ -334,7 +343,7 @@ static void test_refusals(void **state)
     w = begin("emu:a100");
     launch = plain(&w, "small", 64);
     launch.grid[0] = launch.cluster[0] = 2;
-    assert_int_equal(w.device->ops->launch(w.device, &launch, w.queue, &error), GS_ERROR_LAUNCH);
+    refused(&w, &launch, "cluster", "the device has no clusters");
     const gs_tensor tensor = {.address = w.memory, .element = GS_F16, .extent = {16, 16}, .stride = 32, .box = {16, 16}};
     gs_tensor_map map;
     assert_int_equal(w.device->ops->tensor_map(w.device, &tensor, &map, &error), GS_ERROR_UNSUPPORTED);
