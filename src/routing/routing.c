@@ -71,6 +71,7 @@ static gs_status new_offsets(const gs_problem *p, int32_t **offsets, gs_error *e
 gs_status gs_offsets_put(gs_device *device, const gs_problem *p, gs_routing routing, uint64_t seed, gs_pointer to, gs_error *error)
 {
     int32_t *offsets;
+    if (!gs_has_offsets(p)) return GS_OK;
     GS_TRY(new_offsets(p, &offsets, error));
     gs_offsets_draw(p, routing, seed, offsets);
     const gs_status status = device->ops->copy_in(device, to, offsets, gs_problem_bytes(p, 'f'), error);

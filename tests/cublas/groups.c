@@ -109,8 +109,8 @@ static gs_status launch(gs_device *device, const gs_launch *what, gs_queue queue
 
 /* Queues and events: numbers from 1. What waits for what is written down: an event of the queue that it was recorded in last. */
 static int       handles, opened, waits;
-static gs_queue  recorded[32];
-static struct waiting { gs_queue queue, behind; int calls; } waited[32];
+static gs_queue  recorded[256];
+static struct waiting { gs_queue queue, behind; int calls; } waited[256];
 static gs_queue  used[64];   /* the queue of each call of cuBLASLt */
 static int       called;
 

@@ -30,6 +30,7 @@ static struct {
     struct {
         void  *handle;
         int    kernel;                          /* of a function */
+        gs_module module;                       /* the same */
         double us;                              /* of an event: when; of a graph: how long */
     } thing[STAGE_THINGS];
 } stage;
@@ -51,9 +52,18 @@ static gs_status stage_function(gs_device *device, gs_module module, const char 
     const gs_status status = stage.real->function(device, module, name, out, info, error);
     if (status != GS_OK) return status;
     const int at = stage_thing(*out);
+    stage.thing[at].module = module;
     if (strncmp(name, "gs_race_", 8) == 0) stage.thing[at].kernel = -1;
     else if (stage.thing[at].kernel < 0 || stage.thing[at].kernel != stage.loaded - 1) stage.thing[at].kernel = stage.loaded++;
     return GS_OK;
+}
+
+/* Another kernel's function may have the same address later. */
+static void stage_unload(gs_device *device, gs_module module)
+{
+    for (int i = 0; i < stage.known; i++)
+        if (stage.thing[i].module == module) stage.thing[i].kernel = -2, stage.thing[i].module = NULL;
+    stage.real->unload(device, module);
 }
 
 static gs_status stage_launch(gs_device *device, const gs_launch *launch, gs_queue queue, gs_error *error)
@@ -137,6 +147,7 @@ static void stage_set(gs_device *device)
     for (int i = 0; i < 16; i++) stage.library_us[i] = 60;
     stage.ops = *device->ops;
     stage.ops.function = stage_function;
+    stage.ops.unload = stage_unload;
     stage.ops.prepare = NULL;   /* every launch comes by */
     stage.ops.launch = stage_launch;
     stage.ops.copy_out = stage_copy_out;
