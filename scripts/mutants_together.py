@@ -19,11 +19,11 @@ from pathlib import Path
 
 from mutant_sources import FIRST, HEADERS_FILE, LOOKUP_FILE, with_headers, with_mutants, with_texts
 from mutations import applied
-from tested_trees import adopt_orphans, copy_tree, run
+from tested_trees import adopt_orphans, copy_tree, run, tree_hash
 
 BATCH_SECONDS, BATCH_FACTOR = 6, 4   # of the tests that run first, and how much longer those may take that run next
 LIMIT_FACTOR, LIMIT_MORE = 4, 30     # tests may take so much longer with a mutant
-LARGE = 600
+CONFIGURE_S = 600
 
 
 class Copy:
@@ -40,7 +40,7 @@ class Copy:
             self.environment.update(CMAKE_C_COMPILER_LAUNCHER="ccache", CCACHE_BASEDIR=str(folder), CCACHE_NOHASHDIR="1")
 
     def configure(self):
-        code, said, _ = run(f"cmake --preset {self.preset} -DCMAKE_C_FLAGS=", self.copy, LARGE, self.environment)   # as it ships: warnings are errors
+        code, said, _ = run(f"cmake --preset {self.preset} -DCMAKE_C_FLAGS=", self.copy, CONFIGURE_S, self.environment)   # as it ships: warnings are errors
         if code != 0:
             sys.exit("cmake fails without a mutant:\n" + said)
         listed = subprocess.run(["ninja", "-C", self.build, "-t", "compdb"], capture_output=True, text=True, check=True).stdout
@@ -274,8 +274,7 @@ class Together:
     def judge(self, numbered, known):
         """(mutant, (outcome, stage, by)) as they come, of those that are not known. One that is in no function has the outcome apart."""
         size = (FIRST + len(numbered) + 1 + 4095) // 4096 * 4096
-        texts = {mutant.path: (self.copies[0].root / mutant.path).read_text(encoding="utf-8") for mutant in numbered.values()}
-        key = hashlib.sha256(repr((len(self.copies), sorted(texts.items()), sorted(numbered.items()))).encode()).hexdigest()
+        key = hashlib.sha256(repr((len(self.copies), tree_hash(self.copies[0].copy), sorted(numbered.items()))).encode()).hexdigest()
         kept = json.loads(self.kept.read_text(encoding="utf-8")) if self.kept.exists() else {}
         if kept.get("key") != key:
             left = [some for _, some in share(self.copies, self.copies, lambda copy, _: copy.make(numbered, size), each=True)][0]
