@@ -35,11 +35,8 @@ enum { OP_B, OP_A, N, K, LDB, LDA, LDD, SAME };
 
 static gs_status check(const gs_problem *p, gs_error *error)
 {
-    GS_TRY(gs_problem_check(p, error));
-    if (!p->groups || p->grouping != GS_GROUPS_SORTED) return gs_fail(error, GS_ERROR_UNSUPPORTED, "g", "the problem has no sorted groups of rows");
+    GS_TRY(gs_baseline_check_groups(p, error));
     if (p->scalars) return gs_fail(error, GS_ERROR_UNSUPPORTED, "scalars", "alpha and beta in device memory are not given to cublasGemmGroupedBatchedEx");
-    if (gs_is_a_transposed(p->layout)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "layout", "groups of columns of A need not be aligned as the call wants them");
-    if (p->bias == GS_DBIAS) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "no kernel adds up the columns of each group, of empty ones too, behind the products");
     if (p->acc != GS_F32 || p->out != p->in) return gs_fail(error, GS_ERROR_UNSUPPORTED, "d", "cublasGemmGroupedBatchedEx has f32 sums and a D of the input type");
     if (p->m == 0 || p->n == 0 || p->k == 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, p->m == 0 ? "m" : p->n == 0 ? "n" : "k", "cublasGemmGroupedBatchedEx is not asked for an extent of 0");

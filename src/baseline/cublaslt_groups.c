@@ -153,15 +153,6 @@ static gs_status join_branches(const cublaslt_groups *self, int branches, gs_que
 
 /* ---- the contender's calls ---- */
 
-static gs_status check(const gs_problem *p, gs_error *error)
-{
-    GS_TRY(gs_problem_check(p, error));
-    if (!p->groups || p->grouping != GS_GROUPS_SORTED) return gs_fail(error, GS_ERROR_UNSUPPORTED, "g", "the problem has no sorted groups of rows");
-    if (gs_is_a_transposed(p->layout)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "layout", "groups of columns of A need not be aligned as the call wants them");
-    if (p->bias == GS_DBIAS) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "no kernel adds up the columns of each group, of empty ones too, behind the products");
-    return GS_OK;
-}
-
 /* Where each call can have the epilogue, or a kernel of its own behind it, and one for all cannot be. */
 static bool each_has_its_own(const gs_problem *p)
 {
@@ -175,7 +166,7 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
     forget(self);
     gs_behind_close(&self->behind, self->device);
     if (!self->pick) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "cublaslt-groups needs a timing function: give gs_baseline_create one");
-    GS_TRY(check(problem, error));
+    GS_TRY(gs_baseline_check_groups(problem, error));
     GS_TRY(open_branches(self, error));
     /* the largest group that there can be, as a first question whether the library takes such products */
     GS_TRY(gs_behind_open(&self->behind, self->device, problem, each_has_its_own(problem), error));

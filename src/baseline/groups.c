@@ -15,6 +15,15 @@ static bool ascend(const gs_problem *problem, const int32_t *offsets)
     return good;
 }
 
+gs_status gs_baseline_check_groups(const gs_problem *p, gs_error *error)
+{
+    GS_TRY(gs_problem_check(p, error));
+    if (!p->groups || p->grouping != GS_GROUPS_SORTED) return gs_fail(error, GS_ERROR_UNSUPPORTED, "g", "the problem has no sorted groups of rows");
+    if (gs_is_a_transposed(p->layout)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "layout", "groups of columns of A need not be aligned as the call wants them");
+    if (p->bias == GS_DBIAS) return gs_fail(error, GS_ERROR_UNSUPPORTED, "ep", "no kernel adds up the columns of each group, of empty ones too, behind the products");
+    return GS_OK;
+}
+
 gs_status gs_expected_set(gs_expected *expected, const gs_problem *problem, const gs_args *args, const int32_t *offsets, int sets, gs_error *error)
 {
     const size_t each = (size_t)problem->groups + 1;

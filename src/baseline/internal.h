@@ -8,6 +8,9 @@
 
 /* ---- groups (groups.c) ---- */
 
+/* UNSUPPORTED: a problem that none of these contenders takes. */
+gs_status gs_baseline_check_groups(const gs_problem *problem, gs_error *error);
+
 /* The sets of arguments that a contender of groups was told. */
 typedef struct gs_expected {
     int             sets;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The same for src/verify, which looks more closely: the verifier's kernels as calls. Everything is put on a queue and returns at once, unless it says that it waits. */
+ * The verifier's kernels (kernels/verify.cu) as calls, for src/verify; checks.h has what timing needs of them. Everything is put on a queue and returns at once, unless it says that it waits. */
 #ifndef GS_CHECKS_CALLS_H
 #define GS_CHECKS_CALLS_H
 

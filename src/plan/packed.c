@@ -63,8 +63,9 @@ static gs_status use_kernel(gs_plan *plan, const gs_pack *pack, const gs_pack_en
         GS_TRY(gs_schedule_parse(&schedule, entry->choice, error));
         GS_TRY(gs_schedule_check(&schedule, &plan->problem, &plan->device->caps, error));
         GS_TRY(check_own(plan, pack, entry, &schedule, &manifest, error));
+    } else {
+        GS_TRY(check_user(pack, entry, &kernel, error));
     }
-    if (kernel.user) GS_TRY(check_user(pack, entry, &kernel, error));
     gs_image image = {.registers = kernel.registers, .spill_bytes = kernel.spill_bytes, .stack_bytes = kernel.stack_bytes, .static_smem = kernel.static_smem,
                       .user = kernel.user, .cached = true, .code = copy_of(kernel.code, kernel.code_size), .size = kernel.code_size,
                       .ptx = copy_of(kernel.ptx, kernel.ptx_size), .ptx_size = kernel.ptx_size};

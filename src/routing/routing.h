@@ -24,7 +24,7 @@ bool        gs_routing_parse(const char *name, gs_routing *out);
 /* groups + 1 numbers; of masked groups `groups`, none larger than their rows. Groups along K have terms of the sums in place of rows. */
 void gs_offsets_draw(const gs_problem *problem, gs_routing routing, uint64_t seed, int32_t *offsets);
 
-/* The same to the device. */
+/* The same to the device; nothing where there are no groups. */
 gs_status gs_offsets_put(gs_device *device, const gs_problem *problem, gs_routing routing, uint64_t seed, gs_pointer to, gs_error *error);
 
 /* From the device, to be freed. CORRUPT: they are no offsets. Waits for nothing. */
