@@ -149,10 +149,11 @@ static const void *table_for(kind *k, const void *caller)
 static const void *find(kind *k, const void *caller)
 {
     const size_t at = ((uintptr_t)caller >> 2 ^ (uintptr_t)caller >> 12) % CALLERS;
-    const known *const seen = atomic_load_explicit(&k->seen[at], memory_order_acquire);
+    const known *seen = atomic_load_explicit(&k->seen[at], memory_order_acquire);
     if (__builtin_expect(seen && seen->caller == caller, 1)) return seen->table;
     if (pthread_mutex_lock(&finding) != 0) return NULL;
     const void *const table = table_for(k, caller);
+    seen = atomic_load_explicit(&k->seen[at], memory_order_relaxed);     /* another thread may have been here first */
     known *const made = table && !seen ? malloc(sizeof *made) : NULL;   /* one that another caller has is not taken from it: somebody may be reading */
     if (made) {
         *made = (known){caller, table};

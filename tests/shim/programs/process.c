@@ -68,9 +68,12 @@ static void without_context(void)
 
 enum { THREADS = 8, SIZES = 3, ROUNDS = 20 };
 
+static pthread_barrier_t together;   /* all make their first call at once */
+
 static void *many(void *failures)
 {
     NEED(cudaDeviceSynchronize());
+    pthread_barrier_wait(&together);
     for (int i = 0; i < ROUNDS; i++) *(int *)failures += multiply(8 * (1 + i % SIZES), 32, 64, 99) != 0;
     return NULL;
 }
@@ -79,6 +82,7 @@ static void threads(void)
 {
     pthread_t thread[THREADS];
     int failures[THREADS] = {0}, sum = 0;
+    NEED(pthread_barrier_init(&together, NULL, THREADS));
     for (int i = 0; i < THREADS; i++) NEED(pthread_create(&thread[i], NULL, many, &failures[i]));
     for (int i = 0; i < THREADS; i++) {
         NEED(pthread_join(thread[i], NULL));
