@@ -394,6 +394,30 @@ static void scalars_count_only_as_zero_or_not(void **state)
     gs_table_destroy(&table);
 }
 
+/* All of one shape, each with a kernel of its own. */
+static void what_takes_another_kernel_has_another_row(void **state)
+{
+    static const char *const problems[] = {
+        "bf16:64x128x256:nt", "f16:64x128x256:nt", "bf16:64x128x256:tt", "bf16:64x128x256:nt:beta=1", "bf16:64x128x256:nt:d=f32", "bf16:64x128x256:nt:lda=72", "bf16:64x128x256:nt:ldb=136",
+        "bf16:64x128x256:nt:ldd=136", "bf16:64x128x256:nt:beta=1:ldc=136", "bf16:64x128x256:nt:b=4", "bf16:64x128x256:nt:b=4:sa=0", "bf16:64x128x256:nt:b=4:sb=0",
+        "bf16:64x128x256:nt:b=4:sd=16384", "bf16:64x128x256:nt:b=4:beta=1:sc=0", "bf16:64x128x256:nt:b=4:matrices=pointers", "bf16:64x128x256:nt:g=4", "bf16:64x128x256:nt:gm=4", "bf16:64x128x256:nt:gk=4",
+        "bf16:64x128x256:nt:inv=1", "bf16:64x128x256:nt:scalars=device", "bf16:64x128x256:nt:ep=bias", "bf16:64x128x256:nt:ep=bias_m", "bf16:64x128x256:nt:ep=relu", "bf16:64x128x256:nt:ep=silu",
+        "bf16:64x128x256:nt:ep=silu+gate", "bf16:64x128x256:nt:ep=relu+aux", "bf16:64x128x256:nt:ldaux=136:ep=relu+aux", "bf16:64x128x256:nt:b=4:ep=bias", "bf16:64x128x256:nt:b=4:ep=bias:se=136",
+        "bf16:64x128x256:nt:beta=1:ep=relu", "bf16:64x128x256:nt:beta=1:ep=relu+residual", "bf16:64x128x256:nt:ep=scale_m", "bf16:64x128x256:nt:ep=scale_n", "bf16:64x128x256:nt:ep=dbias",
+    };
+    gs_table *table;
+    (void)state;
+    assert_int_equal(gs_table_create(&table), GS_OK);
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        gs_row row = make_row(problems[i], "library");
+        row.us = 1 + (double)i;
+        if (find(table, problems[i])) fail_msg("%s has the row of another", problems[i]);
+        assert_int_equal(gs_table_put(table, &row), GS_OK);
+    }
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) assert_true(find(table, problems[i])->us == 1 + (double)i);
+    gs_table_destroy(&table);
+}
+
 static void rows_say_who_found_them(void **state)
 {
     (void)state;
@@ -650,7 +674,7 @@ int main(void)
         cmocka_unit_test(rows_of_other_devices_are_left_out),
         cmocka_unit_test(rows_left_out_are_logged),
         cmocka_unit_test(later_rows_replace_earlier_ones),
-        cmocka_unit_test(scalars_count_only_as_zero_or_not),
+        cmocka_unit_test(scalars_count_only_as_zero_or_not), cmocka_unit_test(what_takes_another_kernel_has_another_row),
         cmocka_unit_test(rows_say_who_found_them),
         cmocka_unit_test(nearest_is_near_and_can_run),
         cmocka_unit_test(the_twin_has_the_other_input_type), cmocka_unit_test(what_an_invariant_problem_takes),
