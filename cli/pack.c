@@ -140,6 +140,7 @@ static int make(const cli_command *command, const settings *s, const cli_problem
     gs_device *device;
     size_t size = 0;
     int added = 0;
+    if (!gs_compiler_version(&error)) return cli_fail(command, NULL, &error);   /* all would be cuBLASLt's */
     if (gs_packing_device(&device, s->device, &error) != GS_OK) return cli_fail(command, cli_needs(error.status, s->device, NULL), &error);
     packing->device = device;
     config.measure = -1;
@@ -193,7 +194,7 @@ const cli_command cli_pack = {
     .summary  = "compiled kernels of problems in one file, for programs without a compiler",
     .about    = "Chooses for each problem what a plan would choose, by the tuned tables and the weights, compiles it, and writes all of it into one file.\n"
                 "Programs that GEMMSMITH_PACK or gs_config.pack_path gives the file need no compiler, no cache and no writable disk for these problems.\n"
-                "GEMMSMITH_NVRTC names the compiler: what one of CUDA 12 makes runs on drivers from 525 on, of CUDA 13 from 580 on.",
+                "GEMMSMITH_NVRTC names the compiler: what one of CUDA 12 (12.1 or later) makes runs on drivers from 525 on, of CUDA 13 from 580 on.",
     .options  = options,
     .examples = "  gemmsmith pack --device h200 --file problems.txt --out model.pack\n"
                 "  gemmsmith pack --list model.pack\n"

@@ -6,18 +6,20 @@
 #ifndef GS_COMMON_DIRECT_CUH
 #define GS_COMMON_DIRECT_CUH
 
+#include "common/early.cuh"
+
 /* A load in the branches below, with its prefetch size. */
 #define GS_DIRECT_LOAD(fetch)                                                                                                          \
     if constexpr (WORDS == 4)                                                                                                          \
         asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %5, 0;\nmov.b32 %0, 0;\nmov.b32 %1, 0;\nmov.b32 %2, 0;\nmov.b32 %3, 0;\n"       \
                      "@p ld.global." fetch ".v4.u32 {%0, %1, %2, %3}, [%4];\n}"                                                        \
-                     : "=&r"(r[0]), "=&r"(r[1]), "=&r"(r[2]), "=&r"(r[3]) : "l"(from), "r"((int)on) : "memory");                       \
+                     : GS_EARLY(r[0]), GS_EARLY(r[1]), GS_EARLY(r[2]), GS_EARLY(r[3]) : "l"(from), "r"((int)on) : "memory");           \
     else if constexpr (WORDS == 2)                                                                                                     \
         asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %3, 0;\nmov.b32 %0, 0;\nmov.b32 %1, 0;\n@p ld.global." fetch                     \
-                     ".v2.u32 {%0, %1}, [%2];\n}" : "=&r"(r[0]), "=&r"(r[1]) : "l"(from), "r"((int)on) : "memory");                    \
+                     ".v2.u32 {%0, %1}, [%2];\n}" : GS_EARLY(r[0]), GS_EARLY(r[1]) : "l"(from), "r"((int)on) : "memory");              \
     else                                                                                                                               \
         asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %2, 0;\nmov.b32 %0, 0;\n@p ld.global." fetch ".u32 %0, [%1];\n}"                \
-                     : "=&r"(r[0]) : "l"(from), "r"((int)on) : "memory")
+                     : GS_EARLY(r[0]) : "l"(from), "r"((int)on) : "memory")
 
 /* WORDS (4, 2, 1) registers from an address that is a multiple of their bytes; zeros, and nothing is read, where `on` is false. What misses
  * brings FETCH (128 or 256) bytes to L2. */
@@ -41,7 +43,7 @@ template <int WORDS> __device__ __forceinline__ void gs_load_raw(unsigned *r, co
 #pragma unroll
     for (int i = 0; i <= WORDS; i++)
         asm volatile("{\n.reg .pred both, one;\nsetp.ge.s32 both, %2, 4;\nsetp.eq.s32 one, %2, 2;\nmov.b32 %0, 0;\n@both ld.global.L2::128B.u32 %0, [%1];\n"
-                     "@one ld.global.u16 %0, [%1];\n}" : "=&r"(r[i]) : "l"(from + 4 * i), "r"(on ? room - 4 * i : 0) : "memory");
+                     "@one ld.global.u16 %0, [%1];\n}" : GS_EARLY(r[i]) : "l"(from + 4 * i), "r"(on ? room - 4 * i : 0) : "memory");
 }
 
 /* How __byte_perm takes a pair of elements from two such words; element: any of the row. */

@@ -5,21 +5,23 @@
 #ifndef GS_COMMON_PIECES_CUH
 #define GS_COMMON_PIECES_CUH
 
+#include "common/early.cuh"
+
 /* A load in the overloads below: the state space, and the constraint of an address in it. */
 #define GS_PIECE_LOAD(space, address)                                                                                                  \
     if constexpr (BYTES == 16)                                                                                                         \
         asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %5, 0;\nmov.b32 %0, 0;\nmov.b32 %1, 0;\nmov.b32 %2, 0;\nmov.b32 %3, 0;\n"       \
                      "@p ld." space ".v4.u32 {%0, %1, %2, %3}, [%4];\n}"                                                               \
-                     : "=&r"(r[0]), "=&r"(r[1]), "=&r"(r[2]), "=&r"(r[3]) : address(from), "r"((int)on) : "memory");                   \
+                     : GS_EARLY(r[0]), GS_EARLY(r[1]), GS_EARLY(r[2]), GS_EARLY(r[3]) : address(from), "r"((int)on) : "memory");       \
     else if constexpr (BYTES == 8)                                                                                                     \
         asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %3, 0;\nmov.b32 %0, 0;\nmov.b32 %1, 0;\n@p ld." space                            \
-                     ".v2.u32 {%0, %1}, [%2];\n}" : "=&r"(r[0]), "=&r"(r[1]) : address(from), "r"((int)on) : "memory");                \
+                     ".v2.u32 {%0, %1}, [%2];\n}" : GS_EARLY(r[0]), GS_EARLY(r[1]) : address(from), "r"((int)on) : "memory");          \
     else if constexpr (BYTES == 4)                                                                                                     \
         asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %2, 0;\nmov.b32 %0, 0;\n@p ld." space ".u32 %0, [%1];\n}"                       \
-                     : "=&r"(r[0]) : address(from), "r"((int)on) : "memory");                                                          \
+                     : GS_EARLY(r[0]) : address(from), "r"((int)on) : "memory");                                                       \
     else                                                                                                                               \
         asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %2, 0;\nmov.b32 %0, 0;\n@p ld." space ".u16 %0, [%1];\n}"                       \
-                     : "=&r"(r[0]) : address(from), "r"((int)on) : "memory")
+                     : GS_EARLY(r[0]) : address(from), "r"((int)on) : "memory")
 
 /* BYTES from an address that is a multiple of them, 2 bytes into the lower half of a register; zeros, and nothing is read, where `on` is false. */
 template <int BYTES> __device__ __forceinline__ void gs_load_piece(unsigned *r, const unsigned char *from, bool on)

@@ -75,6 +75,7 @@ static int row_level(const gs_plan *plan, const gs_row *row)
 static bool rung(gs_plan *plan, gs_status status, const gs_error *error, const char *name, int level)
 {
     if (status == GS_OK) return true;
+    if (status == GS_ERROR_COMPILE && level > GS_LOG_WARNING) level = GS_LOG_WARNING;   /* every compiler that is taken should compile every kernel */
     if (gs_log_level() >= level) {
         char text[GS_PROBLEM_TEXT];
         gs_log(level, "%s: %s not used: %s", gs_problem_format(&plan->problem, text), name, error->text);

@@ -390,10 +390,34 @@ static void test_a_pipe_is_no_compiler(void)
     }
 }
 
+/* Before a compiler was found, likewise. */
+static void test_an_old_compiler_is_refused(void)
+{
+    static const char *const old[] = {"12.0", "11.8"};
+    const char *const set = getenv("GEMMSMITH_NVRTC");
+    char *const nvrtc = set ? strdup(set) : NULL;
+    setenv("GEMMSMITH_NVRTC", GS_BINARY_DIR "/tests/fake/libfake_nvrtc.so", 1);
+    for (int i = 0; i < 3; i++) {
+        gs_error error = {0};
+        char want[96] = "NVRTC does not tell its version";
+        if (i < 2) snprintf(want, sizeof want, "NVRTC is version %s, needed is 12.1 or newer", old[i]);
+        if (i < 2) setenv("FAKE_NVRTC", old[i], 1);
+        else unsetenv("FAKE_NVRTC");
+        const int version = gs_compiler_version(&error);
+        if (version == 0 && error.status == GS_ERROR_NO_COMPILER && strcmp(error.text, want) == 0) continue;
+        fprintf(stderr, "version %d, %s\nexpected: %s\n", version, error.text, want);
+        exit(1);
+    }
+    if (nvrtc) setenv("GEMMSMITH_NVRTC", nvrtc, 1);
+    else unsetenv("GEMMSMITH_NVRTC");
+    free(nvrtc);
+}
+
 int main(void)
 {
     gs_error error = {0};
-    test_a_pipe_is_no_compiler();
+    test_an_old_compiler_is_refused();
+    test_a_pipe_is_no_compiler();   /* which finds another one */
     have_compiler = gs_compiler_version(&error) != 0;
     if (!have_compiler) fprintf(stderr, "NVRTC is missing, real compiles are skipped: %s\n", error.text);
     const struct CMUnitTest tests[] = {

@@ -19,6 +19,8 @@
 
 #define MAX_OPTIONS 64   /* in all, ours included */
 
+enum { LEAST_VERSION = 12010 };   /* CUDA 12.0 knows no st.async */
+
 typedef struct compiler {
     int version;   /* 1000 * major + 10 * minor */
     gs_nvrtc_result (*get_version)(int *major, int *minor);
@@ -100,13 +102,13 @@ static gs_status fill(compiler *nvrtc, void *library, gs_error *error)
     for (size_t i = 0; i < GS_COUNT(entries); i++) {
         void *const address = dlsym(library, entries[i].symbol);
         if (!address)
-            return gs_fail(error, GS_ERROR_NO_COMPILER, NULL, "the NVRTC that was found has no %s: install CUDA 12.0 or newer", entries[i].symbol);
+            return gs_fail(error, GS_ERROR_NO_COMPILER, NULL, "the NVRTC that was found has no %s: install CUDA 12.1 or newer", entries[i].symbol);
         memcpy((char *)nvrtc + entries[i].offset, &address, sizeof address);
     }
     if (nvrtc->get_version(&major, &minor) != GS_NVRTC_SUCCESS)
         return gs_fail(error, GS_ERROR_NO_COMPILER, NULL, "NVRTC does not tell its version");
     nvrtc->version = major * 1000 + minor * 10;
-    if (major < 12) return gs_fail(error, GS_ERROR_NO_COMPILER, NULL, "NVRTC is version %d.%d, needed is 12.0 or newer", major, minor);
+    if (nvrtc->version < LEAST_VERSION) return gs_fail(error, GS_ERROR_NO_COMPILER, NULL, "NVRTC is version %d.%d, needed is 12.1 or newer", major, minor);
     return GS_OK;
 }
 
