@@ -14,6 +14,7 @@
 #include "inspect/inspect.h"
 #include "policy/llm_prompt.h"
 #include "redact/redact.h"
+#include "author/terms.h"
 #include "author/wrappers.h"
 #include "verify/verify.h"
 
@@ -389,12 +390,22 @@ static gs_status add_form(gs_text part[PARTS], const gs_source_view *v, bool cod
     return gs_prompt_add(&part[FORM], v->folder, "source-edits.md", &which, 1, error);
 }
 
+static void add_terms(gs_text *out, const gs_problem *problem)
+{
+    gs_text terms = {0};
+    gs_source_add_terms(&terms, problem);
+    if (terms.size > 0) gs_text_addf(out, "\n\nBesides the plain product it asks for:\n\n%s", gs_text_string(&terms));
+    out->failed |= terms.failed;
+    gs_text_free(&terms);
+}
+
 /* Everything but the examples. */
 static gs_status add_parts(gs_text part[PARTS], const gs_source_view *v, gs_error *error)
 {
     char name[GS_PROBLEM_TEXT];
     gs_text_add(&part[TEXT], gs_problem_format(v->problem, name));
     gs_llm_add_problem(&part[PROBLEM], v->problem, v->caps);
+    add_terms(&part[PROBLEM], v->problem);
     add_goal(&part[GOAL], v);
     gs_llm_add_device(&part[DEVICE], v->caps);
     gs_text_add(&part[TARGET], v->caps->target);

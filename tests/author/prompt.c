@@ -334,13 +334,48 @@ static void the_manifest_is_read(void **state)
     assert_int_equal(gs_formula_value(&formula, &(gs_formula_names){.m = 4096}, &value, &error), GS_ERROR_RANGE);
 }
 
+/* What a problem asks for is told of that problem alone. */
+static void terms(void **state)
+{
+    static const struct { const char *problem, *says[3], *says_not; } cases[] = {
+        {"f16:64x64x64:tn:b=2:ldd=72", {NULL}, "Besides the plain product"},
+        {"f16:64x64x64:tn:ep=bias+gelu", {"`p.bias`, N elements", "x / (1 + exp(-2 u))"}, "GS_MORE"},
+        {"f16:64x64x64:tn:ep=bias_m+relu", {"`p.bias`, M elements"}, "exp("},
+        {"f16:64x64x64:tn:beta=1:ep=bias+silu+gate+residual", {"`p.bias`, 2N elements", "B has 2N columns", "beta C is added behind"}, "GS_MORE"},
+        {"f16:64x64x64:tn:ep=relu+aux", {"#define GS_MORE", "written, rounded, to `p.aux`"}, "with a gate"},
+        {"f16:64x64x64:tn:ep=silu+gate+aux", {"with a gate 2N columns"}, "Its rows"},
+        {"f16:64x64x64:tn:ep=drelu+dbias", {"read from `p.aux`", "sum of each column"}, "is the bias"},
+        {"f16:64x64x64:tn:b=2:sb=0", {"#define GS_MORE", "`p.stride_d`"}, "offsets"},
+        {"f16:64x64x64:tn:b=2:matrices=pointers", {"of a pointer to each matrix"}, "stride"},
+        {"f16:64x64x64:tn:scalars=device", {"`*p.alpha_at`"}, "offsets"},
+        {"f16:64x64x64:tn:ep=scale_m+scale_n", {"`p.scale_m[row]` (M numbers)", "(N numbers)"}, "each group"},
+        {"f16:64x64x64:tn:g=2:ep=scale_n+bias", {"are group i's", "each group has its own", "a row of these for each group"}, "`gm=`"},
+        {"f16:64x64x64:tn:gm=2", {"each group has M / gm rows"}, "`g=`"},
+        {"f16:64x64x64:tn:g=2:ep=dbias", {"each group's rows have sums of their own"}, "`p.stride_bias`"},
+        {"f16:64x64x64:nt:gk=2", {"An empty group\n  gives beta C"}, "`g=`"},
+        {"f16:64x64x64:tn:inv=1", {"neither on M"}, "GS_MORE"},
+    };
+    (void)state;
+    view.family = NULL;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        problem = problem_of(cases[i].problem);
+        prompt_from(1);
+        gs_text part = {0};
+        const char *const from = strstr(question.data, "# Problem");
+        gs_text_add_bytes(&part, from, (size_t)(strstr(from, "\n# Device") - from));
+        for (int j = 0; j < 3 && cases[i].says[j]; j++) has(&part, cases[i].says[j]);
+        has_not(&part, cases[i].says_not);
+        gs_text_free(&part);
+    }
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(parts), CASE(nothing_of_a_candidate_but_code), CASE(examples_are_contrastive), CASE(bounds), CASE(every_wrapper_is_there), CASE(repairs),
-        CASE(the_example_is_right), CASE(the_template_is_right), CASE(the_manifest_is_read),
+        CASE(the_example_is_right), CASE(the_template_is_right), CASE(the_manifest_is_read), CASE(terms),
     };
     return cmocka_run_group_tests_name("author/prompt", tests, NULL, NULL);
 }
