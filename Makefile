@@ -5,12 +5,13 @@
 #   make check-gpu   every test that needs a GPU
 #   make check-trainers  TRL, verl, OpenRLHF, OpenEnv and Gymnasium, installed from PyPI (3 GB), get rewards from a live service
 #   make check-load  gemmsmith serve under 10,000 requests and misfortune, some minutes
+#   make check-compilers  kernels of every family, compiled by every release of CUDA 12 from 12.1 on (its compilers come from PyPI, 400 MB)
 #   make check-release  a release is made twice, its packages are tried on a fresh system (some 100 MB from Debian)
 #   make fuzz        libFuzzer over the parsers and the emulated device (clang), FUZZ_SECONDS=60 each
 PROBLEM      ?= 64_4096_64
 FUZZ_SECONDS ?= 60
 
-.PHONY: run check check-quick check-gpu check-trainers check-load check-release fuzz build setup clean
+.PHONY: run check check-quick check-gpu check-trainers check-load check-compilers check-release fuzz build setup clean
 
 run: build
 	@sh scripts/run.sh $(PROBLEM)
@@ -34,6 +35,9 @@ check-kill: build
 
 check-load: build
 	python3 tests/service/load.py build/release/gemmsmith --requests 10000 --evaluated 0.5
+
+check-compilers: build
+	@sh scripts/check_compilers.sh build/release
 
 check-release:
 	@sh scripts/setup.sh release

@@ -40,6 +40,7 @@ static void print_entry(const gs_pack *pack, const gs_pack_entry *entry)
     const bool sound = entry->kernel < 0 || gs_pack_kernel_at(pack, entry->kernel, &kernel, NULL) == GS_OK;
     printf("%s  %s", entry->problem, entry->choice);
     if (entry->kernel >= 0) printf("  %zu bytes", kernel.code_size + kernel.ptx_size);
+    if (kernel.spill_bytes > 0) printf(", %d bytes spilled", kernel.spill_bytes);
     if (!sound) printf(", damaged");
     if (entry->us > 0) printf("  %.2f us", entry->us);
     if (entry->us > 0 && entry->ratio > 0 && entry->suggestion == 0) printf("  %.3f", entry->ratio);
