@@ -228,6 +228,9 @@ static void each_edit_is_as_small_as_it_can_be(void **state)
     assert_int_equal(gs_edit_make(&edits, "x\na\nb\ny\na\nb\n", "x\na\nb\ny\na\nc\n", NULL), GS_OK);
     assert_string_equal(gs_text_string(&edits), S "y\na\nb\n" M "y\na\nc\n" R);
     gs_text_clear(&edits);
+    assert_int_equal(gs_edit_make(&edits, "a\nb\nx\nd\nc\nb\nx\nd\n", "a\nb\ny\nd\nc\nb\nx\nd\n", NULL), GS_OK);   /* the line below was asked for, and is not needed */
+    assert_string_equal(gs_text_string(&edits), S "a\nb\nx\n" M "a\nb\ny\n" R);
+    gs_text_clear(&edits);
     assert_int_equal(gs_edit_make(&edits, "a\n", "a\n", NULL), GS_ERROR_UNSUPPORTED);
     assert_int_equal(gs_edit_make(&edits, "a\n", "b", NULL), GS_ERROR_UNSUPPORTED);
     assert_int_equal(gs_edit_make(&edits, "a\n", "b\r\n", NULL), GS_ERROR_UNSUPPORTED);
