@@ -166,7 +166,7 @@ class Copy:
                 code, said, _ = self.ctest(behind, limit, fresh) if behind else (0, "", 0)
                 if code != 0:
                     return "killed", str(len(batch)), " ".join(re.findall(r"^\s*\d+ - (\S+) \(", said, re.M)) or "late"
-            return "survived", str(len(names)), "" if names else "no test executes it"
+            return "survived", str(len(names)), ""
         finally:
             self.choose(0)
             if mutant.path.startswith("kernels/"):
@@ -227,7 +227,7 @@ class Together:
 
     def __init__(self, root, folder, arguments):
         self.copies = [Copy(root, Path(f"{folder}-{number}" if number else folder), arguments) for number in range(arguments.parallel)]
-        self.count, self.before, self.left_out = arguments.count, {}, arguments.leave_out
+        self.count, self.before, self.left_out, self.quick = arguments.count, {}, arguments.leave_out, arguments.quick
         self.kept = folder.parent / f"reached-{arguments.preset}-{arguments.seed}.json"
 
     def draw(self, drawn, known):
@@ -290,12 +290,26 @@ class Together:
         seconds = kept["seconds"]
         readers = [name for name, marks in kept["reach"].items() if not marks]   # which execute nothing of ours, and may read kernels
 
-        def one(copy, number):
+        def names_of(number, quick):
             mutant = numbered[number]
             first = mutant.room + "/"
             names = sorted(tests[number] + readers * mutant.path.startswith("kernels/"), key=lambda name: (not (name.startswith(first) and seconds[name] < BATCH_SECONDS), seconds[name], name))
-            return copy.judge(number, mutant, names, seconds)
+            return [name for name in names if (seconds[name] < self.quick) == quick]
+
+        def quickly(copy, number):
+            return copy.judge(number, numbered[number], names_of(number, True), seconds)
+
+        def slowly(copy, number):
+            return copy.judge(number, numbered[number], names_of(number, False), seconds)
         asked = [number for number in numbered if number not in kept["left"] and not known(numbered[number])]
         asked.sort(key=lambda number: numbered[number].path.startswith("kernels/"))   # last what is compiled anew in every test
-        for number, outcome in share(self.copies, asked, one):
+        left = []
+        for number, outcome in share(self.copies, asked, quickly):
+            slow = names_of(number, False)
+            if outcome[0] == "survived" and slow:
+                left.append(number)
+                print(f"no quick test kills {numbered[number].path}:{numbered[number].line} {numbered[number].kind}", file=sys.stderr, flush=True)
+            else:
+                yield numbered[number], outcome if outcome[0] != "survived" or names_of(number, True) else ("survived", "", "no test executes it")
+        for number, outcome in share(self.copies, left, slowly):
             yield numbered[number], outcome

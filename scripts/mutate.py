@@ -14,6 +14,7 @@ does not compile, or compiles to the same object, is no mutant: another is drawn
     --together       all mutants in one build, of which each test is told one: the tests run once without a mutant, which says which of them reach the
                      function of each; then these run, the quick ones first, until one fails. Many times sooner, and the same judgement. What lies
                      in no function, or in one with a list of arguments that is open, is counted apart
+    --quick S        with --together: tests that take longer run when all mutants have had the others (20)
     --room-alone     only the tests of the room: what survives may still be killed by others
     --preset NAME    the build: release, or sanitize, which alone sees leaks
     --results FILE   a line of JSON per mutant (build/mutate/results-SEED.jsonl). A run that was stopped goes on behind the last: same
@@ -249,6 +250,7 @@ def options():
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--together", action="store_true")
+    parser.add_argument("--quick", type=float, default=20)
     parser.add_argument("--room-alone", action="store_true")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--preset", default="release")

@@ -332,6 +332,10 @@ add_test(NAME script COMMAND grep -q "x < 1" ${CMAKE_SOURCE_DIR}/kernels/two.cu)
         self.assertEqual((self.root / "build/mutate/reached-release-1.json").read_text(encoding="utf-8"), reached)
         results.unlink()
         self.assertEqual(self.judged("--kind", "comparison", "--parallel", "2")[0], by_line)
+        results.unlink()
+        again, said = self.judged("--kind", "comparison", "--quick", "0")   # all tests are slow
+        self.assertEqual(again, by_line)
+        self.assertIn(f"no quick test kills src/room/room.c:{small} comparison\n", said)
 
     def test_edges(self):
         by_line, _ = self.judged("--kind", "sum,edge", "--room", "room", "--leave-out", "fails")
