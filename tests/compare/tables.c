@@ -38,8 +38,17 @@ static void two_tables(void **state)
     assert_int_equal(c.count, 4);
     assert_true(c.both == 2 && c.only[0] == 1 && c.only[1] == 1 && c.alike == 1 && c.faster[0] == 1 && c.faster[1] == 0 && c.same == 1);
     assert_true(fabs(c.pairs[0].ratio - 0.5) < 1e-6 && gs_tables_faster(c.pairs[0].ratio) == 0 && gs_tables_faster(c.pairs[1].ratio) == -1);
+    assert_true(gs_tables_faster(1.01) == -1 && gs_tables_faster(1.0101) == 1 && gs_tables_faster(0.9902) == -1 && gs_tables_faster(0.99) == 0);
     assert_true(fabs(gs_tables_geomean(&c.where_alike) - 0.5) < 1e-6 && gs_tables_geomean(&(gs_tables_mean){0}) == 0);
+    assert_true(c.library.count == 2 && fabs(gs_tables_geomean(&c.library) - 1) < 1e-6);
     assert_string_equal(c.side[0].gpu, "nvidia-h200");
+    gs_tables_compare_free(&c);
+    write_text("c.tuned", "gemmsmith-tuned 1\nf16:64x64x64:tn  " OWN "  10.00  0  1.0  1.0  1.0  1755  nvidia-h200  90  132  130100  2026-11-20T12:00:00Z  tune-0.1.0\n");
+    assert_int_equal(compare(&c, "c.tuned", "b.tuned", NULL, &failed), GS_OK);   /* the library was not timed there */
+    assert_true(c.both == 1 && c.library.count == 0);
+    gs_tables_compare_free(&c);
+    assert_int_equal(compare(&c, "b.tuned", "c.tuned", NULL, &failed), GS_OK);
+    assert_true(c.both == 1 && c.library.count == 0);
     gs_tables_compare_free(&c);
 
     write_text("b.tuned", "gemmsmith-tuned 1\n" ROW("f16:64x64x64:tn", OWN, "20.00", "nvidia-h200") ROW("f16:64x64x64:nn", OWN, "20.00", "nvidia-a100"));

@@ -378,6 +378,8 @@ static void what_is_unknown_is_refused(void **state)
         OP D1 ", " A ", " B ", 1, 2, 1, 0, 0;\n",
         OP D1 ", " A ", " B ", 1, 1, 1, 0;\n",
         OP D1 ", {%r1, %r2}, " B ", 1, 1, 1, 0;\n",
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16;\n",
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 " D1 ";\n",
         "wgmma.wait_group.sync.aligned %r1;\n",
         "wgmma.fence.aligned;\n",
     };

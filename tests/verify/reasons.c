@@ -14,6 +14,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "plan/loaded.h"
+#include "texts.h"
+#include "verify/check_run.h"
 #include "verify/verify.h"
 
 #define DEVICE "emu:h200,threads=1,seed=3"
@@ -138,8 +140,36 @@ static int close_device(void **state)
     return 0;
 }
 
+/* Without a device. */
+static void an_edge_problem_has_its_name(void **state)
+{
+    static const struct { const char *problem, *name; } cases[] = {
+        {"f16:6x3x4:tn", "edge size 6x3x4: "},
+        {"f16:6x3x4:tn:b=5", "edge size 6x3x4, batch of 5: "},
+        {"f16:6x3x4:tn:b=5:matrices=pointers", "edge size 6x3x4, batch of 5 by pointers: "},
+        {"f16:6x3x4:tn:lda=8:g=2", "edge size 6x3x4, padded rows, 2 groups: "},
+        {"f16:6x3x4:tn:ldb=8:gm=3", "edge size 6x3x4, padded rows, 3 masked groups: "},
+        {"f16:6x3x4:nt:ldd=8:gk=3:beta=0.5", "edge size 6x3x4, padded rows, 3 groups along K, alpha 1, beta 0.5: "},
+        {"f16:6x3x4:tn:ldc=8:alpha=2:beta=1", "edge size 6x3x4, padded rows, alpha 2, beta 1: "},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gs_verdict verdict = {0};
+        gs_check_run run = {.verdict = &verdict, .edge = true, .asked = problem_of(cases[i].problem)};
+        char want[128];
+        snprintf(want, sizeof want, "%s3 are wrong", cases[i].name);
+        gs_check_run_blame(&run, GS_VERDICT_EXACT, 5, "%d are wrong", 3);
+        assert_string_equal(verdict.reason, want);
+        assert_string_equal(verdict.problem, cases[i].problem);
+        assert_true(verdict.code == GS_VERDICT_EXACT && verdict.part == 5);
+        run.edge = false;
+        gs_check_run_blame(&run, GS_VERDICT_INDEX, 3, "%d are wrong", 4);
+        assert_string_equal(verdict.reason, "4 are wrong");
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_failure_says_what_and_where)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(an_edge_problem_has_its_name), cmocka_unit_test(each_failure_says_what_and_where)};
     return cmocka_run_group_tests_name("reasons", tests, open_device, close_device);
 }
