@@ -115,6 +115,21 @@ static gs_status folder_of(const char *path, char folder[GS_PATH], gs_error *err
     return GS_OK;
 }
 
+static gs_status need_unprotected(const char *path, gs_error *error)
+{
+    if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 || (errno != EACCES && errno != EROFS) || !gs_file_exists(path)) return GS_OK;
+    return gs_fail(error, GS_ERROR_IO, NULL, "%s: is write-protected", path);
+}
+
+gs_status gs_file_need_writable(const char *path, gs_error *error)
+{
+    char folder[GS_PATH];
+    if (gs_file_exists(path)) return need_unprotected(path, error);
+    GS_TRY(folder_of(path, folder, error));
+    if (faccessat(AT_FDCWD, *folder ? folder : *path == '/' ? "/" : ".", W_OK | X_OK, AT_EACCESS) == 0 || (errno != EACCES && errno != EROFS)) return GS_OK;
+    return gs_fail_errno(error, errno, path, "cannot be created");
+}
+
 gs_status gs_file_need_folder(const char *path, gs_error *error)
 {
     char folder[GS_PATH];
@@ -231,13 +246,15 @@ gs_status gs_file_check_output(const char *path, gs_error *error)
 {
     target to;
     if (strcmp(path, "-") != 0) GS_TRY(gs_file_need_folder(path, error));
-    return find_target(path, &to, error);
+    GS_TRY(find_target(path, &to, error));
+    return to.how == REPLACED ? gs_file_need_writable(path, error) : GS_OK;
 }
 
 gs_status gs_file_check_kept(const char *path, gs_error *error)
 {
     GS_TRY(gs_file_need_folder(path, error));
-    return gs_file_need_regular(path, error);
+    GS_TRY(gs_file_need_regular(path, error));
+    return gs_file_need_writable(path, error);
 }
 
 static void flush_own(int file)
@@ -301,8 +318,7 @@ static gs_status keep_rights(int file, const char *path, gs_error *error)
 static gs_status replace(const char *path, const void *data, size_t size, gs_error *error)
 {
     char temporary[GS_PATH];
-    if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 && errno == EACCES && gs_file_exists(path))
-        return gs_fail(error, GS_ERROR_IO, NULL, "%s: is write-protected", path);   /* a folder that may be written would let it be replaced */
+    GS_TRY(need_unprotected(path, error));   /* a folder that may be written would let it be replaced */
     GS_TRY(gs_file_make_folder(path, error));
     int file = -1;
     GS_TRY(make_beside(&file, path, temporary, error));

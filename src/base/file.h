@@ -39,6 +39,9 @@ gs_status gs_file_claim_output(gs_error *error);
 /* IO, with a line that says what it is, where path is there and, links followed, not a regular file. */
 gs_status gs_file_need_regular(const char *path, gs_error *error);
 
+/* IO, with a line that says so, where path is write-protected, or is not there and its folder takes no new files. */
+gs_status gs_file_need_writable(const char *path, gs_error *error);
+
 /* NOT_FOUND, with a line that names it, where the folder that a file of this path would be in is not there; IO where it is no folder. */
 gs_status gs_file_need_folder(const char *path, gs_error *error);
 

@@ -86,6 +86,7 @@ static void disconnect(gs_store *store)
 static gs_status open_database(gs_store *store, gs_error *error)
 {
     GS_TRY(gs_file_need_regular(store->path, error));   /* a pipe would be waited for, a device written to */
+    if (!gs_file_exists(store->path)) GS_TRY(gs_file_need_writable(store->path, error));   /* SQLite would say that there is no such file */
     gs_log_examine(store->path);
     GS_TRY(connect(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error));
     GS_TRY(gs_schema_prepare(store, error));

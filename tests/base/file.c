@@ -279,16 +279,19 @@ static void read_only_folders_keep_the_old_file(void **state)
     }
     const gs_status first = gs_file_write("old", "old", 3, NULL);
     const int guarded = chmod("old", 0400);
+    const bool seen = gs_file_check_output("old", NULL) == GS_ERROR_IO && gs_file_check_kept("old", NULL) == GS_ERROR_IO && gs_file_check_output("new", NULL) == GS_OK;
     const gs_status kept = gs_file_write("old", "new", 3, &error);
     const bool told = strstr(error.text, "write-protected") != NULL;
     const int opened = chmod("old", 0600);
     const int closed = chmod(".", 0500);
+    const bool before = gs_file_check_output("new", NULL) == GS_ERROR_IO && gs_file_check_kept("new", NULL) == GS_ERROR_IO && gs_file_check_kept("old", NULL) == GS_OK;
     const gs_status second = gs_file_write("old", "new", 3, &error);
     assert_int_equal(seteuid(self), 0);
     assert_int_equal(fchdir(back), 0);
     close(back);
     assert_int_equal(first, GS_OK);
     assert_true(guarded == 0 && opened == 0 && told);
+    assert_true(seen && before);   /* said before the work, too */
     assert_int_equal(kept, GS_ERROR_IO);
     assert_int_equal(closed, 0);
     assert_int_equal(second, GS_ERROR_IO);
