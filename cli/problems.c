@@ -38,7 +38,7 @@ int cli_problems_read(const cli_command *command, cli_problems *out, const cli_a
     int code = read_shard(command, asked->shard, out);
     if (code >= 0) return code;
     for (int i = 0; i < count && status == GS_OK; i++)
-        status = gs_recorded_is_path(words[i]) ? gs_problem_list_add_file(out, words[i], &error) : gs_problem_list_add_text(out, words[i], words[i], &error);
+        status = gs_problem_list_add_word(out, words[i], &error);
     for (int i = 0; i < asked->mnk.count && status == GS_OK; i++) {
         char where[128];
         snprintf(where, sizeof where, "--mnk %s", asked->mnk.item[i]);

@@ -101,3 +101,10 @@ gs_status gs_problem_list_add_file(gs_problem_list *list, const char *path, gs_e
     free(data);
     return status;
 }
+
+gs_status gs_problem_list_add_word(gs_problem_list *list, const char *word, gs_error *error)
+{
+    gs_problem problem;
+    const bool path = gs_recorded_is_path(word) || (gs_file_exists(word) && gs_problem_parse(&problem, word, NULL) != GS_OK);
+    return path ? gs_problem_list_add_file(list, word, error) : gs_problem_list_add_text(list, word, word, error);
+}

@@ -75,6 +75,23 @@ static void test_layouts_and_shards(void **state)
     gs_problem_list_free(&list);
 }
 
+static void test_words(void **state)
+{
+    (void)state;
+    gs_problem_list list = {.acc = -1};
+    put("64_64_64\n128_64_64\n");
+    assert_int_equal(gs_problem_list_add_word(&list, path, &error), GS_OK);
+    assert_int_equal(gs_problem_list_add_word(&list, "64_64_64", &error), GS_OK);
+    put("gemmsmith recorded 1\n5\tgs_gemm\tf16:128x64x64:nn\n");
+    assert_int_equal(gs_problem_list_add_word(&list, path, &error), GS_OK);
+    assert_int_equal(list.count, 2);
+    expect(&list, 0, "f16:64x64x64:nn", 2);
+    expect(&list, 1, "f16:128x64x64:nn", 6);
+    assert_int_equal(gs_problem_list_add_word(&list, "/nonexistent", &error), GS_ERROR_PARSE);
+    assert_string_equal(list.where, "/nonexistent");
+    gs_problem_list_free(&list);
+}
+
 static void test_many(void **state)
 {
     (void)state;
@@ -116,6 +133,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_recorded_and_typed, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_layouts_and_shards, make_folder, drop_folder),
+        cmocka_unit_test_setup_teardown(test_words, make_folder, drop_folder),
         cmocka_unit_test(test_many),
         cmocka_unit_test_setup_teardown(test_places, make_folder, drop_folder),
     };

@@ -5,6 +5,9 @@ export GEMMSMITH_WORKER
 printf 'f16:64x64x64:nn\n# none\n\n64_64_128\n' | gemmsmith verify --schedule simple --file - --json
 printf '\357\273\277f16:64x64x64:tn\r\n' >marked.txt
 gemmsmith verify --schedule simple --file marked.txt
+gemmsmith verify --schedule simple marked.txt   # a list may stand where a problem may
+echo f16:64x64:tn >wrong.txt
+gemmsmith verify --schedule simple wrong.txt
 printf 'f16:64x64\n' | gemmsmith verify --schedule simple --file -
 echo "exit code $?"
 printf 'f16:64x64x64:nn\n' | gemmsmith verify --schedule simple --file /dev/stdin
