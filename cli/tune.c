@@ -168,7 +168,7 @@ static double calls_of(const tuning *t, int index) { return t->problems->recorde
 static void add_saving(tuning *t, int index, const gs_row *row)
 {
     double plain, now;
-    if (!(calls_of(t, index) > 0) || !gs_tune_saving(&t->problems->list[index], &t->session->caps, row, &plain, &now)) return;
+    if (!(calls_of(t, index) > 0) || !gs_tune_saving(&t->session->caps, row, &plain, &now)) return;
     t->sum->plain_s += calls_of(t, index) * plain * 1e-6;
     t->sum->now_s += calls_of(t, index) * now * 1e-6;
     t->sum->compared++;
@@ -312,9 +312,11 @@ typedef struct place {
 
 static void print_saving(const place *where, const gs_group_totals *sum)
 {
+    char now[GS_SECONDS_TEXT], plain[GS_SECONDS_TEXT], saved[GS_SECONDS_TEXT];
     if (sum->compared == 0) return;
-    printf("a run as recorded spends %.4g s in %d problem%s, %.4g s with %s: %.4g s saved%s\n", sum->now_s, sum->compared, sum->compared == 1 ? "" : "s", sum->plain_s,
-           where->emulated ? "the time model's first choices" : "cuBLASLt", sum->plain_s - sum->now_s, where->emulated ? ", predicted" : "");
+    printf("a run as recorded spends %s in %d problem%s, ", gs_text_seconds(now, sum->now_s), sum->compared, sum->compared == 1 ? "" : "s");
+    if (where->emulated) printf("predicted\n");
+    else printf("%s with cuBLASLt: %s saved\n", gs_text_seconds(plain, sum->plain_s), gs_text_seconds(saved, sum->plain_s - sum->now_s));
 }
 
 static void print_totals(const settings *s, const place *where, const gs_group_totals *sum)

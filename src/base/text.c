@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <locale.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,4 +201,13 @@ const char *gs_text_nearest(const char *const *words, const char *typed, size_t 
         nearest = *words;
     }
     return nearest;
+}
+
+char *gs_text_seconds(char text[GS_SECONDS_TEXT], double seconds)
+{
+    const double size = fabs(seconds);
+    if (size >= 1 || size == 0) snprintf(text, GS_SECONDS_TEXT, "%.4g s", seconds);
+    else if (size >= 1e-3) snprintf(text, GS_SECONDS_TEXT, "%.4g ms", 1e3 * seconds);
+    else snprintf(text, GS_SECONDS_TEXT, "%.4g us", 1e6 * seconds);
+    return text;
 }

@@ -40,6 +40,10 @@ bool   gs_scan_double(gs_scan *scan, double *value);         /* plain decimal no
 size_t gs_scan_word(gs_scan *scan, char *word, size_t size); /* [A-Za-z0-9_.-]+, 0 if none or if it does not fit */
 void   gs_scan_space(gs_scan *scan);                         /* skips blanks and tabs */
 
+/* "2.67 us", "13 ms", "90 s", of any sign, to four digits. Returns text. */
+#define GS_SECONDS_TEXT 32
+char *gs_text_seconds(char text[GS_SECONDS_TEXT], double seconds);
+
 /* The word of the list (ends with NULL) that is most like what was typed; NULL: none is like it. */
 const char *gs_text_nearest(const char *const *words, const char *typed, size_t length);
 

@@ -274,11 +274,9 @@ gs_status gs_tune_by_worth(gs_store *store, gs_session *session, gs_worker *work
     return status;
 }
 
-bool gs_tune_saving(const gs_problem *problem, const gs_caps *caps, const gs_row *row, double *plain_us, double *now_us)
+bool gs_tune_saving(const gs_caps *caps, const gs_row *row, double *plain_us, double *now_us)
 {
-    gs_schedule first;
     *now_us = row->library ? row->library_us : row->us;
     *plain_us = row->library_us;
-    if (caps->emulated && gs_schedule_shortlist(problem, caps, 0, &first, 1) == 1) *plain_us = gs_schedule_predict(&first, problem, caps);
-    return *plain_us > 0 && *now_us > 0;
+    return *now_us > 0 && (*plain_us > 0 || caps->emulated);
 }

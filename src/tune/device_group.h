@@ -16,7 +16,7 @@ typedef struct gs_group_totals {
     int    measured;   /* timings of those, which the store keeps */
     int    alone;      /* of those won: without cuBLASLt beside them */
     double log_sum;
-    double plain_s, now_s;   /* of a recorded program's calls of what was tuned, where both are known: without the rows, and with them */
+    double plain_s, now_s;   /* of a recorded program's calls of what was tuned, where both are known: without the rows (0 on an emulated device), and with them */
     int    compared;         /* problems in these */
 } gs_group_totals;
 

@@ -105,9 +105,8 @@ gs_status gs_tune_singly(gs_store *store, gs_session *session, gs_worker *worker
 gs_status gs_tune_by_worth(gs_store *store, gs_session *session, gs_worker *worker, const gs_caps *caps, const gs_problem *problems, const double *calls, int count,
                            const gs_tune_options *options, gs_tune_begins begins, gs_tune_finished finished, void *self, gs_error *error);
 
-/* Microseconds of a call without the row and with it: cuBLASLt's time, as it was measured beside it; on an emulated device that of the time model's first choice, predicted. False:
- * the first is not known. */
-bool gs_tune_saving(const gs_problem *problem, const gs_caps *caps, const gs_row *row, double *plain_us, double *now_us);
+/* Microseconds of a call without the row and with it: cuBLASLt's time, as it was measured beside it, which an emulated device does not have (0). False: one is not known. */
+bool gs_tune_saving(const gs_caps *caps, const gs_row *row, double *plain_us, double *now_us);
 
 /* The fields of a result's JSON. */
 void gs_tune_result_put(gs_json *json, const gs_problem *problem, const gs_session *session, const gs_caps *caps, const gs_tune_result *result);

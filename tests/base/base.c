@@ -146,6 +146,17 @@ static void written_doubles_are_read_back(void **state)
     setlocale(LC_NUMERIC, "C");
 }
 
+static void seconds_are_told_in_their_unit(void **state)
+{
+    (void)state;
+    static const struct {
+        double      seconds;
+        const char *text;
+    } cases[] = {{0, "0 s"}, {2.674e-6, "2.674 us"}, {-5.5e-4, "-550 us"}, {0.0125, "12.5 ms"}, {1, "1 s"}, {-90.25, "-90.25 s"}};
+    char text[GS_SECONDS_TEXT];
+    for (size_t i = 0; i < GS_COUNT(cases); i++) assert_string_equal(gs_text_seconds(text, cases[i].seconds), cases[i].text);
+}
+
 static void words_are_scanned(void **state)
 {
     (void)state;
@@ -348,6 +359,7 @@ int main(void)
         cmocka_unit_test(decimals_are_scanned),
         cmocka_unit_test(written_doubles_are_read_back),
         cmocka_unit_test(words_are_scanned),
+        cmocka_unit_test(seconds_are_told_in_their_unit),
         cmocka_unit_test(json_reads_back),
         cmocka_unit_test(hashes_tell_apart),
         cmocka_unit_test(errors_become_one_line),
