@@ -25,6 +25,17 @@ static const cli_command *find(const char *name)
     return NULL;
 }
 
+static int no_command(const char *typed)
+{
+    const char *names[GS_COUNT(commands)] = {NULL};
+    for (size_t i = 0, count = 0; commands[i]; i++)
+        if (!commands[i]->hidden) names[count++] = commands[i]->name;
+    const char *const nearest = gs_text_nearest(names, typed, strlen(typed));
+    if (nearest) fprintf(stderr, "gemmsmith: no command '%s'; did you mean %s? (gemmsmith help lists them)\n", typed, nearest);
+    else fprintf(stderr, "gemmsmith: no command '%s' (gemmsmith help lists them)\n", typed);
+    return CLI_USAGE;
+}
+
 static int run_help(const cli_command *command, int argc, char **argv)
 {
     cli_common settings = {0};
@@ -37,7 +48,7 @@ static int run_help(const cli_command *command, int argc, char **argv)
         return CLI_OK;
     }
     const cli_command *const about = find(argv[1]);
-    if (!about || about->hidden) return cli_usage(command, "no command '%s'", argv[1]);
+    if (!about || about->hidden) return no_command(argv[1]);
     cli_help_command(about);
     return CLI_OK;
 }
@@ -48,16 +59,6 @@ static const cli_command cli_help = {
     .summary  = "list the commands, or explain one",
     .run      = run_help,
 };
-
-static void no_command(const char *typed)
-{
-    const char *names[GS_COUNT(commands)] = {NULL};
-    for (size_t i = 0, count = 0; commands[i]; i++)
-        if (!commands[i]->hidden) names[count++] = commands[i]->name;
-    const char *const nearest = gs_text_nearest(names, typed, strlen(typed));
-    if (nearest) fprintf(stderr, "gemmsmith: no command '%s'; did you mean %s? (gemmsmith help lists them)\n", typed, nearest);
-    else fprintf(stderr, "gemmsmith: no command '%s' (gemmsmith help lists them)\n", typed);
-}
 
 static int run(int argc, char **argv)
 {
@@ -75,10 +76,7 @@ static int run(int argc, char **argv)
         return CLI_OK;
     }
     const cli_command *const command = find(argv[1]);
-    if (!command) {
-        no_command(argv[1]);
-        return CLI_USAGE;
-    }
+    if (!command) return no_command(argv[1]);
     return command->run(command, argc - 1, argv + 1);
 }
 

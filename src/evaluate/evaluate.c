@@ -65,6 +65,8 @@ gs_status gs_evaluator_takes(const gs_problem *problem, const char *what, gs_err
     return gs_fail(error, GS_ERROR_RANGE, NULL, "an empty problem has nothing to %s", what);
 }
 
+double gs_rounded_s(double seconds) { return seconds < 100 ? round(100 * seconds) / 100 : round(seconds); }
+
 double gs_evaluator_left_s(const gs_evaluator *e)
 {
     if (e->options.budget_s <= 0) return -1;
@@ -76,8 +78,9 @@ gs_status gs_evaluator_check(const gs_evaluator *e, gs_error *error)
     if (gs_stop_requested) return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped before a winner was confirmed");
     if (gs_evaluator_left_s(e) != 0) return GS_OK;
     if (e->options.whole_s > 1.01 * e->options.budget_s)
-        return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "its share of the budget of %g s, %.3g s, ran out before a winner was confirmed", e->options.whole_s, e->options.budget_s);
-    return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "the budget of %g s ran out before a winner was confirmed", e->options.budget_s);
+        return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "its share of the budget of %g s, %g s, ran out before a winner was confirmed", e->options.whole_s,
+                       gs_rounded_s(e->options.budget_s));
+    return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "the budget of %g s ran out before a winner was confirmed", gs_rounded_s(e->options.budget_s));
 }
 
 double gs_evaluator_reward(const gs_evaluator *e, const gs_candidate *c)

@@ -121,6 +121,9 @@ gs_evaluator gs_evaluator_open(gs_store *store, gs_session *session, gs_worker *
 /* RANGE for a problem with an extent of 0, and what gs_problem_check says. */
 gs_status gs_evaluator_takes(const gs_problem *problem, const char *what, gs_error *error);
 
+/* As a message says them: a budget that began a moment ago is 5 s and not 4.99999 s. */
+double gs_rounded_s(double seconds);
+
 /* Seconds left of the budget, < 0 only where there is none; 0 once it is used up. */
 double gs_evaluator_left_s(const gs_evaluator *e);
 

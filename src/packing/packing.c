@@ -16,6 +16,8 @@
 gs_status gs_packing_device(gs_device **out, const char *name, gs_error *error)
 {
     const gs_caps *const caps = name ? gs_caps_find(name) : NULL;
+    if (!caps && name && *name && !strchr(name, ':'))
+        return gs_fail(error, GS_ERROR_PARSE, "device", "\"%.64s\" names no device; write \"h200\", \"cuda:0\" or \"" GS_DEVICE_WITHOUT_GPU "\"", name);
     return caps ? gs_paper_open(out, caps, NULL, error) : gs_device_open(out, name ? name : gs_device_gpu(), NULL, error);
 }
 

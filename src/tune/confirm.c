@@ -33,7 +33,7 @@ static gs_status nothing_passed(const gs_run *run, gs_error *error)
     for (int i = 0; i < run->count; i++)
         if (!run->list[i].measured && !gs_candidate_out(&run->list[i]))
             return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "the budget of %g s ran out before every candidate was measured",
-                           run->options->budget_s);
+                           gs_rounded_s(run->options->budget_s));
     if (run->evaluator.caps->emulated) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "no schedule passed on %s", run->evaluator.worker->device);
     return GS_OK;
 }

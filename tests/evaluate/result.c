@@ -134,7 +134,7 @@ static void the_budget(void **state)
     assert_string_equal(error.text, "the budget of 1000 s ran out before a winner was confirmed");
     e.options.whole_s = 4000;
     assert_int_equal(gs_evaluator_check(&e, &error), GS_ERROR_INTERRUPTED);
-    assert_string_equal(error.text, "its share of the budget of 4000 s, 1e+03 s, ran out before a winner was confirmed");
+    assert_string_equal(error.text, "its share of the budget of 4000 s, 1000 s, ran out before a winner was confirmed");
     gs_stop_requested = 1;
     assert_int_equal(gs_evaluator_check(&e, &error), GS_ERROR_INTERRUPTED);
     gs_stop_requested = 0;
