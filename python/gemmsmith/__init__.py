@@ -5,7 +5,7 @@
     with gemmsmith.open() as context:
         plan = context.plan("f16:4096x4096x4096:tn")
         print(plan.why)
-        plan.run(a, b, d)                 # device pointers, or anything with data_ptr() or __cuda_array_interface__
+        plan.run(a, b, d)                 # device pointers, memory of the context, or anything with data_ptr() or __cuda_array_interface__
 
 D[M x N] = alpha * A[M x K] * B + beta * C, all row-major; nn and nt have B stored K x N, tn and tt N x K; nn and tn have
 A stored M x K, nt and tt K x M. A problem with ep= has a bias, an activation or both: plan("bf16:2048x11008x4096:tn:ep=bias+gelu")
@@ -203,6 +203,8 @@ def _pointer(value):
         return value
     if hasattr(value, "data_ptr"):
         return value.data_ptr()
+    if isinstance(value, Memory):
+        return value.pointer
     if hasattr(value, "__cuda_array_interface__"):
         return value.__cuda_array_interface__["data"][0]
     raise TypeError(f"no device pointer: {type(value).__name__}")
@@ -230,7 +232,7 @@ class Plan:
     """A chosen, loaded kernel for one problem. Any number of threads may run it; made by Context.plan or Context.load.
 
     .why says in words where the kernel came from, .origin in one ("table", "nearest", "default", "cublaslt", "explicit", "empty",
-    "measured"), .schedule is its text, .workspace its size in bytes."""
+    "measured", "pack"), .schedule is its text, .workspace its size in bytes."""
 
     def __init__(self, context, problem, schedule=None, saved=None, measure=None, measure_ms=0):
         self._context = context
@@ -388,7 +390,7 @@ class Sequence:
 
 
 class Memory:
-    """Device memory of a context (Context.memory): .pointer is its address, which a problem's operand may be. For those who have no other, as on an emulated device."""
+    """Device memory of a context (Context.memory), for those who have no other, as on an emulated device. It may be an operand; .pointer is its address."""
 
     def __init__(self, context, size):
         self._context, self.size, self._c = context, size, _c.c_void_p()

@@ -98,7 +98,7 @@ def _until(end, urls, call):
             if pause is None:
                 raise ServiceError(status, text) from None
         except OSError as error:
-            text, status, pause = str(error), 0, "1"
+            text, status, pause = f"{url} does not answer ({error}): is gemmsmith serve running there? GEMMSMITH_SERVE names another address", 0, "1"
             with _lock:
                 _away[url] = time.monotonic() + _AWAY
         tried.add(url)

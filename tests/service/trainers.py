@@ -303,7 +303,7 @@ class Functions(Case):
         self.assertEqual(([r["verdict"] for r in got[:300]], [r["verdict"] for r in got[300:]]), (["launch"] * 300, ["pass"] * 6))
 
     def test_no_service(self):
-        with self.assertRaises(reward.ServiceError):
+        with self.assertRaisesRegex(reward.ServiceError, "http://127.0.0.1:1 does not answer .*gemmsmith serve"):
             reward.evaluate([{"problem": PROBLEM, "schedule": SCHEDULE}], deadline_s=0.1, url="http://127.0.0.1:1")
 
     def test_several_services(self):

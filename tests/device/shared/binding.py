@@ -62,7 +62,7 @@ with gemmsmith.open("emu:h200", cache="") as context:
     a.write(struct.pack("<256e", *[1.0] * 256))
     b.write(struct.pack("<256e", *[0.5] * 256))
     try:
-        context.gemm("f16:16x16x16:tn", a.pointer, b.pointer, d.pointer)
+        context.gemm("f16:16x16x16:tn", a, b, d)
         if struct.unpack("<256e", d.read()) != (8.0,) * 256:
             raise SystemExit("a wrong product")
     except gemmsmith.Error as error:
