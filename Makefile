@@ -3,7 +3,8 @@
 #   make check       every test that needs no GPU: release and sanitizer builds, threads, dependency law, command line, fuzzing
 #   make check-quick the law, a release build and its quick tests: under two minutes on two cores, for while one works
 #   make check-gpu   every test that needs a GPU
-#   make check-trainers  TRL, verl, OpenRLHF, OpenEnv and Gymnasium, installed from PyPI (3 GB), get rewards from a live service
+#   make check-trainers  TRL, verl, OpenRLHF, OpenEnv and Gymnasium, installed from PyPI (4 GB), get rewards from a live service
+#   make check-kill  tuners, services and a PostgreSQL server, killed 100 times each
 #   make check-load  gemmsmith serve under 10,000 requests and misfortune, some minutes
 #   make check-compilers  kernels of every family, compiled by every release of CUDA 12 from 12.1 on (its compilers come from PyPI, 400 MB)
 #   make check-release  a release is made twice, its packages are tried on a fresh system (some 100 MB from Debian)
@@ -11,7 +12,7 @@
 PROBLEM      ?= 64_4096_64
 FUZZ_SECONDS ?= 60
 
-.PHONY: run check check-quick check-gpu check-trainers check-load check-compilers check-release fuzz build setup clean
+.PHONY: run check check-quick check-gpu check-trainers check-kill check-load check-compilers check-release fuzz build setup clean
 
 run: build
 	@sh scripts/run.sh $(PROBLEM)

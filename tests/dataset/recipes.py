@@ -33,6 +33,10 @@ class Recipes(unittest.TestCase):
         subprocess.run(["gemmsmith", "db", "import", "in.tuned", "--store", "s.db"], cwd=at, env=environment, check=True, stdout=subprocess.DEVNULL)
         subprocess.run(["sh", os.path.join(RECIPES, "data.sh"), "problems.txt", "data", "s.db"], cwd=at, env=environment, check=True, stderr=subprocess.DEVNULL)
 
+    def test_words_that_are_missing(self):
+        got = subprocess.run(["sh", os.path.join(RECIPES, "data.sh"), "problems.txt"], capture_output=True, text=True)
+        self.assertEqual((got.returncode, got.stderr), (2, "usage: data.sh PROBLEMS OUT [STORE...]\n"))
+
     @classmethod
     def tearDownClass(cls):
         cls.folder.cleanup()

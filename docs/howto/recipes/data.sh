@@ -3,6 +3,7 @@
 # The data of all stages, into the folder OUT: data.sh PROBLEMS OUT [STORE...]. With EXAMPLES=yes in the
 # environment prompts show what was tried for the problem, fast and slow. Both sides of the split are of the same rule (one size in ten), everywhere.
 set -eu
+[ $# -ge 2 ] || { echo "usage: data.sh PROBLEMS OUT [STORE...]" >&2; exit 2; }
 problems=$1
 out=$2
 shift 2
