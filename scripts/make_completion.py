@@ -74,6 +74,9 @@ def write(program, out):
             lines.append(f"    {'|'.join(free)}) return ;;")
     lines += ["    esac", "    if [ -n \"$values\" ]; then", "        COMPREPLY=($(compgen -W \"$values\" -- \"$cur\"))", "        return", "    fi", "    case $command in"]
     for name, words, options, _ in listed:
+        if name == "help":
+            lines.append(f"    help) COMPREPLY=($(compgen -W '{' '.join(words + options)}' -- \"$cur\")); return ;;")   # no files
+            continue
         lines.append(f"    {name}) words='{' '.join(words)}' values='{' '.join(options)}' ;;")
     lines += ["    esac", "    case $cur in", "    -*) COMPREPLY=($(compgen -W \"$values\" -- \"$cur\")) ;;",
               "    *) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\") $(compgen -f -- \"$cur\")) ;;", "    esac", "}", "complete -o filenames -F _gemmsmith gemmsmith"]

@@ -289,8 +289,7 @@ static void damaged_headers_are_told(void **state)
     save("header.db", "hello, this is no database", 26);
     assert_int_equal(gs_store_open(&store, path, &error), GS_ERROR_STORE_CORRUPT);
     assert_null(store);
-    assert_non_null(strstr(error.text, "header.db"));
-    assert_non_null(strstr(error.text, "gemmsmith db merge"));
+    assert_non_null(strstr(error.text, "header.db is no store"));
 
     for (size_t at = 0; at < 100; at++) {   /* every byte of the header: an answer, never a crash, and no other data */
         char *const copy = malloc(size);

@@ -16,7 +16,8 @@ expect "db's words" "seal show" "$(proposed gemmsmith db s | tr ' ' '\n' | sort 
 expect options "--csv" "$(proposed gemmsmith eval --cs)"
 expect values "nn tn" "$(proposed gemmsmith tune --layouts '')"
 expect "options of another command" "" "$(proposed gemmsmith gemm --llm)"
-touch problems.txt
+touch problems.txt profiles
+expect "no files behind help" pack "$(proposed gemmsmith help p)"
 expect files problems.txt "$(proposed gemmsmith tune --file prob)"
 for command in $("$2" help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\)  .*/\1/p'); do
     for option in $(proposed gemmsmith "$command" --); do
