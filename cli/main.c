@@ -83,10 +83,12 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     signal(SIGCHLD, SIG_DFL);   /* a parent may leave it ignored: then no child could be waited for */
+    signal(SIGXFSZ, SIG_IGN);   /* a limit of files' size is a full disk, with a line that says so */
     const int code = run(argc, argv);
     cli_progress_clear();
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
-    const bool full = errno == ENOSPC || errno == EDQUOT;
+    const bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+    if (full && code == CLI_STORE) return code;   /* it was said */
     perror("gemmsmith: standard output");
     return code != CLI_OK ? code : full ? CLI_STORE : CLI_FAILED;
 }

@@ -60,7 +60,7 @@ gs_status gs_fail_at(gs_error *error, gs_status status, int column, const char *
 gs_status gs_fail_errno(gs_error *error, int error_number, const char *path, const char *what)
 {
     gs_status status = GS_ERROR_IO;
-    if (error_number == ENOSPC || error_number == EDQUOT) status = GS_ERROR_DISK_FULL;
+    if (error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG) status = GS_ERROR_DISK_FULL;
     if (error_number == ENOMEM) status = GS_ERROR_MEMORY;
     if (error_number == EINTR) status = GS_ERROR_INTERRUPTED;
     return gs_fail(error, status, NULL, "%s%s%s: %s", path ? path : "", path ? ": " : "", what, strerror(error_number));

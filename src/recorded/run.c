@@ -59,6 +59,7 @@ static void start(const gs_recorded_run *run, char *const *argv, const sigset_t 
         fprintf(stderr, "gemmsmith record: no memory for the environment of %s\n", argv[0]);
         _exit(126);
     }
+    signal(SIGXFSZ, SIG_DFL);   /* ignored here, which a program would inherit */
     sigprocmask(SIG_SETMASK, mask, NULL);
     execvp(argv[0], argv);
     const int number = errno;
