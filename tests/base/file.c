@@ -313,7 +313,7 @@ static void broken_writes_leave_nothing(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &(struct rlimit){4096, before.rlim_max}), 0);
     const gs_status status = gs_file_write(plain, large, sizeof large, &error);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    assert_int_equal(status, GS_ERROR_IO);
+    assert_int_equal(status, GS_ERROR_DISK_FULL);
     assert_non_null(strstr(error.text, "cannot be written"));
     assert_content(plain, "old");
 }

@@ -238,8 +238,8 @@ static void disk_full(void **state)
     setrlimit(RLIMIT_FSIZE, &little);
     const gs_status asked = ask(ledger, 5, 5, 1, &other), settled = gs_ledger_settle(ledger, id, &(gs_ledger_use){1, 1, 1}, 200, &error);
     setrlimit(RLIMIT_FSIZE, &before);
-    assert_int_equal(asked, GS_ERROR_IO);
-    assert_int_equal(settled, GS_ERROR_IO);
+    assert_int_equal(asked, GS_ERROR_DISK_FULL);
+    assert_int_equal(settled, GS_ERROR_DISK_FULL);
     assert_int_equal(size_of(), size);
     assert_int_equal(gs_ledger_spent(ledger).requests, 1);
     assert_int_equal(gs_ledger_spent(ledger).tokens, 10);
