@@ -49,7 +49,7 @@ static json_t *evaluate(gs_service_jobs *jobs, gs_service_adapter which, gs_serv
     json_t **const results = calloc((size_t)count + 1, sizeof *results), *out = NULL;
     asked->request.expires = gs_service_jobs_expiry(s->deadline_s);
     gs_status status = found && results ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a request");
-    if (status == GS_OK && count > 0) status = accept(jobs, &asked->request, found, until, caller, error);
+    if (status == GS_OK) status = accept(jobs, &asked->request, found, until, caller, error);
     if (status == GS_OK) {
         caller->wait(caller->self, found, count, until);
         for (int i = 0; i < count; i++) {

@@ -240,6 +240,14 @@ static void test_variables(void **state)
         assert_int_equal(number(&w, 32), i);   /* one that has no initial value is 0 */
     }
     for (int i = 0; i < 32; i++) assert_int_equal(number(&w, i), 10 * (i % 4 + 1));
+    size_t before, between, behind, total;   /* they go with their module */
+    gs_module again;
+    OK(w.device->ops->memory_info(w.device, &before, &total, &error));
+    OK(w.device->ops->load(w.device, &image, &again, &error));
+    OK(w.device->ops->memory_info(w.device, &between, &total, &error));
+    w.device->ops->unload(w.device, again);
+    OK(w.device->ops->memory_info(w.device, &behind, &total, &error));
+    assert_true(between < before && behind == before);
     end(&w);
 }
 
