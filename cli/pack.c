@@ -55,7 +55,7 @@ static int list(const cli_command *command, const char *path)
     if (gs_pack_open(&pack, path, &error) != GS_OK) return cli_fail(command, NULL, &error);
     const gs_pack_head *const head = gs_pack_about(pack);
     for (int i = 0; gs_pack_entry_at(pack, i, &entry); i++) print_entry(pack, &entry);
-    printf("%d problems, %d kernels, %zu bytes; gemmsmith %s, %s%s, chosen for %s", head->problems, head->kernels, gs_pack_bytes(pack), head->version, head->target,
+    printf("%d problem%s, %d kernel%s, %zu bytes; gemmsmith %s, %s%s, chosen for %s", head->problems, head->problems == 1 ? "" : "s", head->kernels, head->kernels == 1 ? "" : "s", gs_pack_bytes(pack), head->version, head->target,
            head->emulated ? " emulated" : "", head->gpu);
     if (!head->emulated) printf(", CUDA %d.%d, driver %s or newer", head->nvrtc / 1000, head->nvrtc % 1000 / 10, gs_pack_driver_name(head->driver));
     printf("\n");
@@ -151,7 +151,7 @@ static int make(const cli_command *command, const settings *s, const cli_problem
     const int code = add_all(command, packing, problems, &added);
     if (code >= 0) return code;
     if (gs_packing_write(packing, s->out, &size, &error) != GS_OK) return cli_fail(command, NULL, &error);
-    cli_note("%s: %d problems, %zu bytes; %d by cuBLASLt, %d by user kernels, %d without a row of their own", s->out, added, size, packing->library, packing->user, packing->uncovered);
+    cli_note("%s: %d problem%s, %zu bytes; %d by cuBLASLt, %d by user kernels, %d without a row of their own", s->out, added, added == 1 ? "" : "s", size, packing->library, packing->user, packing->uncovered);
     if (packing->uncovered && gs_table_size(gs_context_table(packing->context)) == 0)
         cli_note("no tuned table has rows of %s: these kernels were chosen, not measured; GEMMSMITH_TUNED names a table (in a source tree: GEMMSMITH_TUNED=tuned)",
                  gs_context_caps(packing->context)->slug);

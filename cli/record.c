@@ -27,7 +27,7 @@ static const cli_option options[] = {
 
 static void say_sums(const char *where, const gs_recorded *r)
 {
-    cli_note("%s: %d problem%s, %llu calls, %d file%s", where, gs_recorded_problems(r), gs_recorded_problems(r) == 1 ? "" : "s", (unsigned long long)gs_recorded_calls(r), r->files, r->files == 1 ? "" : "s");
+    cli_note("%s: %d problem%s, %llu call%s, %d file%s", where, gs_recorded_problems(r), gs_recorded_problems(r) == 1 ? "" : "s", (unsigned long long)gs_recorded_calls(r), gs_recorded_calls(r) == 1 ? "" : "s", r->files, r->files == 1 ? "" : "s");
     if (r->cut > 0) cli_note("the last line of %d file%s was cut off, because the process was killed, and is left out", r->cut, r->cut == 1 ? "" : "s");
 }
 

@@ -53,7 +53,8 @@ static void say(const settings *s, const gs_report *r, int problems)
 {
     gs_text line = {0};
     if (s->json) gs_report_summary(&line, r, s->out, problems);
-    else gs_text_addf(&line, "%s: %d problems in %d sets, %d curves", s->out, problems, r->set_count, r->curve_count);
+    else gs_text_addf(&line, "%s: %d problem%s in %d set%s, %d curve%s, %d lineage%s", s->out, problems, problems == 1 ? "" : "s", r->set_count, r->set_count == 1 ? "" : "s",
+                      r->curve_count, r->curve_count == 1 ? "" : "s", r->lineage_count, r->lineage_count == 1 ? "" : "s");
     fprintf(strcmp(s->out, "-") == 0 ? stderr : stdout, "%s\n", gs_text_string(&line));
     gs_text_free(&line);
 }

@@ -276,7 +276,7 @@ def make_runs(program):
         (folder / "trainer_state.json").write_text(json.dumps({"log_history": entries + [{"step": 2, "train_runtime": 1.0}]}))
     (WORK / "verl.jsonl").write_text('{"step":1,"data":{"critic/rewards/mean":0.5}}\n')
     done = run(program, "report", WORK / "rl.1/checkpoint-2/trainer_state.json", WORK / "rl.2/checkpoint-2/trainer_state.json", WORK / "verl.jsonl", "--out", WORK / "runs.html")
-    expect("runs", (0, f"{WORK}/runs.html: 0 problems in 0 sets, 5 curves\n"), (done.returncode, done.stdout))
+    expect("runs", (0, f"{WORK}/runs.html: 0 problems in 0 sets, 5 curves, 0 lineages\n"), (done.returncode, done.stdout))
 
 
 def check_runs(root):
@@ -338,7 +338,7 @@ problem,mode,cache,layout,contender,choice,device_us,ratio,low,high,is_best,best
 def make_rows(program):
     (WORK / "rows.csv").write_text(ROWS)
     done = run(program, "report", WORK / "rows.csv", "--out", WORK / "rows.html")
-    expect("rows", f"{WORK}/rows.html: 3 problems in 2 sets, 0 curves\n", done.stdout)
+    expect("rows", f"{WORK}/rows.html: 3 problems in 2 sets, 0 curves, 0 lineages\n", done.stdout)
     expect("rows that could not be read", "1 rows could not be read and are missing\n", done.stderr)
     expect("a folder of the user", False, "somebody" in (WORK / "rows.html").read_text())
 
@@ -360,7 +360,7 @@ def check_objects(program):
         lines = [value for (value,) in store.execute("SELECT value FROM result ORDER BY key")]
     (WORK / "rows.jsonl").write_text("\n".join(lines) + "\n")
     done = run(program, "report", WORK / "rows.jsonl", "--out", WORK / "objects.html")
-    expect("objects", f"{WORK}/objects.html: 14 problems in 1 sets, 0 curves\n", done.stdout)
+    expect("objects", f"{WORK}/objects.html: 14 problems in 1 set, 0 curves, 0 lineages\n", done.stdout)
     check_latencies(browse(WORK / "objects.html"))
 
 
@@ -384,7 +384,7 @@ def make_empty(program):
     (WORK / "none.tuned").write_text("gemmsmith-tuned 1\n")
     run(program, "db", "import", WORK / "none.tuned", "--store", WORK / "empty.db")   # reading would not make it
     done = run(program, "report", "--store", WORK / "empty.db", "--out", WORK / "empty.html")
-    expect("empty", (0, f"{WORK}/empty.html: 0 problems in 0 sets, 0 curves\n"), (done.returncode, done.stdout))
+    expect("empty", (0, f"{WORK}/empty.html: 0 problems in 0 sets, 0 curves, 0 lineages\n"), (done.returncode, done.stdout))
 
 
 def check_empty(root):
@@ -412,7 +412,7 @@ def main(program, page_store):
     if done.returncode:
         sys.exit(done.stderr)
     done = run(program, "report", "--store", WORK / "s.db", "--out", WORK / "page.html")
-    expect("said", (0, f"{WORK}/page.html: 46 problems in 3 sets, 14 curves\n"), (done.returncode, done.stdout))
+    expect("said", (0, f"{WORK}/page.html: 46 problems in 3 sets, 14 curves, 1 lineage\n"), (done.returncode, done.stdout))
     check_data((WORK / "page.html").read_text())
     if not BROWSER:
         print("no browser: the page was made and not opened (scripts/setup.sh tests installs chromium)")
