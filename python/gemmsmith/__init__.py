@@ -111,9 +111,11 @@ _loaded = None
 
 
 def _file(name, variable):
-    """One of our libraries: what the variable names, beside this file as in the wheel, in the prefix that this file is installed in, else as the loader finds it."""
+    """One of our libraries: what the variable names, beside what GEMMSMITH_LIBRARY names, beside this file as in the wheel, in the prefix that this file is installed in, else as the
+    loader finds it."""
     here = _pathlib.Path(__file__).resolve().parent
-    places = [here / "lib", here]
+    named = _os.environ.get("GEMMSMITH_LIBRARY", "")
+    places = ([_pathlib.Path(named).parent] if "/" in named else []) + [here / "lib", here]
     if here.parts[-4:-1] == ("share", "gemmsmith", "python"):
         prefix = here.parents[3]
         places += [prefix / "lib", prefix / "lib64", *sorted(prefix.glob("lib/*-linux-gnu"))]

@@ -5,7 +5,7 @@
 set -u
 python=${GS_TORCH_PYTHON:-python3}
 "$python" -c 'import torch' 2>/dev/null || { echo "skipped: $python has no torch; name one that has with GS_TORCH_PYTHON"; exit 77; }
-export GEMMSMITH_LIBRARY="$2/libgemmsmith.so" GEMMSMITH_TORCH_LIBRARY="$2/libgemmsmith_torch.so" GEMMSMITH_PROGRAM="$2/gemmsmith"
+export GEMMSMITH_LIBRARY="$2/libgemmsmith.so" GEMMSMITH_PROGRAM="$2/gemmsmith"
 said=$("$GEMMSMITH_PROGRAM" gemm f16:16x16x16:tn --device emu:h200 --quiet 2>&1) || {
     case $said in *NVRTC*) echo "skipped: $said"; exit 77 ;; esac
     echo "not ok: $said"

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """$GEMMSMITH_DEVICE names an emulated device: the Python binding is not diverted to it, but opens one that it is told to; open takes what Context takes, and hands all of it on."""
 import inspect
+import os
 import struct
+import tempfile
 from unittest import mock
 
 import gemmsmith
@@ -30,6 +32,11 @@ refused(lambda: gemmsmith.open("emu:a100", cache="", measure=True, measure_ms=-1
 refused(lambda: gemmsmith.open("emu:a100", cache="", measure_total_ms=-1), "measure_total_ms")
 with gemmsmith.open("emu:a100", cache="", measure=False) as context:
     refused(lambda: context.plan("f16:16x16x16:tn", measure=True, measure_ms=-1), "measure_ms")
+
+with tempfile.TemporaryDirectory() as folder:   # the others lie beside the library that is named
+    open(folder + "/libgemmsmith_torch.so", "w").close()
+    with mock.patch.dict(os.environ, {"GEMMSMITH_LIBRARY": folder + "/libgemmsmith.so"}):
+        assert gemmsmith._file("libgemmsmith_torch.so", "GEMMSMITH_NONE") == folder + "/libgemmsmith_torch.so"
 
 taken = list(inspect.signature(gemmsmith.Context.__init__).parameters.values())[1:]
 assert list(inspect.signature(gemmsmith.open).parameters.values()) == taken, "gemmsmith.open does not take what Context takes"
