@@ -77,6 +77,27 @@ static gs_library *library_of(const char *text)
     return library;
 }
 
+/* A scalar of a call alone is the call's. Where f16 accumulation takes it as f16, one that does not fit is refused. */
+static void scalars_of_a_call(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    const float fits = 0.5f, large = 1e6f;
+    gs_library *library = library_of("f16:16x24x8:tn:acc=f16:beta=1");
+    gs_args args = gs_args_make((void *)4096, (void *)8192, (void *)16384, (void *)32768);
+    OK(gs_library_check(library, &args, &error));
+    args.alpha = &fits;
+    OK(gs_library_check(library, &args, &error));
+    args.alpha = &large;
+    assert_int_equal(gs_library_check(library, &args, &error), GS_ERROR_UNSUPPORTED);
+    assert_int_equal(gs_library_run(library, &args, NULL, &error), GS_ERROR_UNSUPPORTED);
+    args.alpha = NULL;
+    args.beta = &large;
+    assert_int_equal(gs_library_check(library, &args, &error), GS_ERROR_UNSUPPORTED);
+    assert_string_equal(error.field, "alpha");
+    gs_library_destroy(&library);
+}
+
 /* Of all four matrices, with an epilogue of its own; what would follow in a kernel, and an older library, are refused. */
 static void arrays_of_pointers(void **state)
 {
@@ -345,7 +366,7 @@ static void problems_that_it_cannot_take(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arrays_of_pointers), cmocka_unit_test(what_it_has_is_fused), cmocka_unit_test(results_are_right), cmocka_unit_test(without_a_compiler), cmocka_unit_test(problems_that_it_cannot_take),
+        cmocka_unit_test(scalars_of_a_call), cmocka_unit_test(arrays_of_pointers), cmocka_unit_test(what_it_has_is_fused), cmocka_unit_test(results_are_right), cmocka_unit_test(without_a_compiler), cmocka_unit_test(problems_that_it_cannot_take),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

@@ -351,6 +351,7 @@ static void failures_that_stay(void **state)
         {{403, "text/plain", .body = KEY}, GS_ERROR_ARGUMENT, "key", 1},
         {{404, JSON, .body = "{\"detail\":\"Not Found\"}"}, GS_ERROR_NOT_FOUND, "http 404", 1},
         {{400, JSON, .body = "{\"error\":{\"message\":\"bad\\nrequest\"}}"}, GS_ERROR_ARGUMENT, "http 400", 1},
+        {{300, "text/html", .body = ""}, GS_ERROR_ARGUMENT, "http 300", 1},
         {{302, "text/html", "Location: http://127.0.0.1:1/\r\n", ""}, GS_ERROR_ARGUMENT, "http 302", 1},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
@@ -360,6 +361,7 @@ static void failures_that_stay(void **state)
         assert_int_equal(server.requests, cases[i].attempts);
         assert_int_equal(answer.count, 0);
         assert_null(strchr(error.text, '\n'));
+        assert_int_equal(strstr(error.text, "a redirect") != NULL, cases[i].reply.http >= 300 && cases[i].reply.http < 400);
     }
 }
 

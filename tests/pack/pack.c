@@ -74,6 +74,8 @@ static char *written(size_t *size)
     }
     OK(gs_pack_finish(w, &head, &bytes, size, &error));
     gs_pack_writer_destroy(&w);
+    gs_pack_writer_destroy(&w);   /* of nothing: nothing */
+    gs_pack_writer_destroy(NULL);
     return bytes;
 }
 

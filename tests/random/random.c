@@ -55,6 +55,7 @@ static void families_that_are_asked_for(void **state)
         for (int i = 0; i < 40; i++) {
             gs_schedule schedule;
             const gs_problem problem = gs_random_problem(&random, 1u << family, &caps);
+            assert_int_equal(gs_problem_check(&problem, NULL), GS_OK);
             if (!gs_random_schedule(&random, (gs_family_id)family, &problem, &caps, &schedule)) continue;
             assert_int_equal(schedule.family, family);
             assert_int_equal(gs_schedule_check(&schedule, &problem, &caps, NULL), GS_OK);

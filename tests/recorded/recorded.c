@@ -145,6 +145,7 @@ static void test_damage_is_named(void **state)
     (void)state;
     static const struct {
         const char *text, *place, *why;
+        int column;   /* 0: any */
     } cases[] = {
         {"1\tgs_gemm\tf16:16x4096x4096:tn\n", "line 1", "some.txt is no recorded file"},
         {"gemmsmith recorded 12\n", "line 1", "no recorded file"},
@@ -153,10 +154,10 @@ static void test_damage_is_named(void **state)
         {MAGIC "\n\nx\tgs_gemm\tf16:16x4096x4096:tn\n", "line 4", "'x' is not a count of calls"},
         {MAGIC "0\tgs_gemm\tf16:16x4096x4096:tn\n", "line 2", "not a count of calls"},
         {MAGIC "-1\tgs_gemm\tf16:16x4096x4096:tn\n", "line 2", "not a count of calls"},
-        {MAGIC "1\tgs\x1b[2Jgemm\tf16:16x4096x4096:tn\n", "line 2", "control character"},
-        {MAGIC "1\tgs_gemm\x7f\tf16:16x4096x4096:tn\n", "line 2", "control character"},
+        {MAGIC "1\tgs\x1b[2Jgemm\tf16:16x4096x4096:tn\n", "line 2", "control character", 5},
+        {MAGIC "1\tgs_gemm\x7f\tf16:16x4096x4096:tn\n", "line 2", "control character", 10},
         {MAGIC "99999999999999999999\tgs_gemm\tf16:16x4096x4096:tn\n", "line 2", "not a count of calls"},
-        {MAGIC "1\t\tf16:16x4096x4096:tn\n", "line 2", "the name of the call"},
+        {MAGIC "1\t\tf16:16x4096x4096:tn\n", "line 2", "the name of the call", 3},
         {MAGIC "1\tgs_gemm\tf16:16x4096x4096:xx\n", "line 2", "some.txt: layout: "},
         {MAGIC "1\tgs_gemm\tf16:16x4096x4096:tn:lda=1\n", "line 2", "lda"},
     };
@@ -165,6 +166,7 @@ static void test_damage_is_named(void **state)
         error = (gs_error){0};
         assert_int_not_equal(read_text(&r, cases[i].text), GS_OK);
         if (strcmp(error.field, cases[i].place) != 0 || !strstr(error.text, cases[i].why)) fail_msg("%zu: %s: %s", i, error.field, error.text);
+        if (cases[i].column) assert_int_equal(error.column, cases[i].column);
         assert_int_equal(r.count, 0);   /* nothing of a damaged file */
         assert_int_equal(r.files, 0);
         gs_recorded_free(&r);
@@ -323,6 +325,8 @@ static void test_tunableop_damage(void **state)
         error = (gs_error){0};
         assert_int_not_equal(import(&r, &others, text), GS_OK);
         if (strcmp(error.field, "line 3") != 0 || !strstr(error.text, cases[i].why)) fail_msg("%s: %s: %s", cases[i].line, error.field, error.text);
+        const char *const comma = strchr(cases[i].line, ',');
+        assert_int_equal(error.column, comma && i > 2 ? comma - cases[i].line + 2 : 1);   /* where the key begins */
         assert_int_equal(r.count, 0);
         assert_int_equal(others.lines, 0);
         gs_recorded_free(&r);
