@@ -408,7 +408,7 @@ const cli_command cli_db = {
                 "import  takes the rows of a tuned table, or of every table of a directory, as winners\n"
                 "merge   copies everything from another store that this one does not have\n"
                 "compare compares two tuned tables or stores: choices, times, which is faster\n"
-                "curves  prints stored curves as rows 'series,name,x,y'; with a file of such rows: stores them for --gpu\n"
+                "curves  prints stored curves as rows 'series,name,x,y', or stores such rows of a file for --gpu\n"
                 "check   reads everything in the store and compares it with its checksums\n"
                 "seal    gives a store that was changed with sqlite3 new checksums: takes it as it is",
     .options  = options,

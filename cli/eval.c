@@ -422,10 +422,9 @@ const cli_command cli_eval = {
     .name     = "eval",
     .words    = "PROBLEM...",
     .summary  = "time this library against cuBLAS and cuBLASLt",
-    .about    = "All contenders of a problem run in one process in interleaved rounds, with operands outside the cache, random data and\n"
-                "verified outputs. Device time (a CUDA graph of calls between events) and call time (host clock around launch and wait)\n"
-                "are kept apart; ratios are medians of paired rounds with a bootstrap interval. Finished problems are kept in the\n"
-                "store: run the same command again to continue a run that was stopped.",
+    .about    = "All contenders of a problem run in one process in interleaved rounds, with operands outside the\ncache, random data and verified outputs. Device time (a CUDA graph of calls between events) and call\n"
+                "time (host clock around launch and wait) are kept apart; ratios are medians of paired rounds with a\nbootstrap interval. Finished problems are kept in the store: run the same command again to continue\n"
+                "a run that was stopped.",
     .options  = options,
     .examples = "  gemmsmith eval --mnk 4096_4096_4096\n"
                 "  gemmsmith eval --file shapes.txt --layouts tn --csv rows.csv --json > results.jsonl\n"

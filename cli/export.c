@@ -124,12 +124,12 @@ const cli_command cli_export = {
     .words    = "tasks | trajectories | pairs | lessons | corpus [PROBLEM...]",
     .summary  = "data for training language models, from what was tried",
     .about    = "tasks         prompts of problems, with the columns that trainers look for\n"
-                "trajectories  what models were asked and answered, and every schedule and kernel that was tried, with verdicts, times and rewards\n"
-                "pairs         prompts with winners, failed answers with the next one that passed, better with worse candidates\n"
-                "lessons       prompts that show some measured schedules, with the fastest of the others as the answer\n"
-                "corpus        this project's kernels, headers, notes, pages and prompts, as the program carries them\n"
-                "Rows are lines of JSON; docs/howto/train-a-model.md shows how to convert them to Parquet. Problems of the same M, N, K are on the same side of the split.\n"
-                "Candidates that did not pass verification have no time.",
+                "trajectories  what models were asked and answered, what was tried, with verdicts, times, rewards\n"
+                "pairs         winners, failed answers with the next one that passed, better with worse candidates\n"
+                "lessons       prompts with some measured schedules, and the fastest of the others as the answer\n"
+                "corpus        this project's kernels, headers, notes, pages and prompts\n"
+                "Rows are lines of JSON; docs/howto/train-a-model.md shows how to convert them to Parquet.\n"
+                "Problems of the same M, N, K are on the same side of the split.\nCandidates that did not pass verification have no time.",
     .options  = options,
     .examples = "  gemmsmith export tasks --file problems.txt --split train > train.jsonl\n"
                 "  gemmsmith export tasks --file problems.txt --split held_out > held_out.jsonl\n"

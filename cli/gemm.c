@@ -28,11 +28,11 @@ static const cli_option options[] = {
     {"a",        0, CLI_TEXT, offsetof(settings, file[0]), "FILE", "A as stored: nn, tn M x K; nt, tt K x M; default: random data"},
     {"b",        0, CLI_TEXT, offsetof(settings, file[1]), "FILE", "B as stored: nn, nt K x N; tn, tt N x K; default: random data"},
     {"c",        0, CLI_TEXT, offsetof(settings, file[2]), "FILE", "C, M x N, read where beta is not 0; default: random data"},
-    {"bias",     0, CLI_TEXT, offsetof(settings, file[4]), "FILE", "the bias, N or M elements, read where the problem has one; default: random data; with ep=dbias it is written"},
-    {"offsets",  0, CLI_TEXT, offsetof(settings, file[5]), "FILE", "raw 32-bit integers: groups + 1 offsets of g= and gk=, groups counts of gm=; default: random"},
-    {"aux",      0, CLI_TEXT, offsetof(settings, file[6]), "FILE", "aux, M x N: written with ep=relu+aux, read with ep=drelu; default: random data"},
+    {"bias",     0, CLI_TEXT, offsetof(settings, file[4]), "FILE", "the bias, N or M elements, read where the problem has one; default:\nrandom data; with ep=dbias it is written"},
+    {"offsets",  0, CLI_TEXT, offsetof(settings, file[5]), "FILE", "raw 32-bit integers: groups + 1 offsets of g= and gk=,\ngroups counts of gm=; default: random"},
+    {"aux",      0, CLI_TEXT, offsetof(settings, file[6]), "FILE", "aux, M x N: written with ep=relu+aux, read with ep=drelu;\ndefault: random data"},
     {"scale-m",  0, CLI_TEXT, offsetof(settings, file[7]), "FILE", "M f32, with ep=scale_m; default: random data"},
-    {"scale-n",  0, CLI_TEXT, offsetof(settings, file[8]), "FILE", "N f32, with a gate 2N, of each group, with ep=scale_n; default: random data"},
+    {"scale-n",  0, CLI_TEXT, offsetof(settings, file[8]), "FILE", "N f32, with a gate 2N, of each group, with ep=scale_n;\ndefault: random data"},
     {"out",      0, CLI_OUTPUT, offsetof(settings, file[3]), "FILE", "write D, M x N; *.npy: as a NumPy file, else raw elements"},
     {"no-check", 0, CLI_FLAG, offsetof(settings, no_check), NULL,  "do not compare the result with a reference"},
     {"seed",     0, CLI_INT,  offsetof(settings, seed),    "N",    "seed of the random data; default 1", 1, 9e15},
@@ -203,8 +203,8 @@ const cli_command cli_gemm = {
     .name     = "gemm",
     .words    = "PROBLEM",
     .summary  = "compute one problem, and check the result",
-    .about    = "Files are .npy ('<f2', '<f4', bf16 as its bits in '<u2') or raw elements, row by row without padding; a batch is the first\n"
-                "axis. Operands without a file are random. The result is compared with an f64 reference; exit code 4 if it is wrong.",
+    .about    = "Files are .npy ('<f2', '<f4', bf16 as its bits in '<u2') or raw elements, row by row without\npadding; a batch is the first axis. Operands without a file are random. The result is compared with\n"
+                "an f64 reference; exit code 4 if it is wrong.",
     .options  = options,
     .examples = "  gemmsmith gemm f16:512x512x512:tn\n"
                 "  gemmsmith gemm f16:64x4096x4096:tn --a x.npy --b weights.npy --out y.npy",

@@ -336,7 +336,7 @@ static int run_doctor(const cli_command *command, int argc, char **argv)
 const cli_command cli_doctor = {
     .name    = "doctor",
     .summary = "check what gemmsmith needs, and print what is missing",
-    .about   = "One line per requirement. Exit code 3 if no device can be used, 1 if something else that is needed is missing.",
+    .about   = "One line per requirement. Exit code 3 if no device can be used, 1 if something else that is needed\nis missing.",
     .options = info_options,
     .run     = run_doctor,
 };

@@ -28,7 +28,7 @@ static const cli_option options[] = {
     {"device", 0, CLI_TEXT,   offsetof(settings, device), "NAME",  "h200: compile for it without a GPU; or cuda:0, emu:h200, ...;\ndefault $GEMMSMITH_DEVICE, else the first GPU"},
     {"store",  0, CLI_TEXT,   offsetof(settings, store),  "STORE", "where the user kernels are that the tables name"},
     {"list",   0, CLI_TEXT,   offsetof(settings, list),   "FILE",  "print what a pack has"},
-    {"verify", 0, CLI_TEXT,   offsetof(settings, verify), "FILE",  "compare all checksums of a pack, and make each of its plans on the device"},
+    {"verify", 0, CLI_TEXT,   offsetof(settings, verify), "FILE",  "compare all checksums of a pack, and make each of its plans on the\ndevice: that of the pack"},
     {NULL},
 };
 
@@ -193,9 +193,9 @@ const cli_command cli_pack = {
     .name     = "pack",
     .words    = "[PROBLEM...]",
     .summary  = "compiled kernels of problems in one file, for programs without a compiler",
-    .about    = "Chooses for each problem what a plan would choose, by the tuned tables and the weights, compiles it, and writes all of it into one file.\n"
-                "Programs that GEMMSMITH_PACK or gs_config.pack_path gives the file need no compiler, no cache and no writable disk for these problems.\n"
-                "GEMMSMITH_NVRTC names the compiler: what one of CUDA 12 (12.1 or later) makes runs on drivers from 525 on, of CUDA 13 from 580 on.",
+    .about    = "Chooses for each problem what a plan would choose, by the tuned tables and the weights, compiles it,\nand writes all of it into one file.\n"
+                "Programs that GEMMSMITH_PACK or gs_config.pack_path gives the file need no compiler, no cache and no\nwritable disk for these problems.\n"
+                "GEMMSMITH_NVRTC names the compiler: what one of CUDA 12 (12.1 or later) makes runs on drivers from\n525 on, of CUDA 13 from 580 on.",
     .options  = options,
     .examples = "  gemmsmith pack --device h200 --file problems.txt --out model.pack\n"
                 "  gemmsmith pack --list model.pack\n"

@@ -95,9 +95,8 @@ const cli_command cli_record = {
     .name     = "record",
     .words    = "-- PROGRAM [ARGUMENT...] | --merge PATH... | --import FILE...",
     .summary  = "write down what a program multiplies, for tune and pack",
-    .about    = "Runs the program with GEMMSMITH_RECORD: every process of it writes the problems that it asks cuBLAS, cuBLASLt or gemmsmith for,\n"
-                "and how often, into a file of its own in the folder. With GEMMSMITH_BLAS=off calls of cuBLAS and cuBLASLt are left alone. The exit code\n"
-                "is the program's, or 128 + the signal that ended it.\n"
+    .about    = "Runs the program with GEMMSMITH_RECORD: every process of it writes the problems that it asks cuBLAS,\ncuBLASLt or gemmsmith for, and how often, into a file of its own in the folder. With\n"
+                "GEMMSMITH_BLAS=off calls of cuBLAS and cuBLASLt are left alone. The exit code is the program's, or\n128 + the signal that ended it.\n"
                 "tune, pack and others take such a folder, or what --merge wrote, as a list of problems.",
     .options  = options,
     .examples = "  gemmsmith record --out run -- python3 train.py --steps 20\n"

@@ -85,9 +85,8 @@ const cli_command cli_report = {
     .name     = "report",
     .words    = "[ROWS|LOG...]",
     .summary  = "show what was tuned, timed and learned as an HTML page with charts",
-    .about    = "Reads winners, results of eval and curves from the store, files of eval --rows and eval --json, and logs of trainers: TRL's\n"
-                "trainer_state.json, lines of verl's logger file. The page is a single file that loads nothing else. Times that an emulated\n"
-                "device predicted are shown apart and marked as predicted.",
+    .about    = "Reads winners, results of eval and curves from the store, files of eval --rows and eval --json, and\nlogs of trainers: TRL's trainer_state.json, lines of verl's logger file. The page is a single file\n"
+                "that loads nothing else. Times that an emulated device predicted are shown apart and marked as\npredicted.",
     .options  = options,
     .examples = "  gemmsmith report\n"
                 "  gemmsmith report --store store.db --gpu nvidia-h200 --out h200.html\n"

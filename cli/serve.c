@@ -30,7 +30,7 @@ typedef struct settings {
 
 static const cli_option options[] = {
     CLI_ASKED_OPTIONS(settings, "layouts of B to offer; default: the one in the problem"),
-    {"address",     0, CLI_TEXT,    offsetof(settings, address),     "ADDR", "address to listen on; default 127.0.0.1; others than loopback need a token"},
+    {"address",     0, CLI_TEXT,    offsetof(settings, address),     "ADDR", "address to listen on; default 127.0.0.1; others than loopback need a\ntoken"},
     {"port",        0, CLI_INT,     offsetof(settings, port),        "N",    "port to listen on; default 7811; 0: a free one, which is printed", 0, 65535},
     {"token-file",  0, CLI_TEXT,    offsetof(settings, token_file),  "FILE", "clients must send its first line as Authorization: Bearer TOKEN;\ndefault $GEMMSMITH_TOKEN"},
     {"queue",       0, CLI_INT,     offsetof(settings, queue),       "N",    "most candidates that wait or are evaluated; default 1024", 1, 1e6},
@@ -210,10 +210,9 @@ const cli_command cli_serve = {
     .name     = "serve",
     .words    = "[PROBLEM...]",
     .summary  = "evaluate candidates over HTTP: verdicts and rewards",
-    .about    = "The evaluation of `score` over HTTP and JSON, for training models. Candidates are compiled by a pool of processes; each device verifies\n"
-                "and times one at a time. Accepted candidates are kept in the store until they are answered; a candidate that was answered before is not\n"
-                "evaluated again. With problems, only these are evaluated; without, any problem is, and GET /v1/tasks lists a grid.\n"
-                "docs/howto/serve.md describes the endpoints. Ctrl-C ends the service within ten seconds; open candidates are continued by the next run.",
+    .about    = "The evaluation of `score` over HTTP and JSON, for training models. Candidates are compiled by a pool\nof processes; each device verifies and times one at a time. Accepted candidates are kept in the\n"
+                "store until they are answered; a candidate that was answered before is not evaluated again. With\nproblems, only these are evaluated; without, any problem is, and GET /v1/tasks lists a grid.\n"
+                "docs/howto/serve.md describes the endpoints. Ctrl-C ends the service within ten seconds; open\ncandidates are continued by the next run.",
     .options  = options,
     .examples = "  gemmsmith serve\n"
                 "  gemmsmith serve --file problems.txt --devices all --address 0.0.0.0 --token-file token\n"

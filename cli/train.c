@@ -28,7 +28,7 @@ static const cli_option options[] = {
     {"profile",  0, CLI_TEXT, offsetof(settings, profile),  "NAME", "the device profile whose time model is corrected; default h200"},
     {"from",     0, CLI_TEXT, offsetof(settings, from),     "FILE", "start from these weights"},
     {"rows",     0, CLI_OUTPUT, offsetof(settings, rows),     "FILE", "also write the times that were read as rows of text, which can be\ngiven in place of the stores"},
-    {"epochs",   0, CLI_INT,  offsetof(settings, epochs),   "N",    "passes over all measured times; default 12; 0: nor are the fastest imitated", 0, 10000},
+    {"epochs",   0, CLI_INT,  offsetof(settings, epochs),   "N",    "passes over all measured times; default 12; 0: nor are the fastest\nimitated", 0, 10000},
     {"problems", 0, CLI_INT,  offsetof(settings, problems), "N",    "number of random problems for which the actor imitates the\nsurrogate's choices; default 600 without measured times, else 0", 0, 10000000},
     {"steps",    0, CLI_INT,  offsetof(settings, steps),    "N",    "steps after all that as `tune --learn` makes them, on some times of a\nproblem each, held near the weights before; default 0", 0, 10000000},
     {"held-out", 0, CLI_INT,  offsetof(settings, held_out), "N",    "hold one in N problem sizes out of training and print how well they\nare ranked and what the choices gain over cuBLASLt; default 0: none", 0, 1000000},
@@ -194,10 +194,9 @@ static int run(const cli_command *command, int argc, char **argv)
 const cli_command cli_train = {
     .name     = "train",
     .words    = "WEIGHTS [STORE|ROWS...]",
-    .summary  = "learn from measured times which schedules are fast: weights for tune --policy learned",
-    .about    = "The surrogate, a small network, learns from stores to correct the predictions of the time model; the actor, another one, learns to\n"
-                "propose schedules by imitating those that were fast. Without a store they learn from the time model alone, on random problems.\n"
-                "No GPU is needed.",
+    .summary  = "learn from measured times which schedules are fast, for tune --policy learned",
+    .about    = "The surrogate, a small network, learns from stores to correct the predictions of the time model; the\nactor, another one, learns to propose schedules by imitating those that were fast. Without a store\n"
+                "they learn from the time model alone, on random problems.\nNo GPU is needed.",
     .options  = options,
     .examples = "  gemmsmith train h200.weights ~/.local/share/gemmsmith/store.db\n"
                 "  gemmsmith train h200.weights OUT/store.*.db --held-out 10\n"

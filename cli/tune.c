@@ -552,10 +552,9 @@ const cli_command cli_tune = {
     .name     = "tune",
     .words    = "PROBLEM...",
     .summary  = "find the fastest kernel of every problem on this GPU",
-    .about    = "Compiles, verifies and times schedules against auto-tuned cuBLASLt, and writes the winners to the tuned table that\n"
-                "programs read. Every winner is measured again in a fresh process with fresh data, and only that time counts.\n"
-                "Everything tried is kept in the store: stop with Ctrl-C, and run the same command again to continue.\n"
-                "Of problems that gemmsmith record wrote the time goes first to those that save the recorded program most, and back to them as they improve.",
+    .about    = "Compiles, verifies and times schedules against auto-tuned cuBLASLt, and writes the winners to the\ntuned table that programs read. Every winner is measured again in a fresh process with fresh data,\n"
+                "and only that time counts.\nEverything tried is kept in the store: stop with Ctrl-C, and run the same command again to continue.\n"
+                "Of problems that gemmsmith record wrote the time goes first to those that save the recorded program\nmost, and back to them as they improve.",
     .options  = options,
     .examples = "  gemmsmith tune f16:4096x4096x4096:tn\n"
                 "  gemmsmith tune --file shapes.txt --layouts tn --budget 2h\n"

@@ -190,9 +190,8 @@ const cli_command cli_verify = {
     .name     = "verify",
     .words    = "PROBLEM...",
     .summary  = "prove that schedules compute what they should",
-    .about    = "Every candidate goes through seven parts: exact integers, cancellation, index-coded inputs, normal data against an\n"
-                "f64 reference, edges (odd sizes, K = 1, leading dimensions, alpha and beta), memory (guard bands, inputs unchanged,\n"
-                "poisoned outputs) and repeatability; of problems with inv=1 through an eighth: bits of rows over M and other rows.\n"
+    .about    = "Every candidate goes through seven parts: exact integers, cancellation, index-coded inputs, normal\ndata against an f64 reference, edges (odd sizes, K = 1, leading dimensions, alpha and beta), memory\n"
+                "(guard bands, inputs unchanged, poisoned outputs) and repeatability; of problems with inv=1 through\nan eighth: bits of rows over M and other rows.\n"
                 "One line each on standard output; exit code 4 if any failed, 77 if none ran.",
     .options  = options,
     .examples = "  gemmsmith verify f16:4096x4096x4096:tn\n"
