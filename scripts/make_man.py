@@ -51,11 +51,17 @@ def calls(headers):
     return found
 
 
+def flowing(text):
+    """Paragraphs as wide as the terminal; those with indented lines stay as they are."""
+    parts = re.split(r"\n\s*\n", text)
+    return "\n.PP\n".join(f".nf\n{roff(part)}\n.fi" if re.search(r"^ ", part, re.M) else roff(part) for part in parts)
+
+
 def page(name, section, release, title, parts):
-    out = [f'.TH "{name.upper()}" "{section}" "" "gemmsmith {release}" "gemmsmith"', ".SH NAME", roff(f"{name} - {title}")]
+    out = [f'.TH "{name.upper()}" "{section}" "" "gemmsmith {release}" "gemmsmith"', ".nh", ".ad l", ".SH NAME", roff(f"{name} - {title}")]
     for head, text, literal in parts:
         out.append(f".SH {head}")
-        out += [".nf", roff(text), ".fi"] if literal else [roff(text)]
+        out += [".nf", roff(text), ".fi"] if literal else [flowing(text)]
     return "\n".join(out) + "\n"
 
 
@@ -67,7 +73,7 @@ def write_calls(headers, folder):
         sys.exit(f"make_man: no comment above: {' '.join(sorted(undescribed))}")
     for name, (declaration, description, header) in found.items():
         title = re.split(r"(?<=[.;:])\s", description.replace("\n", " "))[0].rstrip(".;:")
-        parts = [("SYNOPSIS", f"#include <gemmsmith/gemmsmith.h>\n\n{declaration}", True), ("DESCRIPTION", description, True),
+        parts = [("SYNOPSIS", f"#include <gemmsmith/gemmsmith.h>\n\n{declaration}", True), ("DESCRIPTION", description, None),
                  ("SEE ALSO", f"The header gemmsmith/{header}, which describes the types, and gemmsmith/status.h, which has the codes.", False)]
         (folder / f"{name}.3").write_text(page(name, 3, release, title, parts))
 

@@ -23,6 +23,11 @@ for page in "$out"/man?/*; do
     elif command -v groff >/dev/null; then [ -z "$(groff -man -ww -z "$page" 2>&1)" ] || fail "${page##*/} is no man page"
     fi
 done
+# a description is as wide as the terminal
+if command -v man >/dev/null; then
+    widest=$(MANWIDTH=72 man "$out/man3/gs_plan_create.3" | sed -n '/^DESCRIPTION/,$p' | awk 'length > most { most = length } END { print most }')
+    [ "$widest" -le 72 ] || fail "gs_plan_create.3 has lines of $widest columns"
+fi
 # a header without a comment is refused
 mkdir "$out/h"
 cp "$1/include/gemmsmith/gemmsmith.h" "$out/h"
