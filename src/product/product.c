@@ -45,6 +45,15 @@ static size_t place_of(const gs_product_operand *m, int64_t i)
 
 static size_t packed_size(const gs_product_operand *m) { return (size_t)m->rows * (size_t)m->row * m->element; }
 
+/* The axis of rows may be left out where there is one: a bias has none. */
+static bool fits(const gs_product_operand *m, const gs_npy *npy)
+{
+    const int64_t rows = m->rows / m->matrices, *const extent = npy->extent;
+    if (npy->axes == 3) return extent[0] == m->matrices && extent[1] == rows && extent[2] == m->row;
+    if (npy->axes == 2) return (m->matrices == 1 || rows == 1) && extent[0] == m->rows && extent[1] == m->row;
+    return m->rows == 1 && extent[0] == m->row;
+}
+
 /* Where the elements start in the file; checks that they are the matrix's. */
 static gs_status find_elements(const gs_product_operand *m, const char *data, size_t size, size_t *start,
                                gs_error *error)
@@ -63,12 +72,9 @@ static gs_status find_elements(const gs_product_operand *m, const char *data, si
         return gs_fail(error, GS_ERROR_CORRUPT, "descr", "elements are %s, %s of this problem takes %s", names[npy.type], m->name,
                        names[m->type]);
     }
-    const int64_t *const extent = npy.extent + (npy.axes == 3);
-    const int64_t batch = npy.axes == 3 ? npy.extent[0] : 1, batches = m->matrices;
-    if (npy.axes < 2 || batch != batches || extent[0] * batch != m->rows || extent[1] != m->row) {
+    if (!fits(m, &npy))
         return gs_fail(error, GS_ERROR_CORRUPT, "shape", "%s of this problem takes %s%lld x %lld", m->name,
-                       batches > 1 ? "batch x " : "", (long long)(m->rows / batches), (long long)m->row);
-    }
+                       m->matrices > 1 ? "batch x " : "", (long long)(m->rows / m->matrices), (long long)m->row);
     *start = npy.data;
     return GS_OK;
 }

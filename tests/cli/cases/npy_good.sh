@@ -7,3 +7,11 @@ gemmsmith gemm f16:2x3x4:nn --a a.npy --b b.bin --out d.npy --device emu:h200
 gemmsmith gemm f16:2x3x4:nn --a a.npy --b b.bin --out d.bin --no-check --device emu:a100
 tail -c 12 d.npy | od -An -tx1
 od -An -tx1 d.bin
+# a bias without an axis of rows, as NumPy has it, and a batch of them
+{ npy "{'descr': '<f2', 'fortran_order': False, 'shape': (3,), }"; printf '\0\074\0\074\0\074'; } >bias.npy
+gemmsmith gemm f16:2x3x4:nn:ep=bias --a a.npy --b b.bin --bias bias.npy --out e.bin --no-check --device emu:h200
+od -An -tx1 e.bin
+{ npy "{'descr': '<f2', 'fortran_order': False, 'shape': (2, 3), }"; printf '\0\074\0\074\0\074\0\074\0\074\0\074'; } >biases.npy
+gemmsmith gemm f16:2x3x4:nn:b=2:ep=bias:se=3 --bias biases.npy --device emu:h200
+gemmsmith gemm f16:2x3x4:nn:ep=bias --bias biases.npy --device emu:h200; echo "exit $?"
+gemmsmith gemm f16:2x3x4:nn --a bias.npy --device emu:h200; echo "exit $?"
