@@ -293,7 +293,7 @@ class Together:
         def names_of(number, quick):
             mutant = numbered[number]
             first = mutant.room + "/"
-            names = sorted(tests[number] + readers * mutant.path.startswith("kernels/"), key=lambda name: (not (name.startswith(first) and seconds[name] < BATCH_SECONDS), seconds[name], name))
+            names = sorted(tests[number] + readers * mutant.path.startswith("kernels/"), key=lambda name: (not (name.startswith(first) and (not quick or seconds[name] < BATCH_SECONDS)), seconds[name], name))
             return [name for name in names if (seconds[name] < self.quick) == quick]
 
         def quickly(copy, number):
@@ -303,11 +303,13 @@ class Together:
             return copy.judge(number, numbered[number], names_of(number, False), seconds)
         asked = [number for number in numbered if number not in kept["left"] and not known(numbered[number])]
         asked.sort(key=lambda number: numbered[number].path.startswith("kernels/"))   # last what is compiled anew in every test
-        left = []
-        for number, outcome in share(self.copies, asked, quickly):
+        left = [number for number in asked if number in kept.setdefault("open", [])]   # of a run that was stopped
+        for number, outcome in share(self.copies, [number for number in asked if number not in left], quickly):
             slow = names_of(number, False)
             if outcome[0] == "survived" and slow:
                 left.append(number)
+                kept["open"].append(number)
+                self.kept.write_text(json.dumps(kept), encoding="utf-8")
                 print(f"no quick test kills {numbered[number].path}:{numbered[number].line} {numbered[number].kind}", file=sys.stderr, flush=True)
             else:
                 yield numbered[number], outcome if outcome[0] != "survived" or names_of(number, True) else ("survived", "", "no test executes it")

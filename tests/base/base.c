@@ -176,6 +176,22 @@ static void words_are_scanned(void **state)
 
 /* ---- json: what is written is what an independent parser reads ---- */
 
+/* At most two letters changed, put in or left out; one where fewer than four were typed. */
+static void the_word_that_was_meant(void **state)
+{
+    static const char *const words[] = {"verify", "tune", "eval", "export", "serve", "db", NULL};
+    static const struct { const char *typed, *meant; } cases[] = {
+        {"verify", "verify"}, {"verfy", "verify"}, {"verrify", "verify"}, {"varify", "verify"}, {"varyfy", "verify"}, {"varyfi", NULL}, {"tun", "tune"}, {"tunes", "tune"},
+        {"dune", "tune"}, {"enut", NULL}, {"sevre", "serve"}, {"exprot", "export"}, {"bd", NULL}, {"d", "db"}, {"dbx", "db"}, {"xyz", NULL}, {"", NULL}, {"eval ", "eval"},
+        {"verifyverifyverifyverifyverifyverify", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const char *const found = gs_text_nearest(words, cases[i].typed, strlen(cases[i].typed));
+        if (!found != !cases[i].meant || (found && strcmp(found, cases[i].meant) != 0)) fail_msg("%s: %s", cases[i].typed, found ? found : "none");
+    }
+}
+
 static void json_reads_back(void **state)
 {
     (void)state;
@@ -353,7 +369,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arrays_grow_and_stay_what_they_were),
-        cmocka_unit_test(texts_grow), cmocka_unit_test(versions_of_cuda),
+        cmocka_unit_test(texts_grow), cmocka_unit_test(versions_of_cuda), cmocka_unit_test(the_word_that_was_meant),
         cmocka_unit_test(texts_that_cannot_grow_stay_valid),
         cmocka_unit_test(integers_are_scanned),
         cmocka_unit_test(decimals_are_scanned),

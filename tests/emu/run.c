@@ -192,6 +192,7 @@ static void test_barrier_misuse(void **state)
     expect(KERNEL("setp.lt.u32 p, t, 32;\n@p bar.sync 1, 64;\n@!p bar.sync 1, 96;"), 96, 1, GS_EMU_ARRIVAL_COUNT_FINDING, "take part");
     expect(KERNEL("setp.lt.u32 p, t, 16;\n@p bar.sync 0;"), 64, 1, GS_EMU_DIVERGED_FINDING, "lanes");
     expect(KERNEL("barrier.cluster.wait.aligned;"), 32, 1, GS_EMU_BARRIER_FINDING, "without an arrival");
+    expect(KERNEL("bar.sync 1, 96;"), 64, 1, GS_EMU_ARRIVAL_COUNT_FINDING, "96 threads in a block of 64");
     expect(KERNEL("bar.sync 1, 48;"), 64, 1, GS_EMU_ARRIVAL_COUNT_FINDING, "multiple of 32");
 }
 

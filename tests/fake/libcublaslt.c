@@ -52,8 +52,7 @@ CALL(int, cublasLtDestroy, gs_lt_handle handle) { return handle == &object ? GS_
 
 CALL(int, cublasLtMatmulDescCreate, gs_lt_desc *out, int compute_type, int scale_type)
 {
-    (void)compute_type;
-    (void)scale_type;
+    if (compute_type < GS_CUBLAS_COMPUTE_16F || scale_type >= GS_CUBLAS_COMPUTE_16F) return GS_CUBLAS_INVALID_VALUE;   /* as if one were the other */
     *out = calloc(1, sizeof(description));
     return *out ? GS_CUBLAS_SUCCESS : GS_CUBLAS_ALLOC_FAILED;
 }

@@ -67,6 +67,7 @@ int cublasLtDestroy(void *handle) { return handle == &object ? GS_CUBLAS_SUCCESS
 int cublasLtMatmulDescCreate(void **out, int compute_type, int scale_type)
 {
     const int32_t unset = -1, one = 1;
+    if (compute_type < GS_CUBLAS_COMPUTE_16F || scale_type >= GS_CUBLAS_COMPUTE_16F) return GS_CUBLAS_INVALID_VALUE;   /* as if one were the other */
     if (!(*out = calloc(1, sizeof(description)))) return GS_CUBLAS_ALLOC_FAILED;
     set(*out, of_desc, 0, &compute_type, 4);
     set(*out, of_desc, 1, &scale_type, 4);
