@@ -177,6 +177,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (!profile) return cli_usage(command, "--profile: there is no device profile '%s'", s.profile);
     data.caps = &profile->caps;
     gs_status status = gs_sample_set_read(&data, s.gpu, argv + 2, words - 1, &error);
+    if (status == GS_OK && words > 1 && data.count == 0) cli_note("no times of %s are there: the weights learn from the time model alone (--gpu names another)", s.gpu);
     if (status == GS_OK && s.rows) status = gs_sample_set_write(&data, s.rows, &error);
     gs_store *store = NULL;
     if (status == GS_OK && s.store) status = gs_store_open(&store, s.store, &error);

@@ -177,8 +177,9 @@ static int run(const cli_command *command, int argc, char **argv)
             code = verify_problem(command, &session, &s, &problems.list[i], &count);
         if (code < 0) code = verify_random(command, &session, &s, &count);
         cli_progress_clear();
-        if (!s.json) printf("%d passed, %d failed", count.passed, count.failed);
-        if (!s.json) printf(count.skipped ? ", %d skipped\n" : "\n", count.skipped);
+        const bool summed = !s.json && (code < 0 || count.passed + count.failed + count.skipped > 0);   /* not behind a word that is wrong */
+        if (summed) printf("%d passed, %d failed", count.passed, count.failed);
+        if (summed) printf(count.skipped ? ", %d skipped\n" : "\n", count.skipped);
         if (code < 0) code = count.failed ? CLI_VERIFY : count.passed ? CLI_OK : CLI_SKIPPED;
         cli_session_close(&session);
     }

@@ -9,6 +9,7 @@ mkdir -p s
 echo gemmsmith-tuned 1 > none.tuned
 gemmsmith db import none.tuned --store s/empty.db > out && rm none.tuned out
 gemmsmith train three.weights s/empty.db --problems 0 --held_out 10 --quiet
+gemmsmith train three.weights s/empty.db --problems 0
 {
     echo group,problem,schedule,us
     for us in 10 11 12 13 14 15 16 17 18 19; do echo "7,f16:64x64x${us}0:tn,simple,$us"; echo "7,f16:64x64x${us}0:tn,gone/away,1"; done
