@@ -44,7 +44,7 @@ static const cli_option options[] = {
      "eval --contenders own --record"},
     {"families",   0, CLI_CHOICES, offsetof(settings, families),   cli_family_words, "kernel families to search; default: all"},
     {"policy",     0, CLI_TEXT,    offsetof(settings, policy),     "NAME", "how candidates are chosen. enumerate: in the order of the time\nmodel; spread: some of every family; refine: near schedules that\nearlier searches found; learned: by a network ($GEMMSMITH_WEIGHTS)\nthat learns from the measurements; llm: by a language model;\nhybrid: learned and llm in turn; random; evolve.\nDefault: learned on a GPU that there are weights for (compute\ncapability 9.0), else enumerate"},
-    {"learn",      0, CLI_KEPT,    offsetof(settings, learn),      "FILE", "policy learned: file of weights; read if it exists, updated after\nevery problem; all of --devices share it"},
+    {"learn",      0, CLI_KEPT,    offsetof(settings, learn),      "FILE", "weights of policy learned, which this chooses, or hybrid: read if the\nfile exists, updated after every problem; all of --devices share it"},
     {"mode",       0, CLI_CHOICE,  offsetof(settings, mode),       "schedule|source", "what --policy llm asks for: schedule strings, or the source of\nkernels, which tuned tables cannot hold; default schedule"},
     {"from",       0, CLI_TEXT,    offsetof(settings, from),       "NAME", "with --mode source: family whose kernel the model is given to\nimprove, or nothing; default: the family of the best schedule"},
     {"islands",    0, CLI_INT,     offsetof(settings, islands),    "N",    "with --mode source: number of independent lineages; default 4", 1, GS_AUTHOR_ISLANDS},
@@ -516,6 +516,7 @@ static int check_models(const cli_command *command, const settings *s)
     if (s->policy && gs_policy_check(s->policy, &error) != GS_OK) return cli_usage(command, "--policy: %s", error.text);
     if (s->mode >= 0 && !(s->policy && strcmp(s->policy, "llm") == 0)) return cli_usage(command, "--mode needs --policy llm");
     if (idle && strncmp(idle, "llm-", 4) == 0) return cli_usage(command, "--%s needs --policy llm or hybrid", idle);
+    if (s->learn && s->policy && strcmp(s->policy, "learned") != 0 && strcmp(s->policy, "hybrid") != 0) return cli_usage(command, "--learn needs --policy learned or hybrid");
     if (idle && s->mode == MODE_SOURCE) return cli_usage(command, "--%s has no effect with --mode source", idle);
     if (idle) return cli_usage(command, "--%s needs --policy llm --mode source", idle);
     return -1;
@@ -533,6 +534,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (code >= 0) return code;
     code = check_models(command, &s);
     if (code >= 0) return code;
+    if (s.learn && !s.policy) s.policy = "learned";
     s.llm.retries = s.llm_retries > 0 ? (int)s.llm_retries : s.llm_retries == 0 ? -1 : 0;
     if (s.run && gs_lessee_run_check(s.run, &error) != GS_OK) return cli_usage(command, "--run: %s", error.text);
     if (s.unconfirmed && !s.quick) return cli_usage(command, "--unconfirmed needs --quick");
