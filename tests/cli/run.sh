@@ -40,8 +40,8 @@ if [ $# -gt 1 ] && [ "$jobs" -gt 1 ] && [ "${UPDATE:-0}" != 1 ]; then
     failed=$(($# - passed - skipped))   # also one whose run was killed
     total
 fi
-mkdir "$top/bin"
-ln -s "$program" "$top/bin/gemmsmith"
+mkdir -p "$top/bin" "$top/share/gemmsmith"   # a prefix without tables and weights, whatever is installed on this machine
+ln "$program" "$top/bin/gemmsmith" 2>/dev/null || cp "$program" "$top/bin/gemmsmith"
 for name in $(env | sed -n 's/^\(GEMMSMITH_[A-Z_]*\)=.*/\1/p'); do
     [ "$name" = GEMMSMITH_FAKE_WORKER ] || unset "$name"
 done
