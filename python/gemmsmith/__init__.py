@@ -122,11 +122,19 @@ def _file(name, variable):
     return _os.environ.get(variable) or next((str(place / name) for place in places if (place / name).exists()), name)
 
 
+def _opened(name, variable):
+    """One of our libraries, opened; an OSError says how to name it."""
+    try:
+        return _c.CDLL(_file(name, variable))
+    except OSError as error:
+        raise OSError(f"{error}; {variable} names the file") from None
+
+
 def _lib():
     """The library, opened at first use."""
     global _loaded
     if _loaded is None:
-        library = _c.CDLL(_file(_SONAME, "GEMMSMITH_LIBRARY"))
+        library = _opened(_SONAME, "GEMMSMITH_LIBRARY")
         for name, (result, arguments) in _PROTOTYPES.items():
             call = getattr(library, name)
             call.restype, call.argtypes = result, arguments
@@ -145,7 +153,8 @@ class Error(Exception):
         self.column = error.column if error else 0
         place = f"{self.field}, column {self.column}: " if self.column else f"{self.field}: " if self.field else ""
         text = error.text.decode(errors="replace") if error else ""
-        super().__init__(f"{place}{text or _lib().gs_status_string(status).decode()}")
+        more = ": GEMMSMITH_LOG=2 prints what is known of it" if not text and self.name == "GS_ERROR_FAULT" else ""
+        super().__init__(f"{place}{text or _lib().gs_status_string(status).decode()}{more}")
 
 
 def _check(status, error=None):

@@ -44,7 +44,7 @@ def _open():
     if _ops is None:
         raise RuntimeError("gemmsmith.torch: another copy of it is loaded in this process, and serves")
     if _library is None:
-        library = _c.CDLL(_package._file(_FILE, "GEMMSMITH_TORCH_LIBRARY"))
+        library = _package._opened(_FILE, "GEMMSMITH_TORCH_LIBRARY")
         for name, arguments in (("gs_torch_load", [_c.c_char_p, _c.c_char_p, _c.c_int, _c.c_char_p, _c.c_size_t]), ("gs_torch_route", [_c.c_int, _c.c_char_p, _c.c_size_t]),
                                 ("gs_torch_invariant", [_c.c_int, _c.c_char_p, _c.c_size_t]),
                                 ("gs_torch_prepare_text", [_c.c_int, _c.c_char_p, _c.c_char_p, _c.c_size_t]), ("gs_torch_why", [_c.c_int, _c.c_char_p, _c.c_size_t])):

@@ -302,6 +302,6 @@ gs_status gs_gemm(gs_context *context, const gs_problem *problem, const gs_args 
     }
     gs_status status = run_cached(context, problem, false, args, stream, error);
     if (status == GS_ERROR_ALIGNMENT) status = run_cached(context, problem, true, args, stream, error);
-    if (status != GS_OK && error && error->status != status) gs_fail(error, status, NULL, "the multiplication could not be started");
+    if (status != GS_OK && error && error->status != status) gs_fail(error, status, NULL, "%s: GEMMSMITH_LOG=2 prints what is known of it", gs_status_string(status));
     return status;
 }

@@ -38,6 +38,13 @@ with tempfile.TemporaryDirectory() as folder:   # the others lie beside the libr
     with mock.patch.dict(os.environ, {"GEMMSMITH_LIBRARY": folder + "/libgemmsmith.so"}):
         assert gemmsmith._file("libgemmsmith_torch.so", "GEMMSMITH_NONE") == folder + "/libgemmsmith_torch.so"
 
+try:
+    gemmsmith._opened("libgemmsmith_none.so", "GEMMSMITH_NONE")
+except OSError as error:
+    assert "libgemmsmith_none.so" in str(error) and str(error).endswith("; GEMMSMITH_NONE names the file"), str(error)
+else:
+    raise SystemExit("a library that is not there was opened")
+
 taken = list(inspect.signature(gemmsmith.Context.__init__).parameters.values())[1:]
 assert list(inspect.signature(gemmsmith.open).parameters.values()) == taken, "gemmsmith.open does not take what Context takes"
 with mock.patch.object(gemmsmith, "Context", side_effect=lambda *given, **named: (given, named)) as context:
@@ -75,6 +82,13 @@ with gemmsmith.open("emu:h200", cache="") as context:
     except gemmsmith.Error as error:
         if error.name != "GS_ERROR_NO_COMPILER":
             raise
+    for wrong in (lambda: context.gemm("f16:16x16x16:tn", 4096, b, d), lambda: context.plan("f16:16x16x16:tn").run(4096, b, d)):   # no memory of the device
+        try:
+            wrong()
+        except gemmsmith.Error as error:
+            assert error.name == "GS_ERROR_NO_COMPILER" or str(error) == "kernel faulted: GEMMSMITH_LOG=2 prints what is known of it", str(error)
+        else:
+            raise SystemExit("an address of no memory was read")
     memory.close()
     memory.close()
 
