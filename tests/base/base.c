@@ -19,7 +19,9 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/hash.h"
+#include "base/installed.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/random.h"
@@ -155,6 +157,15 @@ static void seconds_are_told_in_their_unit(void **state)
     } cases[] = {{0, "0 s"}, {2.674e-6, "2.674 us"}, {-5.5e-4, "-550 us"}, {0.0125, "12.5 ms"}, {1, "1 s"}, {-90.25, "-90.25 s"}};
     char text[GS_SECONDS_TEXT];
     for (size_t i = 0; i < GS_COUNT(cases); i++) assert_string_equal(gs_text_seconds(text, cases[i].seconds), cases[i].text);
+}
+
+/* What is installed on this machine is none of the tests' business. */
+static void tests_have_an_installation_of_their_own(void **state)
+{
+    (void)state;
+    const char *const folder = gs_installed_folder();
+    assert_non_null(strstr(folder, "/tests/../"));
+    assert_true(gs_file_exists(folder));
 }
 
 static void words_are_scanned(void **state)
@@ -374,6 +385,7 @@ int main(void)
         cmocka_unit_test(integers_are_scanned),
         cmocka_unit_test(decimals_are_scanned),
         cmocka_unit_test(written_doubles_are_read_back),
+        cmocka_unit_test(tests_have_an_installation_of_their_own),
         cmocka_unit_test(words_are_scanned),
         cmocka_unit_test(seconds_are_told_in_their_unit),
         cmocka_unit_test(json_reads_back),
