@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The ways in that README.md and docs/howto/install.md print, run as they are printed, with what is installed. Usage: readme.py SOURCE BUILD"""
+import json
 import os
 import pathlib
 import re
@@ -71,6 +72,14 @@ class Readme(unittest.TestCase):
             self.skipTest(done.stdout + done.stderr)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
+
+    def test_tests_come_back(self):
+        """The page's way leaves the tests out; whoever configures the same folder for make check has them again."""
+        self.assertIn("cmake --preset release", lines(INSTALL, "## From source"))
+        presets = json.loads((SOURCE / "CMakePresets.json").read_text(encoding="utf-8"))["configurePresets"]
+        base = next(preset for preset in presets if preset["name"] == "base")
+        self.assertEqual(base["cacheVariables"]["GS_TESTS"], "ON")
+        self.assertEqual([preset["name"] for preset in presets if preset is not base and preset["inherits"] != "base"], [])
 
     def test_c(self):
         if not shutil.which("pkg-config"):
