@@ -53,7 +53,8 @@ static bool set_environment(const gs_recorded_run *run)
     return good && size < (int)sizeof list && setenv("LD_PRELOAD", list, 1) == 0 && setenv("GEMMSMITH_BLAS", "record", 1) == 0;
 }
 
-static void start(const gs_recorded_run *run, char *const *argv, const sigset_t *mask)
+/* made: the folder is new, and is taken away where there is no such program. */
+static void start(const gs_recorded_run *run, bool made, char *const *argv, const sigset_t *mask)
 {
     if (!set_environment(run)) {
         fprintf(stderr, "gemmsmith record: no memory for the environment of %s\n", argv[0]);
@@ -63,6 +64,7 @@ static void start(const gs_recorded_run *run, char *const *argv, const sigset_t 
     sigprocmask(SIG_SETMASK, mask, NULL);
     execvp(argv[0], argv);
     const int number = errno;
+    if (made) rmdir(run->folder);
     fprintf(stderr, "gemmsmith record: %s: %s\n", argv[0], number == ENOENT ? "no such program" : strerror(number));
     _exit(number == ENOENT ? 127 : 126);
 }
@@ -83,6 +85,7 @@ gs_status gs_recorded_run_program(const gs_recorded_run *run, char *const *argv,
 {
     const struct sigaction usual = {.sa_handler = SIG_DFL};
     sigset_t taken, before;
+    const bool made = !gs_file_exists(run->folder);
     GS_TRY(gs_directory_make(run->folder, error));
     char *const folder = realpath(run->folder, NULL);
     if (!folder || access(folder, W_OK | X_OK) != 0) {
@@ -98,7 +101,7 @@ gs_status gs_recorded_run_program(const gs_recorded_run *run, char *const *argv,
     sigaction(SIGCHLD, &usual, NULL);   /* where it is ignored nobody would hear of an end */
     fflush(NULL);
     const pid_t child = fork();
-    if (child == 0) start(&whole, argv, &before);
+    if (child == 0) start(&whole, made, argv, &before);
     const int number = errno;
     if (child > 0) *code = watch(child, &taken);
     sigprocmask(SIG_SETMASK, &before, NULL);

@@ -32,7 +32,7 @@ echo "-- run"
 GEMMSMITH_BLAS=off; export GEMMSMITH_BLAS   # whether cuBLAS's stand-in is beside the program is another test's
 gemmsmith record --quiet -- sh -c 'test -d "$GEMMSMITH_RECORD"; exit 41'; echo "exit $?"
 gemmsmith record --quiet -- sh -c 'kill -9 $$'; echo "exit $?"
-gemmsmith record --quiet -- ./nosuch; echo "exit $?"
+gemmsmith record --quiet --out none -- ./nosuch; echo "exit $?"; ls -d none recorded 2>/dev/null
 : > file; gemmsmith record --quiet --out file -- true; echo "exit $?"
 echo "-- as a list"
 gemmsmith pack run --out x.pack --device nosuch; echo "exit $?"
