@@ -72,9 +72,12 @@ static gs_status find_elements(const gs_product_operand *m, const char *data, si
         return gs_fail(error, GS_ERROR_CORRUPT, "descr", "elements are %s, %s of this problem takes %s", names[npy.type], m->name,
                        names[m->type]);
     }
-    if (!fits(m, &npy))
-        return gs_fail(error, GS_ERROR_CORRUPT, "shape", "%s of this problem takes %s%lld x %lld", m->name,
+    if (!fits(m, &npy)) {
+        char has[80] = "";
+        for (int i = 0; i < npy.axes; i++) snprintf(has + strlen(has), sizeof has - strlen(has), "%s%lld", i ? " x " : "", (long long)npy.extent[i]);
+        return gs_fail(error, GS_ERROR_CORRUPT, "shape", "%s, %s of this problem takes %s%lld x %lld", has, m->name,
                        m->matrices > 1 ? "batch x " : "", (long long)(m->rows / m->matrices), (long long)m->row);
+    }
     *start = npy.data;
     return GS_OK;
 }
