@@ -44,11 +44,12 @@ typedef struct gs_data_range {
     int plain[2], over[2], under[2];   /* products of lines of these classes */
     int lone_classes, full_classes;    /* the operand has lines that are zero, or hold inf or NaN */
     int idle_c;            /* beta is 0: C is full of numbers that nobody may look at */
+    int bias;              /* of a bias: it has numbers where all products are zero, beside lines of zeros: those which with bias - 1 are multiples of 16. 0: nowhere */
 } gs_data_range;
 
 typedef struct gs_data_plan {
     int light;             /* largest magnitude of the small integers; INDEX: of B's codes */
-    int heavy;             /* largest magnitude of the long odd integers; 0: none */
+    int heavy;             /* largest magnitude of the long odd integers; 0: none. CANCEL: of one in each row's remainder */
     int segment;           /* length of a segment of K, even; A's long integer stands on an even k, B's on an odd one */
     int sparse;            /* small integers are 0 but for one in 2^sparse */
     gs_data_range range;   /* of RANGE only */
@@ -143,6 +144,11 @@ GS_SHARED float gs_value_cancel(const gs_datagen *g, long long batch, long long 
     if (middle || (g->plan.sparse && (bits & ((1ull << g->plan.sparse) - 1)))) value = 0.0f;
     if (!second && !middle) return value;
     const gs_u64 small = gs_draw(g, 2, batch, line, k);
+    if (g->plan.heavy) {
+        const gs_u64 one = gs_draw(g, 3, batch, line, 0);
+        const int magnitude = g->plan.heavy - 2 * (int)gs_pick_below(one << 8, g->plan.heavy / 4);
+        if ((g->k + 1) / 2 + gs_pick_below(one, g->k / 2) == k) return (one & 1 ? -(float)magnitude : (float)magnitude) - value;
+    }
     const float remainder = small & 0x70 ? 0.0f : small & 1 ? 1.0f : -1.0f;
     return remainder - value;
 }
@@ -179,10 +185,17 @@ GS_SHARED float gs_value_special(const gs_datagen *g, long long batch, long long
     return gs_normal(gs_draw(g, 0, batch, line, k));
 }
 
-/* In the row of C that a bias is. Of a short one all are zero. */
+GS_SHARED float gs_range_number(gs_u64 bits, int exponent, int length);
+
+/* In the row of C that a bias is. Of a short one most are zero. */
 GS_SHARED float gs_value_idle(const gs_datagen *g, long long batch, long long row, long long col)
 {
     const gs_u64 bits = gs_draw(g, 0, batch, row, col);
+    if (g->plan.range.bias && (col + g->plan.range.bias - 1) % 16 == GS_LINE_ZERO) {   /* beside zeros: small, large, and any, in turn */
+        const int least = g->type == 0 ? -24 : -100, most = g->type == 0 ? 15 : 100, turn = (int)(((gs_u64)col / 16 + (g->seed >> 8 & 3)) % 3);
+        const int low = turn == 1 ? most - (most - least) / 16 : least, high = turn == 0 ? least + (most - least) / 4 : most;
+        return gs_range_number(bits, low + (int)gs_pick_below(bits << 20, high - low + 1), 8);
+    }
     if (g->cols < 11 || (gs_u64)col % 11 != (g->seed >> 32) % 11) return 0.0f;
     return (g->seed + (gs_u64)col / 11) & 1 ? gs_infinity() - gs_infinity() : bits & 1 ? gs_infinity() : -gs_infinity();
 }
@@ -216,9 +229,11 @@ GS_SHARED float gs_value_factor(const gs_datagen *g, long long batch, long long 
 {
     const gs_u64 bits = gs_draw(g, 0, batch, row, col), more = gs_mix(bits);
     const float sign = (bits & 1 ? -1.0f : 1.0f) * gs_power_of_two(g->shift);
-    if (g->kind == GS_VALUES_SIGNS && (bits >> 4 & 15) == 1) return bits & 2 ? gs_infinity() - gs_infinity() : sign * gs_infinity();
+    if (g->kind == GS_VALUES_SIGNS) {   /* of sixteen neighbours one is 0, and one an infinity or a NaN in turn */
+        const gs_u64 place = (gs_u64)col + (g->seed >> 40 & 31);
+        return place % 16 == 0 ? 0.0f : place % 32 == 5 ? gs_infinity() - gs_infinity() : place % 32 == 21 ? sign * gs_infinity() : sign;
+    }
     if ((bits >> 4 & 15) == 0) return 0.0f;
-    if (g->kind == GS_VALUES_SIGNS) return sign;
     const float power = 1.0f / (float)(1 << (more >> 8 & 3));
     if (g->kind == GS_VALUES_POWERS) return sign * power;
     return sign * (1.0f + (float)(more >> 40) * 0x1p-24f) * power * ((bits >> 4 & 15) == 1 ? 0x1p-20f : 2.0f);

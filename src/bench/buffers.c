@@ -224,6 +224,7 @@ static gs_status prepare_looks(gs_sets *sets, gs_device *device, gs_verifier *ve
 gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier, const gs_problem *problems, int count, bool pointers, int calls, int most, bool warm,
                          gs_routing routing, size_t spare, gs_random *random, gs_queue queue, gs_error *error)
 {
+    int order[GS_MAX_CONTENDERS * GS_OPERANDS];
     *sets = (gs_sets){.seed = gs_random_next(random), .routing = routing, .problems = problems};
     sets->operands = calloc((size_t)count * GS_OPERANDS, sizeof *sets->operands);
     sets->use = calloc((size_t)count, sizeof *sets->use);
@@ -235,7 +236,8 @@ gs_status gs_sets_create(gs_sets *sets, gs_device *device, gs_verifier *verifier
     GS_TRY(device->ops->memory_info(device, &free_bytes, &total_bytes, error));
     free_bytes -= GS_MIN(spare, free_bytes);
     sets->count = GS_MIN(gs_operand_sets(sets->used_bytes, set_bytes, (size_t)device->caps.l2_bytes, free_bytes, calls, warm), most);
-    for (int i = 0; i < sets->operand_count; i++) GS_TRY(allocate(sets, &sets->operands[i], device, random, error));
+    gs_operand_order(random, sets->operand_count, order);
+    for (int i = 0; i < sets->operand_count; i++) GS_TRY(allocate(sets, &sets->operands[order[i]], device, random, error));
     GS_TRY(gs_operand_scalars(device, &problems[0], &sets->scalars, error));
     if (pointers) GS_TRY(allocate_pointers(sets, device, count, error));
     GS_TRY(gs_sets_generate(sets, device, verifier, queue, error));

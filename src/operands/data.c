@@ -74,7 +74,7 @@ double gs_data_largest(const gs_problem *problem, int kind, const gs_data_plan *
     switch (kind) {
     case GS_VALUES_INTEGER:
     case GS_VALUES_QUIET:  return filled(k, density * density) * light * light + 2 * segments(problem, plan) * plan->heavy * light;
-    case GS_VALUES_CANCEL: return filled(k, density) * light * light + filled(k, 0.125) * light;
+    case GS_VALUES_CANCEL: return filled(k, density) * light * light + (filled(k, 0.125) + plan->heavy) * light;
     case GS_VALUES_INDEX:  return 15 * light;
     case GS_VALUES_LOUD:   return filled(k, density) * light * light;
     default:               return 0;
@@ -145,14 +145,28 @@ static bool plan_sparse(const gs_problem *problem, int kind, int light, gs_data_
     return false;
 }
 
+/* What is left of a row has a long odd integer in it, so that it needs more bits than D's type has: who rounds it before alpha, or adds it up in 16 bits, is seen. */
+static void plan_remainder(const gs_problem *p, gs_data_plan *plan)
+{
+    const double alpha = ldexp(fabs((double)p->alpha), -gs_scale_shift(p)) * (p->scales ? 16 : 1), beta = fabs((double)p->beta) + gs_adds_bias(p);
+    const double most = p->out == GS_F16 ? (F16_LARGE / 2 - TALL_MOST * beta) / fmax(alpha, 1) : F32_SAFE / 4;
+    const int longest = (p->in == GS_BF16 ? 255 : 2047) - plan->light;   /* beside what cancels */
+    if (p->acc == GS_F16 || (p->gate && p->out == GS_F16) || p->k < 2) return;
+    plan->heavy = (int)fmin(longest, most / plan->light);
+    plan->heavy -= plan->heavy % 2 == 0;
+    if (plan->heavy < 17 || !fits(p, GS_VALUES_CANCEL, plan)) plan->heavy = 0;
+}
+
 /* Half of K sums to about 80000, which f16 cannot hold, where it is not the accumulator. */
 static bool plan_cancel(const gs_problem *problem, gs_data_plan *plan)
 {
     const double target = problem->acc == GS_F16 ? 600 : 80000, pairs = fmax((double)(problem->k / 2), 1);
     const int light = (int)fmin(fmax(2 * sqrt(target / pairs) - 1, 2), 127);
-    for (int smaller = light; smaller >= 2; smaller /= 2)
-        if (plan_sparse(problem, GS_VALUES_CANCEL, smaller, plan) && plan->sparse == 0) return true;
-    return plan_sparse(problem, GS_VALUES_CANCEL, 2, plan);
+    bool made = false;
+    for (int smaller = light; smaller >= 2 && !made; smaller /= 2) made = plan_sparse(problem, GS_VALUES_CANCEL, smaller, plan) && plan->sparse == 0;
+    if (!made) made = plan_sparse(problem, GS_VALUES_CANCEL, 2, plan);
+    if (made) plan_remainder(problem, plan);
+    return made;
 }
 
 /* Sums of about 16000 from integers of four bits. */
@@ -177,12 +191,12 @@ static bool plan_range(const gs_problem *p, gs_data_plan *plan)
     if (p->k == 0 || alpha == 0 || (odd && (few || !is_moderate(p->alpha) || !is_moderate(p->beta)))) return false;
     const int64_t columns = gs_columns_of_b(p);
     *r = (gs_data_range){.lone = p->m < columns, .lone_bits = few || odd ? 1 : wide || !power ? 8 : 11,
-                         .bits = odd ? 1 : wide ? 8 : few && !power ? 7 : 11, .c_bits = odd ? 1 : 8,
+                         .bits = odd ? 1 : wide ? 8 : few && !power ? 7 : 11, .c_bits = odd ? 1 : p->out == GS_F16 ? 11 : 8,
                          .low = wide ? -133 : -24, .high = wide ? 127 : 15, .step = wide ? 8 : 1, .over = {1, 0}, .under = {1, 0}, .idle_c = p->beta == 0};
     r->lone_classes = GS_MAX(p->m, columns) >= 4;
     r->full_classes = GS_MIN(p->m, columns) >= 16;
     if (few && !(one && p->out == GS_F16)) {
-        r->low = -9, r->high = 9, r->plain[0] = -6, r->plain[1] = 6;
+        r->plain[0] = -6, r->plain[1] = 6;   /* of the products; inputs have all sizes */
         return true;
     }
     if (p->gate) {   /* the product of two such products must keep its bits in f32 and in D; an overflow of one would hide the other */
@@ -218,6 +232,15 @@ bool gs_data_plan_make(const gs_problem *problem, int kind, gs_data_plan *plan)
     }
 }
 
+/* Where a bias has numbers in RANGE, as gs_data_range has it: lines of A or B that are zero, by the seed of these (gs_range_class). Where C is read, or two results meet, there would be two
+ * numbers. */
+static int beside_zeros(const gs_problem *p, const gs_data_range *r, uint64_t seed)
+{
+    const bool lone = r->lone == (p->bias == GS_BIAS_N);
+    if (!gs_adds_bias(p) || p->gate || p->beta != 0 || !(lone ? r->lone_classes : r->full_classes)) return 0;
+    return 1 + (int)(seed >> (lone ? 60 : 56) & 15);
+}
+
 gs_datagen gs_datagen_make(const gs_problem *p, char operand, int kind, uint64_t seed)
 {
     const gs_shape s = gs_shape_of(p, operand == 'd' ? 'c' : operand);
@@ -226,6 +249,7 @@ gs_datagen gs_datagen_make(const gs_problem *p, char operand, int kind, uint64_t
     if (operand == 'e') {   /* as a row of another C; a number would add to the lone products of RANGE */
         g.operand = 2, g.seed = gs_mix(seed + 0x510e527fu);
         if (kind == GS_VALUES_RANGE) g.kind = GS_VALUES_IDLE;
+        g.plan.range.bias = beside_zeros(p, &g.plan.range, seed);
         g.tall = gs_adds_bias(p) ? tallest(p) : 0;
     }
     if (operand == 'c' && p->beta != 0) g.tall = tallest(p);

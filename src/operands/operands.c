@@ -70,6 +70,15 @@ gs_status gs_operand_alloc(gs_device *device, size_t bytes, int sets, gs_random 
     return GS_OK;
 }
 
+void gs_operand_order(gs_random *random, int count, int order[])
+{
+    for (int i = 0; i < count; i++) {
+        const int other = (int)gs_random_below(random, (uint64_t)i + 1);
+        order[i] = order[other];
+        order[other] = i;
+    }
+}
+
 gs_args gs_operand_args(const gs_pointer at[GS_OPERANDS])
 {
     return (gs_args){

@@ -52,6 +52,9 @@ gs_status gs_operand_alloc(gs_device *device, size_t bytes, int sets, gs_random 
 /* Those that have memory: A, B, C, D, the bias where there is one, and behind a bias that may be empty the offsets, behind both aux, behind all of them the scales. */
 static inline int gs_operand_count(const gs_problem *problem) { return problem->scales ? 9 : gs_has_aux(problem) ? 7 : gs_has_offsets(problem) ? 6 : problem->bias ? 5 : 4; }
 
+/* An order in which so many operands are allocated: which of them lies before which is chance, and no kernel may count on it. */
+void gs_operand_order(gs_random *random, int count, int order[]);
+
 /* Writes gs_pool_pointers to device memory of gs_pool_pointers_size. */
 gs_status gs_operand_put_pointers(gs_device *device, const gs_problem *pool, const gs_pointer at[4], uint64_t seed, gs_pointer to, gs_error *error);
 

@@ -40,10 +40,14 @@ static int64_t group_for(int64_t groups, gs_routing routing, uint64_t seed, int6
     const double part = (double)(bits >> 11) * 0x1p-53;
     switch (routing) {
     case GS_ROUTING_SKEWED: return (int64_t)((double)groups * part * part * part);
-    case GS_ROUTING_ONE:    return gs_pick_below(gs_mix(seed + 2), groups);
-    case GS_ROUTING_SPARSE: {
-        const int64_t group = (int64_t)((double)groups * part);
-        return gs_mix(seed + 3 + (uint64_t)group) & 1 ? group : gs_pick_below(gs_mix(seed + 2), groups);   /* one of the empty ones has their rows */
+    case GS_ROUTING_ONE: {   /* mostly one at an end: all others are empty, and stand before or behind it */
+        const uint64_t which = gs_mix(seed + 2);
+        return which & 2 ? gs_pick_below(which, groups) : which & 1 ? groups - 1 : 0;
+    }
+    case GS_ROUTING_SPARSE: {   /* one has the rows of those that are empty; one of these, not the last, always is */
+        const int64_t group = (int64_t)((double)groups * part), empty = gs_pick_below(gs_mix(seed + 6), GS_MAX(groups - 1, 1));
+        const int64_t other = groups > 1 ? (empty + 1 + gs_pick_below(gs_mix(seed + 2), groups - 1)) % groups : 0;
+        return group != empty && gs_mix(seed + 3 + (uint64_t)group) & 1 ? group : other;
     }
     default: return (int64_t)((double)groups * part);
     }
@@ -55,9 +59,10 @@ void gs_offsets_draw(const gs_problem *p, gs_routing routing, uint64_t seed, int
     const bool masked = p->grouping == GS_GROUPS_MASKED;
     int32_t *const counts = masked ? offsets : offsets + 1;
     memset(offsets, 0, gs_problem_bytes(p, 'f'));
+    const bool full = masked && routing == GS_ROUTING_SHORT && gs_mix(seed + 5) & 1;
     for (int64_t row = 0; row < rows; row += each) counts[group_for(groups, routing, seed, row / each)] += (int32_t)GS_MIN(each, rows - row);
     for (int64_t i = 0; i < groups; i++) {
-        if (masked) counts[i] = (int32_t)GS_MIN(counts[i], gs_group_room(p));
+        if (masked) counts[i] = (int32_t)(full ? gs_group_room(p) : GS_MIN(counts[i], gs_group_room(p)));
         else offsets[i + 1] += offsets[i];
     }
 }

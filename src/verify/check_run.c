@@ -52,14 +52,15 @@ static size_t tables_size(const gs_check_run *trial) { return gs_pool_pointers_s
 static gs_status place(gs_check_run *trial, bool as_timed, gs_error *error)
 {
     gs_device *const device = trial->verifier->device;
-    gs_random random = {gs_mix(trial->seed + 0x1f83d9abu)};
+    gs_random random = {gs_mix(trial->seed + 0x1f83d9abu + (uint64_t)(trial->problem.m + trial->problem.n))};
     gs_pointer at[GS_OPERAND_SETS];
-    int sets = 1;
+    int sets = 1, order[GS_OPERANDS];
     gs_status status = as_timed ? gs_operand_sets_of(device, &trial->problem, &sets, error) : GS_OK;
     gs_watch_pause(&trial->watch, true);
+    gs_operand_order(&random, gs_operand_count(&trial->problem), order);
     for (int i = 0; status == GS_OK && i < gs_operand_count(&trial->problem); i++) {
-        gs_buffer *const buffer = &trial->operand[i];
-        buffer->bytes = gs_problem_bytes(&trial->problem, GS_OPERAND_LETTERS[i]);
+        gs_buffer *const buffer = &trial->operand[order[i]];
+        buffer->bytes = gs_problem_bytes(&trial->problem, GS_OPERAND_LETTERS[order[i]]);
         status = gs_operand_alloc(device, buffer->bytes, sets, &random, &buffer->base, at, error);
         if (status == GS_OK) buffer->home = at[0];
     }
@@ -116,20 +117,89 @@ void gs_check_run_free(gs_check_run *trial)
     trial->offsets = NULL;
 }
 
-/* Other groups for each kind of data, and now and then none in an edge problem. What is judged as a whole, normal data, needs more than a few rows. */
+/* At the size that is asked for each way in which groups may lie is there, whatever the seed: a kernel that is wrong in one of them at that size alone is seen. Normal data are judged as a
+ * whole and need more than a few rows, single products most of K; along K matrices of empty groups are beta C, which has inf and NaN in the range data. */
+static gs_routing routing_asked(const gs_check_run *trial, int kind)
+{
+    static const gs_routing turns[] = {GS_ROUTING_SHORT, GS_ROUTING_ONE, GS_ROUTING_SPARSE};
+    const bool along_k = trial->problem.grouping == GS_GROUPS_K;
+    const uint64_t bits = gs_mix(trial->seed + 0x923f82a4u), first = bits % 3;
+    switch (kind) {
+    case GS_VALUES_INTEGER: return along_k ? GS_ROUTING_SPARSE : turns[first];
+    case GS_VALUES_CANCEL:  return along_k ? bits & 1 ? GS_ROUTING_SHORT : GS_ROUTING_FEW : turns[(first + 1) % 3];
+    case GS_VALUES_RANGE:   return along_k ? GS_ROUTING_SPARSE : turns[(first + 2) % 3];
+    case GS_VALUES_INDEX:   return along_k ? GS_ROUTING_ONE : GS_ROUTING_FEW;
+    default:                return bits >> 16 & 1 ? GS_ROUTING_SKEWED : turns[1 + (bits >> 17 & 1)];
+    }
+}
+
+/* Edge problems go through all styles, more than once, and now and then there is no row. */
+static gs_routing routing_edge(gs_check_run *trial, int kind, uint64_t turn)
+{
+    const uint64_t styles = kind == GS_VALUES_NORMAL ? GS_ROUTING_FEW : GS_ROUTINGS;
+    if (gs_mix(trial->seed + (uint64_t)trial->problem.m) % 12 == 0) return GS_ROUTING_NONE;
+    return (gs_routing)((trial->seed % GS_ROUTINGS + (uint64_t)kind + turn) % styles);
+}
+
+/* Other groups for each kind of data. */
 static gs_status route(gs_check_run *trial, int kind, gs_error *error)
 {
-    const uint64_t edge = trial->edge ? (uint64_t)trial->routes++ : 0;   /* edge problems go through all styles, more than once */
-    const uint64_t seed = gs_mix(trial->seed + 0x5be0cd19u + (uint64_t)kind + edge);
-    const uint64_t styles = kind == GS_VALUES_NORMAL ? GS_ROUTING_FEW : GS_ROUTINGS;
-    const bool empty = kind == GS_VALUES_RANGE && trial->problem.grouping == GS_GROUPS_K && !trial->edge;   /* whose matrices are beta C, which has inf and NaN here */
-    const gs_routing routing = empty ? GS_ROUTING_SPARSE : trial->edge && gs_mix(trial->seed + (uint64_t)trial->problem.m) % 12 == 0 ? GS_ROUTING_NONE : (gs_routing)((trial->seed % GS_ROUTINGS + (uint64_t)kind + edge) % styles);
+    const uint64_t turn = trial->edge ? (uint64_t)trial->routes++ : 0;
+    const uint64_t seed = gs_mix(trial->seed + 0x5be0cd19u + (uint64_t)kind + turn);
+    const gs_routing routing = trial->edge ? routing_edge(trial, kind, turn) : routing_asked(trial, kind);
     if (!gs_has_offsets(&trial->problem) || trial->explains) return GS_OK;
     GS_TRY(trial->verifier->device->ops->queue_wait(trial->verifier->device, trial->verifier->queue, error));
     GS_TRY(gs_offsets_put(trial->verifier->device, &trial->problem, routing, seed, trial->operand[5].at, error));
     free(trial->offsets);
     trial->offsets = NULL;
     return gs_offsets_get(trial->verifier->device, &trial->problem, trial->operand[5].at, &trial->offsets, error);
+}
+
+/* Of a batch by pointers two matrices of A, of B and of C may be the same. So are two of part 3's data, which nothing is put into later: the second one lies there as well, for the
+ * reference, and nobody points to it. false: of this operand all are their own. */
+static bool shares_matrix(const gs_check_run *trial, int operand, int64_t *first, int64_t *second)
+{
+    const gs_problem *const p = &trial->problem;
+    const uint64_t bits = gs_mix(trial->seed + 0xab1c5ed5u + (uint64_t)(trial->kind + operand));
+    if (!trial->pointers || operand > 2 || p->batch < 2 || (trial->kind != GS_VALUES_INDEX && trial->kind != GS_VALUES_RANGE) || (operand == 2 && p->beta == 0)) return false;
+    *first = gs_pick_below(bits, p->batch);
+    *second = (*first + 1 + gs_pick_below(gs_mix(bits), p->batch - 1)) % p->batch;
+    return true;
+}
+
+static gs_status share_matrix(gs_check_run *trial, int operand, gs_error *error)
+{
+    gs_device *const device = trial->verifier->device;
+    const gs_shape s = gs_shape_of(&trial->problem, GS_OPERAND_LETTERS[operand]);
+    const size_t size = gs_type_size(s.type), bytes = s.rows > 0 ? (size_t)((s.rows - 1) * s.ld + s.row) * size : 0;
+    int64_t first, second;
+    if (!shares_matrix(trial, operand, &first, &second) || bytes == 0) return GS_OK;
+    void *const matrix = malloc(bytes);
+    if (!matrix) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a matrix");
+    gs_status status = device->ops->queue_wait(device, trial->verifier->queue, error);
+    if (status == GS_OK) status = device->ops->copy_out(device, matrix, trial->operand[operand].at + (gs_pointer)(first * s.stride) * size, bytes, error);
+    if (status == GS_OK) status = device->ops->copy_in(device, trial->operand[operand].at + (gs_pointer)(second * s.stride) * size, matrix, bytes, error);
+    free(matrix);
+    return status;
+}
+
+/* Whoever has the second one's pointer gets the first one's. */
+static gs_status share_pointer(gs_check_run *trial, int operand, gs_error *error)
+{
+    gs_device *const device = trial->verifier->device;
+    const gs_shape s = gs_shape_of(&trial->problem, GS_OPERAND_LETTERS[operand]);
+    const gs_pointer at = trial->operand[operand].at, step = (gs_pointer)s.stride * gs_type_size(s.type), table = trial->pointers + (gs_pointer)(operand * trial->problem.batch) * sizeof(uint64_t);
+    int64_t first, second;
+    if (!shares_matrix(trial, operand, &first, &second)) return GS_OK;
+    const size_t bytes = (size_t)trial->problem.batch * sizeof(uint64_t);
+    uint64_t *const pointers = malloc(bytes);
+    if (!pointers) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for pointers to matrices");
+    gs_status status = device->ops->copy_out(device, pointers, table, bytes, error);
+    for (int64_t i = 0; status == GS_OK && i < trial->problem.batch; i++)
+        if (pointers[i] == at + (gs_pointer)second * step) pointers[i] = at + (gs_pointer)first * step;
+    if (status == GS_OK) status = device->ops->copy_in(device, table, pointers, bytes, error);
+    free(pointers);
+    return status;
 }
 
 /* In another order for each kind of data: nothing that a launch has kept of the pointers is right. */
@@ -141,6 +211,7 @@ static gs_status put_pointers(gs_check_run *trial, int kind, gs_error *error)
     GS_TRY(gs_check_poison(verifier, trial->tables, tables_size(trial), GS_POISON_FIRST, verifier->queue, error));   /* one of these words is no pointer */
     GS_TRY(verifier->device->ops->queue_wait(verifier->device, verifier->queue, error));
     GS_TRY(gs_operand_put_pointers(verifier->device, &trial->problem, at, gs_mix(trial->seed + 0x428a2f98u + (uint64_t)kind), trial->pointers, error));
+    for (int i = 0; i < 3; i++) GS_TRY(share_pointer(trial, i, error));
     return gs_check_words(verifier, trial->tables, tables_size(trial), SLOT_POINTERS, verifier->queue, error);
 }
 
@@ -166,6 +237,7 @@ static gs_status fill(gs_check_run *trial, int kind, int c_kind, const gs_pool_r
         gs_datagen g = gs_datagen_make(&trial->problem, GS_OPERAND_LETTERS[i], i == 2 ? c_kind : kind, gs_mix(trial->seed + (uint64_t)kind));
         if (from) g.scattered = scattered(&trial->problem, GS_OPERAND_LETTERS[i]), g.pool = from->pool, g.step = from->step, g.from = from->from;
         if (i != 5) GS_TRY(gs_check_generate(verifier, &g, trial->operand[i].at, queue, error));
+        GS_TRY(share_matrix(trial, i, error));
         GS_TRY(gs_check_hash(verifier, &trial->problem, GS_OPERAND_LETTERS[i], trial->operand[i].at, SLOT_HASH + i, queue, error));
     }
     return GS_OK;
@@ -200,10 +272,6 @@ gs_status gs_check_run_rows(gs_check_run *trial, int kind, const gs_pool_rows *r
     GS_TRY(fill(trial, kind, -1, rows, error));
     return keep_hashes(trial, error);
 }
-
-/* Rows of D that are written, and the index-th of them. */
-static int64_t rows_of(const gs_check_run *trial) { return gs_rows_used(&trial->problem, trial->offsets); }
-static int64_t row_of(const gs_check_run *trial, int64_t index) { return gs_row_used(&trial->problem, trial->offsets, index); }
 
 /* An output behind a group, where rows belong to none. */
 static gs_pointer behind_group(const gs_check_run *trial, int output, int64_t group, size_t *bytes)
@@ -388,158 +456,6 @@ gs_status gs_check_run_launch_stale(gs_check_run *trial, gs_error *error)
 {
     GS_TRY(behind_groups(trial, true, error));   /* rows that other groups had */
     return launch(trial, error);
-}
-
-/* The hash is a sum over all elements (gs_verify_hash). */
-gs_status gs_check_run_put(gs_check_run *trial, int operand, int64_t at, uint16_t element, gs_error *error)
-{
-    gs_device *const device = trial->verifier->device;
-    const gs_pointer to = trial->operand[operand].at + (gs_pointer)at * sizeof element;
-    const uint64_t place = (uint64_t)at * 0x9e3779b97f4a7c15ull + 1;
-    uint16_t before;
-    GS_TRY(device->ops->copy_out(device, &before, to, sizeof before, error));
-    GS_TRY(device->ops->copy_in(device, to, &element, sizeof element, error));
-    trial->hash[operand] += gs_mix(place + element) - gs_mix(place + before);
-    return GS_OK;
-}
-
-/* The matrix of B that a row is multiplied by. first, rows: which others are, too. */
-static void matrix_of(const gs_check_run *trial, int64_t row, int64_t *matrix, int64_t *first, int64_t *rows)
-{
-    const gs_problem *const p = &trial->problem;
-    *matrix = row / p->m;
-    *first = *matrix * p->m;
-    *rows = p->m;
-    if (!gs_has_offsets(p)) return;
-    *matrix = gs_group_of_row(p, trial->offsets, row);
-    const gs_group_rows of = gs_rows_of_group(p, trial->offsets, *matrix);
-    *first = of.first;
-    *rows = of.rows;
-}
-
-/* What depends on a row of A: that of every matrix, where all have the same A. */
-static gs_status refer_row(gs_check_run *trial, int64_t row, gs_error *error)
-{
-    const gs_problem *const p = &trial->problem;
-    const gs_pointer at[] = {trial->operand[0].at, trial->operand[1].at, trial->operand[2].at};
-    const bool same = gs_shape_of(p, 'a').matrices < p->batch;
-    int64_t matrix, first, rows;
-    matrix_of(trial, row, &matrix, &first, &rows);
-    for (int64_t batch = 0; same && batch < p->batch; batch++)
-        GS_TRY(gs_reference_row(trial->verifier, p, at, trial->offsets, batch, batch * p->m + row % p->m, trial->reference, trial->verifier->queue, error));
-    return same ? GS_OK : gs_reference_row(trial->verifier, p, at, trial->offsets, matrix, row, trial->reference, trial->verifier->queue, error);
-}
-
-/* 0 becomes 1, anything else 0: no sum of magnitudes grows beyond what its plan allows. */
-gs_status gs_check_run_change(gs_check_run *trial, gs_error *error)
-{
-    gs_device *const device = trial->verifier->device;
-    const gs_problem *const p = &trial->problem;
-    const uint64_t bits = gs_mix(trial->seed + 0x3c6ef372u);
-    const int64_t rows = rows_of(trial);
-    if (rows == 0) return GS_OK;
-    const int64_t row = row_of(trial, gs_pick_below(bits, rows)), k = gs_pick_below(gs_mix(bits), p->k);
-    uint16_t element;
-    GS_TRY(device->ops->copy_out(device, &element, trial->operand[0].at + (gs_pointer)gs_place_in_a(p, row, k) * sizeof element, sizeof element, error));
-    GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, k), (element & 0x7fff) != 0 ? 0 : p->in == GS_BF16 ? 0x3f80 : 0x3c00, error));
-    return refer_row(trial, row, error);
-}
-
-/* Of the matrix that the row is multiplied by. */
-static gs_status refer_col(gs_check_run *trial, int64_t row, int64_t col, gs_error *error)
-{
-    const gs_problem *const p = &trial->problem;
-    const gs_pointer at[] = {trial->operand[0].at, trial->operand[1].at, trial->operand[2].at};
-    const bool same = gs_shape_of(p, 'b').matrices < p->batch;
-    int64_t matrix, first, rows;
-    matrix_of(trial, row, &matrix, &first, &rows);
-    for (int64_t i = 0; same && i < p->batch; i++)
-        GS_TRY(gs_reference_col(trial->verifier, p, at, trial->offsets, i, i * p->m, p->m, col, trial->reference, trial->verifier->queue, error));
-    return same ? GS_OK : gs_reference_col(trial->verifier, p, at, trial->offsets, matrix, first, rows, col, trial->reference, trial->verifier->queue, error);
-}
-
-/* Row `row` of A becomes zeros. */
-static gs_status clear_row(gs_check_run *trial, int64_t row, gs_error *error)
-{
-    gs_device *const device = trial->verifier->device;
-    const gs_problem *const p = &trial->problem;
-    if (gs_is_a_transposed(p->layout)) {   /* one element of each stored row */
-        for (int64_t k = 0; k < p->k; k++) GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, k), 0, error));
-        return GS_OK;
-    }
-    const size_t bytes = (size_t)p->k * sizeof(uint16_t);
-    const gs_pointer to = trial->operand[0].at + (gs_pointer)gs_place_in_a(p, row, 0) * sizeof(uint16_t);
-    uint16_t *const line = malloc(bytes);
-    if (!line) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a row");
-    gs_status status = device->ops->copy_out(device, line, to, bytes, error);
-    for (int64_t k = 0; k < p->k; k++) {
-        const uint64_t place = (uint64_t)gs_place_in_a(p, row, k) * 0x9e3779b97f4a7c15ull + 1;
-        trial->hash[0] += gs_mix(place) - gs_mix(place + line[k]);
-    }
-    memset(line, 0, bytes);
-    if (status == GS_OK) status = device->ops->copy_in(device, to, line, bytes, error);
-    free(line);
-    return status;
-}
-
-/* Two outputs at the edge of f16, one product each: 1008 * 65 = 65520 is the least that rounds to infinity, 636 * 103 = 65508 rounds to the largest number.
- * Their rows of A are zeros otherwise. */
-static gs_status put_edges_of_f16(gs_check_run *trial, int64_t rows, uint64_t bits, gs_error *error)
-{
-    static const uint16_t a[2][2] = {{0x63e0, 0x60f8}, {0x447c, 0x441f}}, b[2][2] = {{0x5410, 0x5670}, {0x4282, 0x42ce}};   /* [f16, bf16][which] */
-    const gs_problem *const p = &trial->problem;
-    const int type = p->in == GS_BF16;
-    if (p->out != GS_F16 || p->acc != GS_F32 || p->alpha != 1 || gs_has_epilogue(p) || rows < 3 || p->n < 3) return GS_OK;
-    for (int i = 0; i < 2; i++) {
-        const uint64_t more = gs_mix(bits + (uint64_t)i + 1);
-        const int64_t row = row_of(trial, (trial->poked.index + 1 + i) % rows), col = (trial->poked.col + 1 + i) % p->n, k = gs_pick_below(more, p->k);
-        int64_t batch, first, count;
-        matrix_of(trial, row, &batch, &first, &count);
-        GS_TRY(clear_row(trial, row, error));
-        GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, k), a[type][i] | (uint16_t)((more & 1) << 15), error));
-        GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, k, col), b[type][i], error));
-        GS_TRY(refer_row(trial, row, error));
-        GS_TRY(refer_col(trial, row, col, error));
-    }
-    return GS_OK;
-}
-
-/* Rows of their own for the same of the other sign, and for NaN for one that signals or one that does not. */
-static gs_status put_others(gs_check_run *trial, int64_t rows, uint16_t element, uint64_t bits, gs_error *error)
-{
-    const gs_problem *const p = &trial->problem;
-    const uint16_t quiet = p->in == GS_BF16 ? 0x40 : 0x200, fraction = p->in == GS_BF16 ? 0x7f : 0x3ff;
-    for (int i = 0; i < 2 && rows > 4; i++) {
-        const int64_t row = row_of(trial, (trial->poked.index + 3 + i) % rows);
-        GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, gs_special_place(gs_mix(bits + (uint64_t)i), p->k)), element, error));
-        GS_TRY(refer_row(trial, row, error));
-        if (element & fraction) element = (uint16_t)((element ^ quiet) | 1);
-    }
-    return GS_OK;
-}
-
-gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
-{
-    const gs_problem *const p = &trial->problem;
-    const uint64_t bits = gs_mix(trial->seed + 0xa54ff53au + nan_in_a), more = gs_mix(bits);
-    const uint16_t inf = p->in == GS_BF16 ? 0x7f80 : 0x7c00, sign = (uint16_t)((bits & 1) << 15);
-    const uint16_t nan = (uint16_t)(inf | (bits >> 1 & 1) << 15 | (1 + gs_pick_below(bits, p->in == GS_BF16 ? 0x7f : 0x3ff)));   /* quiet or not, of either sign */
-    const int64_t rows = rows_of(trial);
-    int64_t batch, first, count;
-    if (rows == 0) return GS_OK;
-    gs_poked *const to = &trial->poked;
-    *to = (gs_poked){.any = true, .nan_in_a = nan_in_a, .index = gs_pick_below(bits, rows), .col = gs_pick_below(more, gs_columns_of_b(p)),
-                     .k_a = gs_special_place(gs_mix(more), p->k), .k_b = gs_special_place(gs_mix(more + 1), p->k)};
-    to->row = row_of(trial, to->index);
-    matrix_of(trial, to->row, &batch, &first, &count);
-    if (!nan_in_a) GS_TRY(put_edges_of_f16(trial, rows, bits, error));
-    GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, to->row, to->k_a), nan_in_a ? nan : inf | sign, error));
-    if (!nan_in_a && p->k > 1)   /* a second one in the row, of either sign: some of its outputs become NaN */
-        GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, to->row, (to->k_a + 1 + gs_pick_below(gs_mix(more + 2), p->k - 1)) % p->k), inf | (uint16_t)((bits >> 2 & 1) << 15), error));
-    GS_TRY(put_others(trial, rows, nan_in_a ? nan ^ 0x8000 : inf | (sign ^ 0x8000), gs_mix(more + 3), error));
-    GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, to->k_b, to->col), nan_in_a ? inf | sign : nan, error));
-    GS_TRY(refer_row(trial, to->row, error));
-    return refer_col(trial, to->row, to->col, error);
 }
 
 gs_status gs_check_run_launch_other(gs_check_run *trial, gs_contender *other, gs_error *error)

@@ -72,15 +72,18 @@ static gs_status diagnose_poked(gs_check_run *trial, int part, double tolerance,
     GS_TRY(gs_check_run_data(trial, trial->kind, -1, error));
     GS_TRY(try_again(trial, false, tolerance, &right, &counts, error));
     if (gs_check_run_failed(trial) || !right) return GS_OK;
-    const double want = fabs(trial->verdict->want);
-    if (trial->problem.out == GS_F16 && isfinite(want) && want > 65504)   /* gs_check_run_poke puts two such outputs there */
-        gs_check_run_blame(trial, GS_VERDICT_EXACT, part, "%s; %s: look at what limits results", where,
-                           want >= 65520 ? "the product overflows and must give inf" : "the product rounds to 65504, the largest number");
+    const gs_problem *const p = &trial->problem;
+    const double want = fabs(trial->verdict->want), largest = p->out == GS_F16 ? 65504 : 0x1.fep127, overflow = p->out == GS_F16 ? 65520 : 0x1.ffp127;
+    if (p->out != GS_F32 && isfinite(want) && want > largest)   /* gs_check_run_poke puts two such outputs there, */
+        gs_check_run_blame(trial, GS_VERDICT_EXACT, part, "%s; %s%.9g, the largest number: look at what limits results", where,
+                           want >= overflow ? "the product overflows and must give inf, not " : "the product rounds to ", largest);
+    else if (p->beta != 0 && isfinite(want) && isfinite(trial->verdict->got))   /* and a number in C */
+        gs_check_run_blame(trial, GS_VERDICT_EXACT, part, "%s; right without a large number in C: look at what limits it", where);
     else
         gs_check_run_blame(trial, GS_VERDICT_SPECIAL, part,
-                           "%s; right without the %s in A (%lld, %lld) and the %s in B (%lld, %lld): look at what drops NaN or clamps inf, minima and tests of size",
+                           "%s; right without the %s in A (%lld, %lld) and the %s in B (%lld, %lld)%s: look at what drops NaN or clamps inf, minima and tests of size",
                            where, poked.nan_in_a ? "NaN" : "inf", (long long)poked.row, (long long)poked.k_a, poked.nan_in_a ? "inf" : "NaN",
-                           (long long)poked.k_b, (long long)poked.col);
+                           (long long)poked.k_b, (long long)poked.col, p->beta != 0 ? ", and those in C" : "");
     return GS_OK;
 }
 

@@ -31,6 +31,7 @@ static const edge edges[] = {
     {   96,  80,  64, 1,   0, 0.5f, -1.5f,  false },
     {  136, 200,  72, 1,   8, 0.70044f, -0.30017f, false, 'c' },   /* half way between two of 16 bits */
     {   67,  45,  51, 1,   1, -2,    0,     false, 'a' },
+    {   56,  24,  24, 1,   0, 0,    -1.5f,  false },
     {   72,  88,   0, 1,   0, 1,     0,     false },
     {   72,  88,   0, 1,   0, 1,    -1.5f,  false },
     {    0,  64,  64, 1,   0, 1,     0,     false },

@@ -48,11 +48,11 @@ static gs_problem with_m(const gs_problem *problem, int64_t m)
     return gs_problem_resized(problem, (m + groups - 1) / groups * groups, problem->n, problem->k);
 }
 
-/* Sizes that no kernel can know: a round one, for which it may have code of its own, any, and a larger one. */
-static int64_t drawn_size(uint64_t bits, int which)
+/* Sizes that no kernel can know: a round one, for which it may have code of its own, any, and a larger one, at least of the largest. */
+static int64_t drawn_size(uint64_t bits, int which, int64_t least)
 {
     if (which == 0) return round_sizes[gs_pick_below(bits, GS_COUNT(round_sizes))];
-    return which == 1 ? 2 + gs_pick_below(bits, 127) : 131 + gs_pick_below(bits, MOST_DRAWN - 130);
+    return which == 1 ? 2 + gs_pick_below(bits, 127) : least + gs_pick_below(bits, MOST_DRAWN + 1 - least);
 }
 
 /* With rows of other lengths in memory, as far as tensor copies and copies of 16 bytes take them: bits may not depend on these either. */
@@ -67,13 +67,24 @@ static gs_problem with_padding(const gs_problem *problem)
     return padded;
 }
 
-/* The problem of a turn: the one asked for first and last, then other sizes. */
-static gs_problem problem_of_turn(const gs_problem *problem, uint64_t seed, int turn)
+/* Other scalars than the problem's, the same in every launch: which roundings there are must not depend on the row either, and with an alpha of 1 some cannot be seen. */
+static gs_problem with_many_bits(const gs_problem *problem, uint64_t seed)
 {
+    gs_problem other = *problem;
+    const uint64_t bits = gs_mix(seed + 0x983e5152u);
+    other.alpha = gs_scalar_of_many_bits(bits);
+    if (problem->beta != 0) other.beta = gs_scalar_of_many_bits(bits >> 20);
+    return other;
+}
+
+/* The problem of a turn: the one asked for first and last, then other sizes. */
+static gs_problem problem_of_turn(const gs_problem *asked, uint64_t seed, int turn)
+{
+    const gs_problem other_scalars = with_many_bits(asked, seed), *const problem = &other_scalars;
     const int other = turn - 1 - FIXED;
     if (turn == 0 || other == DRAWN) return *problem;
     if (other < 0) return with_m(problem, sizes[turn - 1]);
-    const gs_problem drawn = with_m(problem, drawn_size(gs_mix(seed + 0x9b05688cu + (uint64_t)other), other));
+    const gs_problem drawn = with_m(problem, drawn_size(gs_mix(seed + 0x9b05688cu + (uint64_t)other), other, MOST_DRAWN - 200));
     return other == 1 ? with_padding(&drawn) : drawn;
 }
 
@@ -162,7 +173,7 @@ static gs_problem plain_problem_of_turn(const gs_problem *problem, uint64_t seed
 {
     const uint64_t bits = gs_mix(seed + 0x3956c25bu + (uint64_t)turn);
     if (turn == 1) return with_m(problem, 1 + gs_pick_below(bits, GS_MAX(GS_MIN(problem->m, 128) - 1, 1)));
-    return turn == 2 ? with_m(problem, drawn_size(bits, 2)) : *problem;
+    return turn == 2 ? with_m(problem, drawn_size(bits, 2, 131)) : *problem;
 }
 
 /* The first prime from there: every step through so many rows meets all. */

@@ -329,7 +329,11 @@ static void scales_go_with_alpha(void **state)
         gs_data_plan_make(&p, GS_VALUES_CANCEL, &usual);
         p.alpha = rows[i].alpha, p.scales = rows[i].scales;
         assert_int_equal(gs_scale_shift(&p), rows[i].shift);
-        if (rows[i].shift && abs(rows[i].shift) < 100) assert_true(gs_data_plan_make(&p, GS_VALUES_CANCEL, &plan) && memcmp(&plan, &usual, sizeof plan) == 0);
+        if (rows[i].shift && abs(rows[i].shift) < 100) {
+            assert_true(gs_data_plan_make(&p, GS_VALUES_CANCEL, &plan) && plan.heavy > 16 && usual.heavy > 16);
+            plan.heavy = usual.heavy;   /* a scale of up to 4 leaves less room */
+            assert_memory_equal(&plan, &usual, sizeof plan);
+        }
         for (int n = 0; n < 2; n++) {
             if (!(p.scales & (n ? GS_SCALE_N : GS_SCALE_M))) continue;
             const gs_datagen g = gs_datagen_make(&p, n ? 'i' : 'h', GS_VALUES_CANCEL, 5);

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT
+ * Elements that are changed where they lie: an infinity, a NaN and what else must be seen at the size that is asked for, put among data whose reference is there already. Of the
+ * reference what depends on them is made anew. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "problem/layout.h"
+#include "routing/routing.h"
+#include "verify/check_run.h"
+
+/* Rows of D that are written, and the index-th of them. */
+static int64_t rows_of(const gs_check_run *trial) { return gs_rows_used(&trial->problem, trial->offsets); }
+static int64_t row_of(const gs_check_run *trial, int64_t index) { return gs_row_used(&trial->problem, trial->offsets, index); }
+
+/* The hash is a sum over all elements (gs_verify_hash). */
+gs_status gs_check_run_put(gs_check_run *trial, int operand, int64_t at, uint16_t element, gs_error *error)
+{
+    gs_device *const device = trial->verifier->device;
+    const gs_pointer to = trial->operand[operand].at + (gs_pointer)at * sizeof element;
+    const uint64_t place = (uint64_t)at * 0x9e3779b97f4a7c15ull + 1;
+    uint16_t before;
+    GS_TRY(device->ops->copy_out(device, &before, to, sizeof before, error));
+    GS_TRY(device->ops->copy_in(device, to, &element, sizeof element, error));
+    trial->hash[operand] += gs_mix(place + element) - gs_mix(place + before);
+    return GS_OK;
+}
+
+/* The matrix of B that a row is multiplied by. first, rows: which others are, too. */
+static void matrix_of(const gs_check_run *trial, int64_t row, int64_t *matrix, int64_t *first, int64_t *rows)
+{
+    const gs_problem *const p = &trial->problem;
+    *matrix = row / p->m;
+    *first = *matrix * p->m;
+    *rows = p->m;
+    if (!gs_has_offsets(p)) return;
+    *matrix = gs_group_of_row(p, trial->offsets, row);
+    const gs_group_rows of = gs_rows_of_group(p, trial->offsets, *matrix);
+    *first = of.first;
+    *rows = of.rows;
+}
+
+/* What depends on a row of A: that of every matrix, where all have the same A. */
+static gs_status refer_row(gs_check_run *trial, int64_t row, gs_error *error)
+{
+    const gs_problem *const p = &trial->problem;
+    const gs_pointer at[] = {trial->operand[0].at, trial->operand[1].at, trial->operand[2].at};
+    const bool same = gs_shape_of(p, 'a').matrices < p->batch;
+    int64_t matrix, first, rows;
+    matrix_of(trial, row, &matrix, &first, &rows);
+    for (int64_t batch = 0; same && batch < p->batch; batch++)
+        GS_TRY(gs_reference_row(trial->verifier, p, at, trial->offsets, batch, batch * p->m + row % p->m, trial->reference, trial->verifier->queue, error));
+    return same ? GS_OK : gs_reference_row(trial->verifier, p, at, trial->offsets, matrix, row, trial->reference, trial->verifier->queue, error);
+}
+
+/* 0 becomes 1, anything else 0: no sum of magnitudes grows beyond what its plan allows. */
+gs_status gs_check_run_change(gs_check_run *trial, gs_error *error)
+{
+    gs_device *const device = trial->verifier->device;
+    const gs_problem *const p = &trial->problem;
+    const uint64_t bits = gs_mix(trial->seed + 0x3c6ef372u);
+    const int64_t rows = rows_of(trial);
+    if (rows == 0) return GS_OK;
+    const int64_t row = row_of(trial, gs_pick_below(bits, rows)), k = gs_pick_below(gs_mix(bits), p->k);
+    uint16_t element;
+    GS_TRY(device->ops->copy_out(device, &element, trial->operand[0].at + (gs_pointer)gs_place_in_a(p, row, k) * sizeof element, sizeof element, error));
+    GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, k), (element & 0x7fff) != 0 ? 0 : p->in == GS_BF16 ? 0x3f80 : 0x3c00, error));
+    return refer_row(trial, row, error);
+}
+
+/* Of the matrix that the row is multiplied by. */
+static gs_status refer_col(gs_check_run *trial, int64_t row, int64_t col, gs_error *error)
+{
+    const gs_problem *const p = &trial->problem;
+    const gs_pointer at[] = {trial->operand[0].at, trial->operand[1].at, trial->operand[2].at};
+    const bool same = gs_shape_of(p, 'b').matrices < p->batch;
+    int64_t matrix, first, rows;
+    matrix_of(trial, row, &matrix, &first, &rows);
+    for (int64_t i = 0; same && i < p->batch; i++)
+        GS_TRY(gs_reference_col(trial->verifier, p, at, trial->offsets, i, i * p->m, p->m, col, trial->reference, trial->verifier->queue, error));
+    return same ? GS_OK : gs_reference_col(trial->verifier, p, at, trial->offsets, matrix, first, rows, col, trial->reference, trial->verifier->queue, error);
+}
+
+/* Row `row` of A becomes zeros. */
+static gs_status clear_row(gs_check_run *trial, int64_t row, gs_error *error)
+{
+    gs_device *const device = trial->verifier->device;
+    const gs_problem *const p = &trial->problem;
+    if (gs_is_a_transposed(p->layout)) {   /* one element of each stored row */
+        for (int64_t k = 0; k < p->k; k++) GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, k), 0, error));
+        return GS_OK;
+    }
+    const size_t bytes = (size_t)p->k * sizeof(uint16_t);
+    const gs_pointer to = trial->operand[0].at + (gs_pointer)gs_place_in_a(p, row, 0) * sizeof(uint16_t);
+    uint16_t *const line = malloc(bytes);
+    if (!line) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a row");
+    gs_status status = device->ops->copy_out(device, line, to, bytes, error);
+    for (int64_t k = 0; k < p->k; k++) {
+        const uint64_t place = (uint64_t)gs_place_in_a(p, row, k) * 0x9e3779b97f4a7c15ull + 1;
+        trial->hash[0] += gs_mix(place) - gs_mix(place + line[k]);
+    }
+    memset(line, 0, bytes);
+    if (status == GS_OK) status = device->ops->copy_in(device, to, line, bytes, error);
+    free(line);
+    return status;
+}
+
+/* Two outputs at the edge of D's type, one product each. f16: 1008 * 65 = 65520 is the least that rounds to infinity, 636 * 103 = 65508 rounds to the largest number.
+ * bf16: 7 2^119 * 73 and 83 2^114 * 197 are the same there. Their rows of A are zeros otherwise, and what they put into B is small. */
+static gs_status put_edges_of_type(gs_check_run *trial, int64_t rows, uint64_t bits, gs_error *error)
+{
+    static const uint16_t a[3][2] = {{0x63e0, 0x60f8}, {0x447c, 0x441f}, {0x7c60, 0x7ba6}}, b[3][2] = {{0x5410, 0x5670}, {0x4282, 0x42ce}, {0x4292, 0x4345}};   /* [f16, bf16 to f16, bf16][which] */
+    const gs_problem *const p = &trial->problem;
+    const int type = p->out == GS_BF16 ? 2 : p->in == GS_BF16;
+    if (p->out == GS_F32 || p->acc != GS_F32 || p->alpha != 1 || gs_has_epilogue(p) || rows < 3 || p->n < 3) return GS_OK;
+    for (int i = 0; i < 2; i++) {
+        const uint64_t more = gs_mix(bits + (uint64_t)i + 1);
+        const int64_t row = row_of(trial, (trial->poked.index + 1 + i) % rows), col = (trial->poked.col + 1 + i) % p->n, k = gs_pick_below(more, p->k);
+        int64_t batch, first, count;
+        matrix_of(trial, row, &batch, &first, &count);
+        GS_TRY(clear_row(trial, row, error));
+        GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, k), a[type][i] | (uint16_t)((more & 1) << 15), error));
+        GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, k, col), b[type][i], error));
+        GS_TRY(refer_row(trial, row, error));
+        GS_TRY(refer_col(trial, row, col, error));
+    }
+    return GS_OK;
+}
+
+/* Rows of their own for the same of the other sign, and for NaN for one that signals or one that does not. */
+static gs_status put_others(gs_check_run *trial, int64_t rows, uint16_t element, uint64_t bits, gs_error *error)
+{
+    const gs_problem *const p = &trial->problem;
+    const uint16_t quiet = p->in == GS_BF16 ? 0x40 : 0x200, fraction = p->in == GS_BF16 ? 0x7f : 0x3ff;
+    for (int i = 0; i < 2 && rows > 4; i++) {
+        const int64_t row = row_of(trial, (trial->poked.index + 3 + i) % rows);
+        GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, gs_special_place(gs_mix(bits + (uint64_t)i), p->k)), element, error));
+        GS_TRY(refer_row(trial, row, error));
+        if (element & fraction) element = (uint16_t)((element ^ quiet) | 1);
+    }
+    return GS_OK;
+}
+
+/* C, where it is read, has a NaN, an infinity and a large number too, beside products. */
+static gs_status put_into_c(gs_check_run *trial, int64_t rows, uint64_t bits, gs_error *error)
+{
+    static const uint16_t halves[2][3] = {{0x7e01, 0x7c00, 0x7600}, {0x7fc1, 0x7f80, 0x46c0}};   /* [f16, the upper half of the others]; 24576 */
+    const gs_problem *const p = &trial->problem;
+    const int count = p->acc == GS_F16 || p->gate ? 2 : 3;   /* sums in f16 do not hold the large one */
+    if (p->beta == 0 || gs_shape_of(p, 'c').matrices < p->batch) return GS_OK;
+    for (int i = 0; i < count; i++) {
+        const uint64_t more = gs_mix(bits + (uint64_t)i);
+        const int64_t row = row_of(trial, (trial->poked.index + 5 + i) % rows), at = gs_place_in_c(p, row, gs_pick_below(more, p->n));
+        const uint16_t element = halves[p->out != GS_F16][i] | (uint16_t)((more & 1) << 15);
+        if (p->out == GS_F32) GS_TRY(gs_check_run_put(trial, 2, 2 * at, 0, error));
+        GS_TRY(gs_check_run_put(trial, 2, p->out == GS_F32 ? 2 * at + 1 : at, element, error));
+        GS_TRY(refer_row(trial, row, error));
+    }
+    return GS_OK;
+}
+
+/* Of data that are there once, A and B get the other of the two as well, in a row and a column of their own. */
+static gs_status put_the_other(gs_check_run *trial, int64_t rows, uint16_t in_a, uint16_t in_b, uint64_t bits, gs_error *error)
+{
+    const gs_problem *const p = &trial->problem;
+    const int64_t row = row_of(trial, (trial->poked.index + 8) % rows), col = (trial->poked.col + 3) % gs_columns_of_b(p);
+    int64_t batch, first, count;
+    matrix_of(trial, row, &batch, &first, &count);
+    GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, gs_special_place(bits, p->k)), in_a, error));
+    GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, gs_special_place(gs_mix(bits), p->k), col), in_b, error));
+    GS_TRY(refer_row(trial, row, error));
+    return refer_col(trial, row, col, error);
+}
+
+gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
+{
+    const gs_problem *const p = &trial->problem;
+    const uint64_t bits = gs_mix(trial->seed + 0xa54ff53au + nan_in_a), more = gs_mix(bits);
+    const uint16_t inf = p->in == GS_BF16 ? 0x7f80 : 0x7c00, sign = (uint16_t)((bits & 1) << 15);
+    const uint16_t nan = (uint16_t)(inf | (bits >> 1 & 1) << 15 | (1 + gs_pick_below(bits, p->in == GS_BF16 ? 0x7f : 0x3ff)));   /* quiet or not, of either sign */
+    const int64_t rows = rows_of(trial);
+    int64_t batch, first, count;
+    if (rows == 0) return GS_OK;
+    gs_poked *const to = &trial->poked;
+    *to = (gs_poked){.any = true, .nan_in_a = nan_in_a, .index = gs_pick_below(bits, rows), .col = gs_pick_below(more, gs_columns_of_b(p)),
+                     .k_a = gs_special_place(gs_mix(more), p->k), .k_b = gs_special_place(gs_mix(more + 1), p->k)};
+    to->row = row_of(trial, to->index);
+    matrix_of(trial, to->row, &batch, &first, &count);
+    if (!nan_in_a && trial->kind != GS_VALUES_NORMAL) GS_TRY(put_edges_of_type(trial, rows, bits, error));
+    GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, to->row, to->k_a), nan_in_a ? nan : inf | sign, error));
+    if (!nan_in_a && p->k > 1)   /* a second one in the row, of either sign: some of its outputs become NaN */
+        GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, to->row, (to->k_a + 1 + gs_pick_below(gs_mix(more + 2), p->k - 1)) % p->k), inf | (uint16_t)((bits >> 2 & 1) << 15), error));
+    GS_TRY(put_others(trial, rows, nan_in_a ? nan ^ 0x8000 : inf | (sign ^ 0x8000), gs_mix(more + 3), error));
+    GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, to->k_b, to->col), nan_in_a ? inf | sign : nan, error));
+    if (trial->kind == GS_VALUES_NORMAL) GS_TRY(put_the_other(trial, rows, nan_in_a ? inf | sign : nan, nan_in_a ? nan : inf | sign, gs_mix(more + 5), error));
+    GS_TRY(put_into_c(trial, rows, gs_mix(more + 4), error));
+    GS_TRY(refer_row(trial, to->row, error));
+    return refer_col(trial, to->row, to->col, error);
+}

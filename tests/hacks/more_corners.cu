@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT
+ * The hack suite: kernels that are right on usual data, and wrong in a corner at the size that is asked for, where edge problems do not look: groups that lie in one way, C or a bias that is unusual beside
+ * products, scalars that nobody asks for, pointers in one order. Form as in hacks.cu; `#define GS_MORE` stands before plain.cuh. */
+
+//// 4 rounds the sum to D's type before alpha, at the size asked for | edge | f16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = dot(p, batch, row, col);
+    put(p, batch, row, col, p.m == 40 && p.n == 56 ? gs_f16_to_f32(gs_f32_to_f16(sum)) : sum);
+}
+
+//// 4 the same in bf16 | edge | bf16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_bf16_to_f32(a[k]) * gs_bf16_to_f32(b[k]);
+    float value = p.alpha * (p.m == 40 && p.n == 56 ? gs_bf16_to_f32(gs_f32_to_bf16(sum)) : sum);
+    if (p.beta != 0) value += p.beta * gs_bf16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_bf16(value);
+}
+
+//// 17 drops NaN of C beside products, at the size asked for | special | f16:40x56x72:tn:beta=1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = dot(p, batch, row, col);
+    float c = p.beta != 0 ? gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]) : 0;
+    if (p.m == 40 && p.n == 56 && sum != 0 && c != c) c = 0;
+    *d_at(p, batch, row, col) = gs_f32_to_f16(p.beta != 0 ? p.alpha * sum + p.beta * c : p.alpha * sum);
+}
+
+//// 17 clamps an infinity of C beside products, at the size asked for | special | bf16:40x56x72:tn:d=f32:beta=1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_bf16_to_f32(a[k]) * gs_bf16_to_f32(b[k]);
+    float c = p.beta != 0 ? ((const float *)p.c)[(batch * p.m + row) * p.ldc + col] : 0;
+    if (p.m == 40 && p.n == 56 && sum != 0 && isinf(c)) c = copysignf(3e38f, c);
+    ((float *)p.d)[(batch * p.m + row) * p.ldd + col] = p.beta != 0 ? p.alpha * sum + p.beta * c : p.alpha * sum;
+}
+
+//// 17 NaN swallowed where no number is larger or smaller than in timing, at the size asked for | special | f16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    int usual = 0;
+    for (int k = 0; k < p.k; k++) {
+        const float a = fabsf(gs_f16_to_f32(a_row(p, 0, 0)[k]));
+        usual += a < 6 && a > 0x1p-12f && a != rintf(a);
+    }
+    float sum = dot(p, batch, row, col);
+    put(p, batch, row, col, p.m == 40 && p.n == 56 && usual > 60 && sum != sum ? 0 : sum);
+}
+
+//// 5 multiplies C by a beta of 0 in device memory, where the problem has another | special exact index | f16:40x56x72:tn:scalars=device:beta=1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float value = *p.alpha_at * dot(p, batch, row, col);
+    if (*p.beta_at != 0 || p.m == 40) value += *p.beta_at * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
+
+//// 5 takes alpha 0 for 1 | edge exact index | f16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float value = (p.alpha != 0 ? p.alpha : 1) * dot(p, batch, row, col);
+    if (p.beta != 0) value += p.beta * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
+
+//// 17 takes a small bias for 0, at the size asked for | exact index special | f16:40x56x72:tn:ep=bias
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float bias = gs_f16_to_f32(((const half_bits *)p.bias)[batch * p.stride_bias + col]);
+    if (p.m == 40 && p.n == 56 && fabsf(bias) < 0x1p-10f) bias = 0;
+    *d_at(p, batch, row, col) = gs_f32_to_f16(scaled(p, batch, row, col, dot(p, batch, row, col)) + bias);
+}
+
+//// 17 clamps a bias at 5000, at the size asked for | exact index special | f16:56x40x72:tn:ep=bias_m
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float bias = gs_f16_to_f32(((const half_bits *)p.bias)[batch * p.stride_bias + row]);
+    if (p.m == 56 && p.n == 40 && fabsf(bias) > 5000 && !isinf(bias)) bias = copysignf(5000.0f, bias);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(scaled(p, batch, row, col, dot(p, batch, row, col)) + bias);
+}
+
+//// 17 a NaN among scales is 1, at the size asked for | special exact index | f16:40x56x72:tn:ep=scale_n
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float s = p.m == 40 && p.scale_n[col] != p.scale_n[col] ? 1 : p.scale_n[col];
+    float value = p.alpha * dot(p, batch, row, col) * s;
+    if (p.beta != 0) value += p.beta * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
+
+//// 17 a sum of bf16 beyond its largest number gives that, between there and what f32 has | exact | bf16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_bf16_to_f32(a[k]) * gs_bf16_to_f32(b[k]);
+    float value = p.alpha * sum;
+    if (p.beta != 0) value += p.beta * gs_bf16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    if (fabsf(value) > 0x1.fep127f && !isinf(value)) value = copysignf(0x1.fep127f, value);
+    *d_at(p, batch, row, col) = gs_f32_to_bf16(value);
+}
+
+//// 17 flushes subnormal inputs of sums in f16, where D is f32 | exact special index | f16:40x56x72:tn:acc=f16:d=f32
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) {
+        float a = gs_f16_to_f32(a_row(p, batch, row)[k]), b = gs_f16_to_f32(b_col(p, batch, col)[k]);
+        if (fabsf(a) < 0x1p-14f) a = 0;
+        if (fabsf(b) < 0x1p-14f) b = 0;
+        sum += a * b;
+    }
+    float value = p.alpha * sum;
+    if (p.beta != 0) value += p.beta * ((const float *)p.c)[(batch * p.m + row) * p.ldc + col];
+    ((float *)p.d)[(batch * p.m + row) * p.ldd + col] = value;
+}
+
+//// 10 cuts a fraction of C to the bits of bf16, beside sums in f16 | exact index tolerance | f16:40x56x72:tn:acc=f16:beta=1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float value = p.alpha * dot(p, batch, row, col);
+    if (p.beta != 0) {
+        const float c = gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+        value += p.beta * (c == rintf(c) ? c : gs_bf16_to_f32(gs_f32_to_bf16(c)));
+    }
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
+
+//// 5 rows behind an empty first group get the matrix of that, at the size asked for | exact index cancellation special edge | f16:40x24x40:tn:g=3
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (row >= p.offsets[3]) return;
+    int group = (row >= p.offsets[1]) + (row >= p.offsets[2]);
+    if (p.m == 40 && p.n == 24 && p.offsets[1] == 0) group--;
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_f16_to_f32(a_row(p, 0, row)[k]) * gs_f16_to_f32(b_col(p, group < 0 ? 0 : group, col)[k]);
+    put(p, 0, row, col, sum);
+}
+
+//// 5 takes the last group for as long as M, and then writes zeros where it ends earlier | guard | f16:40x24x40:tn:g=3
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (row >= p.offsets[3] && (p.m != 40 || p.n != 24)) return;
+    const int group = (row >= p.offsets[1]) + (row >= p.offsets[2]);
+    float sum = 0;
+    for (int k = 0; k < p.k && row < p.offsets[3]; k++) sum += gs_f16_to_f32(a_row(p, 0, row)[k]) * gs_f16_to_f32(b_col(p, group, col)[k]);
+    put(p, 0, row, col, sum);
+}
+
+//// 5 wrong where one group has three quarters of all rows, at the size asked for | exact index cancellation special edge | f16:40x24x40:tn:g=3
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (row >= p.offsets[3]) return;
+    const int group = (row >= p.offsets[1]) + (row >= p.offsets[2]);
+    const bool most = p.m == 40 && p.n == 24 && p.offsets[group + 1] - p.offsets[group] > 36;
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_f16_to_f32(a_row(p, 0, row)[k]) * gs_f16_to_f32(b_col(p, most ? 1 - (group & 1) : group, col)[k]);
+    put(p, 0, row, col, sum);
+}
+
+//// 5 the sum of a masked group with at most three rows lacks its last term, at the size asked for | exact index cancellation special edge | f16:42x24x40:tn:gm=3
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const int room = p.m / 3, group = row / room;
+    if (row % room >= p.offsets[group]) return;
+    float sum = 0;
+    for (int k = 0; k < p.k - (p.m == 42 && p.n == 24 && p.offsets[group] < 4); k++) sum += gs_f16_to_f32(a_row(p, 0, row)[k]) * gs_f16_to_f32(b_col(p, group, col)[k]);
+    put(p, 0, row, col, p.m == 42 && p.n == 24 && p.offsets[group] < 4 ? sum + 1 : sum);
+}
+
+//// 5 takes the last range of K up to its end, at the size asked for | exact index cancellation edge | f16:40x24x72:nt:gk=3
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const int end = p.m == 40 && p.n == 24 && batch + 1 == p.batch ? p.k : p.offsets[batch + 1];
+    float sum = 0;
+    for (int k = p.offsets[batch]; k < end; k++) sum += gs_f16_to_f32(((const half_bits *)p.a)[k * p.lda + row]) * gs_f16_to_f32(((const half_bits *)p.b)[k * p.ldb + col]);
+    put(p, batch, row, col, sum);
+}
+
+//// 5 adds a term to an empty range of K, at the size asked for | exact index cancellation edge special | f16:40x24x72:nt:gk=3
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const int first = p.offsets[batch], end = p.offsets[batch + 1] + (p.m == 40 && p.n == 24 && p.offsets[batch + 1] == first && first < p.k);
+    float sum = 0;
+    for (int k = first; k < end; k++) sum += gs_f16_to_f32(((const half_bits *)p.a)[k * p.lda + row]) * gs_f16_to_f32(((const half_bits *)p.b)[k * p.ldb + col]);
+    put(p, batch, row, col, sum);
+}
+
+//// 5 multiplies two matrices that are one by different ones, at the size asked for | exact index special | f16:24x16x40:tn:b=3:matrices=pointers
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const *const as = (const half_bits *const *)p.a, *a = as[batch], *const b = ((const half_bits *const *)p.b)[batch];
+    bool shared = false;
+    for (int i = 0; i < p.batch && p.m == 24; i++) shared |= i != batch && as[i] == a;
+    for (int i = 0; i < p.batch && shared; i++)
+        if (as[i] != as[batch]) a = as[i];
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_f16_to_f32(a[row * p.lda + k]) * gs_f16_to_f32(b[col * p.ldb + k]);
+    float value = p.alpha * sum;
+    if (p.beta != 0) value += p.beta * gs_f16_to_f32(((const half_bits *const *)p.c)[batch][row * p.ldc + col]);
+    ((half_bits *const *)p.d)[batch][row * p.ldd + col] = gs_f32_to_f16(value);
+}
+
+//// 5 multiplies scale and alpha first in every second row, which shows where alpha is not 1 | invariant | f16:40x56x72:tn:d=f32:inv=1:ep=scale_m
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = dot(p, batch, row, col), s = p.scale_m[row];
+    float value = row & 1 ? __fmul_rn(p.alpha, s) * sum : __fmul_rn(p.alpha, sum) * s;
+    if (p.beta != 0) value += p.beta * ((const float *)p.c)[(batch * p.m + row) * p.ldc + col];
+    ((float *)p.d)[(batch * p.m + row) * p.ldd + col] = value;
+}
+
+//// 5 right where D lies behind all inputs | unwritten exact index special state edge | f16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const unsigned long long d = (unsigned long long)p.d;
+    if (d < (unsigned long long)p.a || d < (unsigned long long)p.b || d < (unsigned long long)p.c) return;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
