@@ -192,8 +192,9 @@ GS_SHARED float gs_value_idle(const gs_datagen *g, long long batch, long long ro
 {
     const gs_u64 bits = gs_draw(g, 0, batch, row, col);
     if (g->plan.range.bias && (col + g->plan.range.bias - 1) % 16 == GS_LINE_ZERO) {   /* beside zeros: small, large, and any, in turn */
-        const int least = g->type == 0 ? -24 : -100, most = g->type == 0 ? 15 : 100, turn = (int)(((gs_u64)col / 16 + (g->seed >> 8 & 3)) % 3);
-        const int low = turn == 1 ? most - (most - least) / 16 : least, high = turn == 0 ? least + (most - least) / 4 : most;
+        const int half = g->type == 0, turn = (int)(((gs_u64)col / 16 + (g->seed >> 8 & 3)) % 3), subnormal = (int)(bits >> 1 & 1), most = half ? 15 : 100;
+        const int least = turn ? (half ? -24 : -100) : subnormal ? (half ? -24 : -133) : half ? -14 : -30;
+        const int low = turn == 1 ? most - 2 : least, high = turn ? most : subnormal ? (half ? -15 : -127) : -10;
         return gs_range_number(bits, low + (int)gs_pick_below(bits << 20, high - low + 1), 8);
     }
     if (g->cols < 11 || (gs_u64)col % 11 != (g->seed >> 32) % 11) return 0.0f;
@@ -229,9 +230,10 @@ GS_SHARED float gs_value_factor(const gs_datagen *g, long long batch, long long 
 {
     const gs_u64 bits = gs_draw(g, 0, batch, row, col), more = gs_mix(bits);
     const float sign = (bits & 1 ? -1.0f : 1.0f) * gs_power_of_two(g->shift);
-    if (g->kind == GS_VALUES_SIGNS) {   /* of sixteen neighbours one is 0, and one an infinity or a NaN in turn */
+    if (g->kind == GS_VALUES_SIGNS) {   /* of sixteen neighbours one is 0, one an infinity and one NaN */
         const gs_u64 place = (gs_u64)col + (g->seed >> 40 & 31);
-        return place % 16 == 0 ? 0.0f : place % 32 == 5 ? gs_infinity() - gs_infinity() : place % 32 == 21 ? sign * gs_infinity() : sign;
+        const int odd = place % 16 == 5 || place % 16 == 12;   /* not all of them can be beside a line of NaN */
+        return place % 16 == 0 ? 0.0f : !odd ? sign : (place / 16 + (place % 16 == 12)) & 1 ? gs_infinity() - gs_infinity() : sign * gs_infinity();
     }
     if ((bits >> 4 & 15) == 0) return 0.0f;
     const float power = 1.0f / (float)(1 << (more >> 8 & 3));

@@ -40,13 +40,11 @@ static int64_t group_for(int64_t groups, gs_routing routing, uint64_t seed, int6
     const double part = (double)(bits >> 11) * 0x1p-53;
     switch (routing) {
     case GS_ROUTING_SKEWED: return (int64_t)((double)groups * part * part * part);
-    case GS_ROUTING_ONE: {   /* mostly one at an end: all others are empty, and stand before or behind it */
-        const uint64_t which = gs_mix(seed + 2);
-        return which & 2 ? gs_pick_below(which, groups) : which & 1 ? groups - 1 : 0;
-    }
-    case GS_ROUTING_SPARSE: {   /* one has the rows of those that are empty; one of these, not the last, always is */
-        const int64_t group = (int64_t)((double)groups * part), empty = gs_pick_below(gs_mix(seed + 6), GS_MAX(groups - 1, 1));
-        const int64_t other = groups > 1 ? (empty + 1 + gs_pick_below(gs_mix(seed + 2), groups - 1)) % groups : 0;
+    case GS_ROUTING_ONE: return gs_mix(seed + 2) & 3 ? groups - 1 : 0;
+    case GS_ROUTING_SPARSE: {   /* one is always empty, neither the first, if there are three, nor the last; one behind it has the rows of those that are */
+        const int64_t group = (int64_t)((double)groups * part), before = groups > 2;
+        const int64_t empty = groups > 1 ? before + gs_pick_below(gs_mix(seed + 6), groups - 1 - before) : -1;
+        const int64_t other = empty + 1 + gs_pick_below(gs_mix(seed + 2), groups - 1 - empty);
         return group != empty && gs_mix(seed + 3 + (uint64_t)group) & 1 ? group : other;
     }
     default: return (int64_t)((double)groups * part);

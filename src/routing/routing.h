@@ -10,7 +10,7 @@ typedef enum gs_routing {
     GS_ROUTING_EVEN,       /* every row to any group, all alike: what timing has, unless it is asked for another one */
     GS_ROUTING_SHORT,      /* the same of some rows, mostly of all but one: others lie behind the last group. Of masked groups in half of the draws all are full */
     GS_ROUTING_SKEWED,     /* the first eighth of the groups has half of the rows */
-    GS_ROUTING_ONE,        /* one group has all rows, mostly the first or the last */
+    GS_ROUTING_ONE,        /* one group has all rows, mostly the last, else the first */
     GS_ROUTING_SPARSE,     /* about half of the groups are empty, the others begin at multiples of 8 */
     GS_ROUTING_FEW,        /* one to three rows in all */
     GS_ROUTINGS,

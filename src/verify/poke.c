@@ -147,14 +147,15 @@ static gs_status put_into_c(gs_check_run *trial, int64_t rows, uint64_t bits, gs
     static const uint16_t halves[2][3] = {{0x7e01, 0x7c00, 0x7600}, {0x7fc1, 0x7f80, 0x46c0}};   /* [f16, the upper half of the others]; 24576 */
     const gs_problem *const p = &trial->problem;
     const int count = p->acc == GS_F16 || p->gate ? 2 : 3;   /* sums in f16 do not hold the large one */
-    if (p->beta == 0 || gs_shape_of(p, 'c').matrices < p->batch) return GS_OK;
+    const bool same = gs_shape_of(p, 'c').matrices < p->batch;
+    if (p->beta == 0) return GS_OK;
     for (int i = 0; i < count; i++) {
         const uint64_t more = gs_mix(bits + (uint64_t)i);
         const int64_t row = row_of(trial, (trial->poked.index + 5 + i) % rows), at = gs_place_in_c(p, row, gs_pick_below(more, p->n));
         const uint16_t element = halves[p->out != GS_F16][i] | (uint16_t)((more & 1) << 15);
         if (p->out == GS_F32) GS_TRY(gs_check_run_put(trial, 2, 2 * at, 0, error));
         GS_TRY(gs_check_run_put(trial, 2, p->out == GS_F32 ? 2 * at + 1 : at, element, error));
-        GS_TRY(refer_row(trial, row, error));
+        for (int64_t batch = 0; batch < (same ? p->batch : 1); batch++) GS_TRY(refer_row(trial, same ? batch * p->m + row % p->m : row, error));
     }
     return GS_OK;
 }
