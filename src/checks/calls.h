@@ -19,6 +19,8 @@ enum {
 
 /* beta C is in the reference; else the comparison adds it. */
 static inline bool gs_reference_adds_c(const gs_problem *p) { return p->beta != 0 && !p->residual && !p->scales; }
+/* C counts for nothing where beta is 0, as it may be in device memory. */
+static inline bool gs_reference_residual(const gs_problem *p) { return p->residual && p->beta != 0; }
 
 struct gs_verifier {
     gs_device  *device;

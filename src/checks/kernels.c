@@ -241,7 +241,7 @@ gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, gs_pointer 
         .sets = address(sets), .count = (gs_u64)count, .samples = SAMPLES, .seed = seed, .m = p->m, .n = p->n, .k = p->k, .batch = p->batch,
         .lda = p->lda, .ldb = p->ldb, .stride_a = gs_shape_of(p, 'a').stride, .stride_b = gs_shape_of(p, 'b').stride, .stride_bias = gs_shape_of(p, 'e').stride,
         .placed_c = gs_placed_of(p, 'c'), .placed_d = gs_placed_of(p, 'd'), .placed_aux = gs_placed_of(p, 'g'), .writes_aux = (int)p->aux, .in = (int)p->in, .out = (int)p->out, .layout = (int)p->layout, .alpha = p->alpha,
-        .beta = p->beta, .activation = (int)p->activation, .along = gs_adds_bias(p) ? (int)p->bias : 0, .dbias = p->bias == GS_DBIAS ? (int)gs_dbias_vectors(p) : 0, .residual = (int)p->residual, .gate = (int)p->gate, .groups = (int)p->groups, .room = gs_group_room(p), .scales = (int)p->scales, .k_groups = p->grouping == GS_GROUPS_K, .least = gs_least_sum(p),
+        .beta = p->beta, .activation = (int)p->activation, .along = gs_adds_bias(p) ? (int)p->bias : 0, .dbias = p->bias == GS_DBIAS ? (int)gs_dbias_vectors(p) : 0, .residual = gs_reference_residual(p), .gate = (int)p->gate, .groups = (int)p->groups, .room = gs_group_room(p), .scales = (int)p->scales, .k_groups = p->grouping == GS_GROUPS_K, .least = gs_least_sum(p),
         .relative = bound.relative, .spread = bound.spread,
         .absolute = bound.absolute, .poison = poison, .found = address(found),
     };
@@ -385,7 +385,7 @@ gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *problem, con
 static gs_epilogue epilogue_of(const gs_problem *p, const gs_args *args)
 {
     return (gs_epilogue){.c = args->c, .bias = args->bias, .placed_c = gs_placed_of(p, 'c'), .m = p->m, .stride_bias = gs_shape_of(p, 'e').stride, .activation = (int)p->activation, .along = gs_adds_bias(p) ? (int)p->bias : 0,
-                         .residual = (int)p->residual, .gate = (int)p->gate, .n = p->n, .beta = p->beta, .least = gs_least_sum(p), .offsets = args->offsets, .groups = (int)p->groups, .room = gs_group_room(p),
+                         .residual = gs_reference_residual(p), .gate = (int)p->gate, .n = p->n, .beta = p->beta, .least = gs_least_sum(p), .offsets = args->offsets, .groups = (int)p->groups, .room = gs_group_room(p),
                          .aux = args->aux, .placed_aux = gs_placed_of(p, 'g'), .scale_m = p->scales & GS_SCALE_M ? args->scale_m : NULL, .scale_n = p->scales & GS_SCALE_N ? args->scale_n : NULL,
                          .joins = p->beta != 0 && !p->residual && p->scales};
 }
@@ -467,7 +467,7 @@ static gs_status finish_sums(const gs_verifier *verifier, const gs_problem *p, c
         if (gs_adds_bias(p)) GS_TRY(read_element(verifier, p->out, args->bias, place, &bias, error));
         sum[up] += bias + (e->joins ? (double)p->beta * c : 0);
     }
-    if (p->residual) GS_TRY(read_element(verifier, p->out, args->c, gs_place_in_c(p, row, col), &c, error));
+    if (gs_reference_residual(p)) GS_TRY(read_element(verifier, p->out, args->c, gs_place_in_c(p, row, col), &c, error));
     if (gs_is_gradient(p->activation)) {
         double z;
         const gs_shape s = gs_shape_of(p, 'g');
@@ -477,7 +477,7 @@ static gs_status finish_sums(const gs_verifier *verifier, const gs_problem *p, c
     } else {
         *value = gs_activate((int)p->activation, sum[0]) * (p->gate ? sum[1] : 1);
     }
-    if (p->residual) *value += (double)p->beta * c;
+    if (gs_reference_residual(p)) *value += (double)p->beta * c;
     return GS_OK;
 }
 
