@@ -32,7 +32,7 @@ for version in "$@"; do
             "$program" pack --device $device --file "$top/problems" --out "$top/$device.pack" 2> "$top/said" || { cat "$top/said"; exit 1; }
         grep 'not used' "$top/said" > "$top/refused" || true
         spilled=$("$program" pack --list "$top/$device.pack" | grep -c spill || true)
-        echo "CUDA $version, $device: $(grep -o '[0-9]* problems, .*' "$top/said"); $(wc -l < "$top/refused") did not compile, $spilled spill"
+        echo "CUDA $version, $device: $(grep -o '[0-9]* problems*, .*' "$top/said"); $(wc -l < "$top/refused") did not compile, $spilled spill"
         if [ -s "$top/refused" ] || [ "$spilled" -gt 0 ]; then
             head -n 3 "$top/refused"
             failed=1
