@@ -22,7 +22,7 @@ typedef enum gs_data {
 } gs_data;
 
 /* Fills operand 'a', 'b', 'c', 'e' (the bias), 'f' (the groups' offsets: every row to any group), 'g' (aux), 'h' or 'i' (scale_m, scale_n) of the problem. The value
- * depends on (kind, seed, operand, logical row, logical column) only, so that nn and tn hold the same matrix. Padding of the rows is filled with NaN. */
+ * depends on (kind, seed, operand, logical row, logical column) only, so that nn and tn hold the same matrix. What lies between rows is NaN, and beside integers 3. */
 gs_status gs_generate(gs_verifier *verifier, const gs_problem *problem, char operand, gs_data kind, uint64_t seed, gs_pointer to,
                       gs_queue queue, gs_error *error);
 

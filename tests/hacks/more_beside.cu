@@ -116,6 +116,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
 //: entry gs_kernel
 //: grid cdiv(n,16) cdiv(m,16) batch
 //: block 16 16 1
+//@ fault: an edge problem on the emulated device, which comes first, has the next block read what another wrote
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
