@@ -251,6 +251,7 @@ static void f64_in_every_rounding(void **state)
             alu_check(text, &"dd"[2 - all[i].sources], ref_f64, &t);
         }
     alu_check("fma.rn.f64 %q0, %q1, %q2, %q3;", "ddd", ref_fma_f64, NULL);
+    assert_int_equal(alu_one("add.f64 %q0, %q1, 0f3FC00000;", "q0", gs_f64_bits(1), "q1", 0, NULL), gs_f64_bits(2.5));   /* a narrow literal is widened */
     assert_int_equal(alu_one("add.rp.f64 %q0, %q1, %q2;", "q0", gs_f64_bits(1), "q1", gs_f64_bits(0x1p-80), "q2"), gs_f64_bits(1 + 0x1p-52));
     assert_int_equal(fegetround(), FE_TONEAREST);   /* the host's mode is as before */
 }

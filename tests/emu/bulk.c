@@ -309,6 +309,10 @@ static void wrong_loads(void **state)
     finds(HEAD INIT "@%p0 " LOAD2 "[%r10], [%rd2, {%r9, %r9}], [%r11];\n" TAIL, GS_EMU_DESCRIPTOR_FINDING, "no tensor map");
     finds(HEAD INIT "@%p0 cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r10], [%rd0, {%r9}], [%r11];\n" TAIL,
           GS_EMU_DESCRIPTOR_FINDING, "1 dimensions");
+    start(HEAD INIT "@%p0 cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%r10+15360], [%rd0, {%r9, %r9, %r9}], [%r11];\n" TAIL);
+    run(1);
+    assert_true(test.launch.findings == 1 && test.launch.finding[0].kind == GS_EMU_DESCRIPTOR_FINDING);   /* nothing more is said of its place */
+    emu_end(&test);
     finds(HEAD INIT "mov.u32 %r1, 24;\n@%p0 " LOAD1 "[%r10], [%rd1], %r1, [%r11];\n" TAIL, GS_EMU_MISALIGNED_FINDING, "24 bytes");
     finds(HEAD INIT "@%p0 " LOAD1 "[%r10], [%rd1+8], 16, [%r11];\n" TAIL, GS_EMU_MISALIGNED_FINDING, "multiple of 16");
     finds(HEAD INIT "@%p0 " LOAD1 "[%r10], [%rd1+8192], 16, [%r11];\n" TAIL, GS_EMU_OUT_OF_BOUNDS_FINDING, "");

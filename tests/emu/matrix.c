@@ -427,12 +427,13 @@ static void expect_finding(const char *body, uint32_t threads, gs_emu_finding_ki
     snprintf(text, sizeof text,
              ".version 8.0\n.target sm_90a\n.address_size 64\n.extern .shared .align 1024 .b8 sm[];\n.visible .entry k()\n{\n"
              ".reg .pred %%p<4>;\n.reg .b32 %%r<16>;\n.reg .b64 %%rd<4>;\n"
-             "mov.u32 %%r1, %%tid.x;\nmov.u32 %%r2, sm;\nsetp.lt.u32 %%p1, %%r1, 20;\n%s\nret;\n}\n", body);
+             "mov.u32 %%r1, %%tid.x;\nmov.u32 %%r2, sm;\nsetp.lt.u32 %%p1, %%r1, 20;\n%s\ntrap;\nret;\n}\n", body);
     if (emu_load(&t, text, NULL) != GS_OK) fail_msg("%s", t.error.text);
     t.launch.block[0] = threads;
     t.launch.smem = 1024;
     assert_int_equal(emu_run(&t), GS_ERROR_FAULT);
     if (emu_found(&t, kind) == 0) fail_msg("%s: %s", body, t.error.text);
+    if (kind != GS_EMU_UNINITIALIZED_FINDING && emu_found(&t, GS_EMU_TRAP_FINDING)) fail_msg("%s: the warp went on", body);
     emu_end(&t);
 }
 
@@ -444,6 +445,7 @@ static void misuse_is_found(void **state)
     snprintf(guarded, sizeof guarded, "@%%p1 %s", mma);
     expect_finding(guarded, 32, GS_EMU_DIVERGED_FINDING);
     expect_finding(mma, 24, GS_EMU_DIVERGED_FINDING);
+    expect_finding("@%p1 mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%rd0, %rd1}, {%rd2}, {%rd3}, {%rd0, %rd1};", 32, GS_EMU_DIVERGED_FINDING);
     expect_finding("@%p1 ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r4}, [%r2];", 32, GS_EMU_DIVERGED_FINDING);
     expect_finding("@!%p1 stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r2], {%r4};", 32, GS_EMU_DIVERGED_FINDING);
     expect_finding("@%p1 movmatrix.sync.aligned.m8n8.trans.b16 %r4, %r5;", 32, GS_EMU_DIVERGED_FINDING);
