@@ -246,6 +246,9 @@ static void lineages_of_a_store(void **state)
     assert_string_equal(l->list[0].candidate, name);
     assert_true(l->list[0].us == 10 && l->list[0].ratio == 2 && l->list[0].best);
     gs_report_free(&r);
+    CHECK(gs_report_add_store(&r, store, "another GPU", &error));
+    assert_int_equal(r.lineage_count, 0);
+    gs_report_free(&r);
     gs_store_close(&store);
 }
 
