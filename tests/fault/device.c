@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <gemmsmith/problem.h>
 
+#include "device/cuda/cuda.h"
 #include "failing_driver.h"
 
 /* ---- a device at work ---- */
@@ -287,6 +288,33 @@ static void test_change(void **state)
     assert_int_equal(live(), before);
 }
 
+/* Without either of the calls that it takes, nothing that was captured can be named. */
+static void test_change_takes_two_calls(void **state)
+{
+    const work *const w = *state;
+    const gs_device_ops *const ops = w->device->ops;
+    gs_cuda_device *const cuda = gs_cuda_of(w->device);
+    const gs_cuda_api *const whole = cuda->api;
+    const gs_launch launch = plain_launch(w);
+    gs_graph graph;
+    assert_int_equal(ops->capture_begin(w->device, w->queue, NULL), GS_OK);
+    assert_int_equal(ops->launch(w->device, &launch, w->queue, NULL), GS_OK);
+    for (int lacking = 0; lacking < 2; lacking++) {
+        gs_cuda_api api = *whole;
+        gs_node node = &api;
+        gs_error error = {0};
+        if (lacking) api.cuStreamGetCaptureInfo_v2 = NULL, api.cuStreamGetCaptureInfo_v3 = NULL;
+        else api.cuGraphExecKernelNodeSetParams_v2 = NULL;
+        cuda->api = &api;
+        const gs_status status = ops->capture_node(w->device, w->queue, &node, &error);
+        cuda->api = whole;
+        assert_int_equal(status, GS_ERROR_UNSUPPORTED);
+        assert_null(node);
+    }
+    assert_int_equal(ops->capture_end(w->device, w->queue, &graph, NULL), GS_OK);
+    ops->graph_destroy(w->device, graph);
+}
+
 /* A capture that a call has spoilt is no graph, and no node of it is anything. */
 static void test_spoilt_capture(void **state)
 {
@@ -502,6 +530,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_tensor_map, work_setup, work_teardown),
         cmocka_unit_test_setup_teardown(test_capture_and_events, work_setup, work_teardown),
         cmocka_unit_test_setup_teardown(test_change, work_setup, work_teardown),
+        cmocka_unit_test_setup_teardown(test_change_takes_two_calls, work_setup, work_teardown),
         cmocka_unit_test_setup_teardown(test_spoilt_capture, work_setup, work_teardown),
         cmocka_unit_test_setup_teardown(test_launch_from_another_thread, work_setup, work_teardown),
         cmocka_unit_test_setup_teardown(test_launch_keeps_the_callers_context, work_setup, work_teardown),
