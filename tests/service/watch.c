@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Proves that connections which are never done are shut when their time is up, those that wait for an evaluation are not, and that it is seen when the
- * other side has gone. The clock is the test's. */
+ * other side has gone. The clock is the test's. And that a port which is taken leaves no socket behind. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/error.h"
+#include "jobs/internal.h"
+#include "service/http.h"
 #include "service/watch.h"
 
 #define SECOND INT64_C(1000000000)
@@ -100,8 +103,38 @@ static void who_has_gone_is_seen(void **state)
     close(pair[0]);
 }
 
+/* The number that the next descriptor gets. */
+static int next_descriptor(void)
+{
+    const int number = dup(0);
+    close(number);
+    return number;
+}
+
+static void a_port_that_is_taken_leaves_nothing_open(void **state)
+{
+    static gs_service_jobs jobs;
+    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof name;
+    gs_service_http *http;
+    gs_error error;
+    const int taken = socket(AF_INET, SOCK_STREAM, 0);
+    (void)state;
+    assert_int_equal(bind(taken, (struct sockaddr *)&name, size), 0);
+    assert_int_equal(listen(taken, 1), 0);
+    assert_int_equal(getsockname(taken, (struct sockaddr *)&name, &size), 0);
+    const gs_service_options options = {.address = "127.0.0.1", .port = ntohs(name.sin_port), .connections = 1};
+    const int before = next_descriptor();
+    assert_int_equal(gs_service_http_start(&http, &jobs, &options, &error), GS_ERROR_IO);
+    assert_null(http);
+    assert_non_null(strstr(error.text, "--port takes another one"));
+    assert_int_equal(next_descriptor(), before);
+    close(taken);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_never_done_is_shut), cmocka_unit_test(slow_ones_make_room), cmocka_unit_test(who_has_gone_is_seen)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_never_done_is_shut), cmocka_unit_test(slow_ones_make_room), cmocka_unit_test(who_has_gone_is_seen),
+                                       cmocka_unit_test(a_port_that_is_taken_leaves_nothing_open)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
