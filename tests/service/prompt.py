@@ -156,6 +156,18 @@ class Prompts(service.Case):
         self.assertEqual(s.post("prompt", good, headers={"Content-Type": "text/plain"})[0], 415)
         self.assertEqual(s.post("prompt", good)[0], 200)
 
+    def test_what_cannot_be_looked_up(self):
+        """A store that says nothing of its jobs says nothing of the last attempt either."""
+        s = self.serve()
+        asked = {"problem": PROBLEM, "mode": "schedules", "previous": NOWHERE}
+        with service.contextlib.closing(service.sqlite3.connect(os.path.join(s.folder, "store.db"))) as store:
+            store.execute("ALTER TABLE job RENAME TO gone")
+            code, told = s.post("prompt", asked)[:2]
+            store.execute("ALTER TABLE gone RENAME TO job")
+        self.assertEqual(code, 503, str(told)[:500])
+        self.assertIn("no such table", told["error"]["reason"])
+        self.assertEqual(s.post("prompt", asked)[0], 400)
+
     def test_needs_the_token(self):
         s = self.serve(token=service.TOKEN)
         self.assertEqual(s.post("prompt", {"problem": PROBLEM, "mode": "source"})[0], 401)
