@@ -142,6 +142,8 @@ static void a_lost_connection_is_made_again(void **state)
     CHECK(gs_sql_end(store, GS_OK, &error));
     assert_int_equal(gs_sql_number(store, "SELECT count(*) FROM problem", &count), SQLITE_OK);
     assert_int_equal(count, 2);
+    assert_int_equal(gs_sql_number(store, "SELECT max(m) FROM problem WHERE false", &count), SQLITE_OK);
+    assert_int_equal(count, 0);   /* NULL, as SQLite reads it */
     gs_store_close(&store);
     gs_store_close(&other);
 }
