@@ -14,12 +14,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "allocations.h"
 #include "base/error.h"
 #include "baseline/baseline.h"
 #include "common/args.h"
 #include "cublas/cublas.h"
 #include "fake/cublas.h"
 #include "fake/cublaslt.h"
+#include "memory_in_use.h"
 #include "problem/layout.h"
 #include "texts.h"
 
@@ -253,14 +255,19 @@ static void scalars_on_the_device(void **state)
     gs_args args = args_of(0);
     args.c = matrix;
     args.alpha = args.beta = (const float *)16;
-    OK(gs_baseline_create(&c, &device, "cublaslt-heuristic", pick, &error));
-    OK(c.prepare(&c, &p, &error));
-    called = 0;
-    OK(c.run(&c, &args, NULL, &error));
-    assert_int_equal(called, 1);
-    assert_ptr_equal(calls[0].c, matrix);
-    c.destroy(&c);
-    assert_int_equal(live, 0);
+    memory_watch watch = {0};
+    for (int i = 0; i < MEMORY_ROUNDS; i++) {
+        memory_round(&watch);
+        OK(gs_baseline_create(&c, &device, "cublaslt-heuristic", pick, &error));
+        OK(c.prepare(&c, &p, &error));
+        called = 0;
+        OK(c.run(&c, &args, NULL, &error));
+        assert_int_equal(called, 1);
+        assert_ptr_equal(calls[0].c, matrix);
+        c.destroy(&c);
+        assert_int_equal(live, 0);
+    }
+    assert_false(memory_grows(&watch));
 }
 
 /* By turns in as many queues as there are groups with rows, at most eight: they begin behind the caller's, which waits for all of them. Each has a workspace of its own. */
@@ -625,6 +632,29 @@ static void ways_that_are_left_out(void **state)
     assert_int_equal(opened, 0);
 }
 
+static void memory_for_the_sets_may_be_lacking(void **state)
+{
+    static const char *const names[] = {"cublas-groups", "cublaslt-groups"};
+    const gs_args args[] = {args_of(0), args_of(1)};
+    (void)state;
+    for (size_t i = 0; i < GS_COUNT(names); i++) {
+        gs_contender c;
+        prepare(&c, names[i], "bf16:40x24x16:tn:g=6");
+        for (int which = 1; which <= 2; which++) {   /* where they are, and their offsets */
+            fail_at = which;
+            const gs_status status = c.expect(&c, args, offsets[0], 2, &error);
+            assert_int_equal(fail_at, 0);
+            assert_int_equal(status, GS_ERROR_MEMORY);
+            assert_string_equal(error.text, "no memory for the offsets of 2 sets");
+            assert_int_equal(c.run(&c, args, NULL, &error), GS_ERROR_UNSUPPORTED);
+        }
+        OK(c.expect(&c, args, offsets[0], 2, &error));
+        OK(c.run(&c, args, NULL, &error));
+        c.destroy(&c);
+    }
+    assert_int_equal(live, 0);
+}
+
 /* A process opens a library once: the older one has its own. */
 static bool an_older_library_has_none(void)
 {
@@ -656,6 +686,7 @@ int main(void)
         cmocka_unit_test(each_group_has_a_call), cmocka_unit_test(what_was_tuned_is_kept), cmocka_unit_test(an_algorithm_that_does_not_fit),
         cmocka_unit_test(scalars_on_the_device), cmocka_unit_test(groups_at_once), cmocka_unit_test(aux_of_groups), cmocka_unit_test(scales_of_groups), cmocka_unit_test(an_epilogue_of_groups), cmocka_unit_test(a_gate_is_one_kernel_behind_all), cmocka_unit_test(one_call_for_all),       cmocka_unit_test(what_is_refused),
         cmocka_unit_test(the_fastest_way), cmocka_unit_test(scalars_of_the_fastest_way), cmocka_unit_test(ways_that_are_left_out),
+        cmocka_unit_test(memory_for_the_sets_may_be_lacking),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
