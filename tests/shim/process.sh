@@ -64,6 +64,11 @@ grep -q '"often" is no number from 1 on' "$work/log" || fail "GEMMSMITH_BLAS_AFT
 host FAKE_CUDA_CAPTURED=1 "$process" call
 says "call: passed on" "captured"
 counted cublasGemmEx captured 1
+# a plan with a workspace has one for each capture: nothing runs where the driver does not say which it is
+host FAKE_CUDA_FAIL=cuStreamGetCaptureInfo:1 "$process" split split
+says "split: passed on
+split: served" "no word of the capture"
+counted cublasGemmEx captured 1
 
 # no driver, no device, one that is too old: the program's own way, one line
 for no in GEMMSMITH_LIBCUDA=/nonexistent FAKE_CUDA_FAIL=cuDriverGetVersion FAKE_CUDA_CC=75; do
