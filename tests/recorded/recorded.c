@@ -279,6 +279,7 @@ static void test_tunableop(void **state)
                                          "GemmTunableOp_BFloat16_NT,nt_25088_4096_64,Gemm_Hipblaslt_1234,0.0171\r\n"
                                          "GemmStridedBatchedTunableOp_Half_NN,nn_64_128_256_B_96_ld_64_256_64\n"
                                          "GemmStridedBatchedTunableOp_Half_NN,nn_64_128_256_B_96\n"
+                                         "GemmStridedBatchedTunableOp_Half_NN,nn_64_128_256_B_1\n"
                                          "GemmAndBiasTunableOp_Half_TN,tn_768_1024_3072_ld_3072_3072_768\n"
                                          "GemmTunableOp_float_TN,tn_1_2_3\n"
                                          "GemmTunableOp_tf32_TN,tn_1_2_3_ld_3_3_1\n"
@@ -288,7 +289,7 @@ static void test_tunableop(void **state)
                                          "GemmTunableOp_Half_TN,tn_4096_16_20"),
                      GS_OK);
     assert_text(&r, "1\tGemmTunableOp\tf16:16x4096x2048:tn:lda=2064:ldb=2056:ldd=4104\n2\tGemmTunableOp\tbf16:4096x25088x64:nt\n"
-                    "2\tGemmStridedBatchedTunableOp\tf16:128x64x256:nn:b=96\n1\tGemmAndBiasTunableOp\tf16:1024x768x3072:tn:ep=bias\n");
+                    "2\tGemmStridedBatchedTunableOp\tf16:128x64x256:nn:b=96\n1\tGemmStridedBatchedTunableOp\tf16:128x64x256:nn\n1\tGemmAndBiasTunableOp\tf16:1024x768x3072:tn:ep=bias\n");
     assert_int_equal(r.cut, 1);
     assert_int_equal(others.lines, 5);
     assert_int_equal(others.count, 4);
@@ -313,6 +314,7 @@ static void test_tunableop_damage(void **state)
         {"GemmTunableOp_Half_TN,tn_1_2_3_ld_3_3", "three leading dimensions"},
         {"GemmTunableOp_Half_TN,tn_1_2_3_B_4", "has a batch"},
         {"GemmStridedBatchedTunableOp_Half_TN,tn_1_2_3_B_x", "no batch behind"},
+        {"GemmStridedBatchedTunableOp_Half_TN,tn_1_2_3_B_0", "no batch behind"},
         {"GemmTunableOp_Half_TN,tn_1_2_3_more", "goes on"},
         {"GemmTunableOp_Half_TN,tn_1_2_99999999999", "sizes that no problem"},
         {"GemmTunableOp_Half_TN,tn_10_20_30_ld_30_3_10", "lda"},
