@@ -8,11 +8,15 @@
 #include <cmocka.h>
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <gemmsmith/gemmsmith.h>
 
+#include "base/clock.h"
 #include "fake/fake_cuda.h"
+#include "plan/plan_internal.h"
 
 #define FAKE GS_BINARY_DIR "/tests/fake/libfake_cuda.so"
 
@@ -95,6 +99,34 @@ static void test_emulated(void **state)
     gs_close(&context);
 }
 
+static atomic_bool made;
+
+static void *make_memory(void *memory)
+{
+    const gs_status status = gs_memory_create(context, 256, memory, NULL);
+    made = true;
+    return status == GS_OK ? memory : NULL;
+}
+
+/* An emulated device is one thread's at a time: who comes while another one is at it waits. */
+static void test_emulated_waits(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    void *memory = NULL, *came;
+    open_on("emu:h200");
+    gs_context_enter(context);
+    assert_int_equal(pthread_create(&thread, NULL, make_memory, &memory), 0);
+    gs_clock_sleep_ns(50000000);
+    const bool waited = !made;
+    gs_context_leave(context);
+    pthread_join(thread, &came);
+    assert_non_null(came);
+    assert_true(waited);
+    gs_memory_destroy(context, memory);
+    gs_close(&context);
+}
+
 static void test_gpu(void **state)
 {
     (void)state;
@@ -138,6 +170,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_emulated),
+        cmocka_unit_test(test_emulated_waits),
         cmocka_unit_test(test_gpu),
     };
     return cmocka_run_group_tests_name("plan/memory", tests, NULL, NULL);
