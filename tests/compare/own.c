@@ -11,6 +11,7 @@
 #include "compare/contenders.h"
 #include "compare/own.h"
 #include "compare/result.h"
+#include "store/sql.h"
 #include "table/table.h"
 #include "comparing.h"
 #include "leaks.h"
@@ -141,6 +142,11 @@ static void own_from_the_store(void **state)
     snprintf(trial.verdict, sizeof trial.verdict, "%s", gs_verdict_name(GS_VERDICT_PASS));
     assert_int_equal(gs_store_put(b->session.store, &b->session.session, &trial, &error), GS_OK);
     assert_string_equal(found(b, &list, "f16:1024x1024x1024:tn"), OWN);
+    const gs_problem problem = problem_of("f16:1024x1024x1024:tn");
+    char text[GS_SCHEDULE_TEXT];
+    assert_int_equal(gs_sql_text_run(b->session.store, "ALTER TABLE trial RENAME TO gone"), SQLITE_OK);
+    assert_int_equal(gs_own_list_find(&list, &b->session, &problem, text, &error), GS_ERROR_STORE);
+    assert_string_equal(text, "");
     gs_own_list_free(&list);
 }
 
