@@ -345,6 +345,7 @@ def make_rows(program):
 
 def check_rows(root):
     expect("pictures of rows", [], painted(root))
+    expect("a device whose multiprocessors nobody named", ["NVIDIA H200", "", "13.0"], rows_of(root.one("table"))[0][:3])
     part = section(root, "Evaluated, calls back to back: NVIDIA H200")
     expect("rows of the faster layouts", [["f16:64x64x64:nn,tn", "64", "64", "64", "tn mma/1", "2.00", "3.00", "1.500", "1.400-1.600", "1.20", "0.600", "2026-01-31"],
                                           ["f16:64x64x128:tn", "64", "64", "128", "", "", "", "", "", "1.20", "", "2026-01-31"]], rows_of(part.one("div", "sortable")))
