@@ -24,6 +24,7 @@
 #include "recorded/recorded.h"
 #include "recorded/run.h"
 #include "support/folder.h"
+#include "support/leaks.h"
 
 #define MAGIC "gemmsmith recorded 1\n"
 
@@ -455,5 +456,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_signals_are_passed_on, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_folder_refused, make_folder, drop_folder),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("recorded/recorded", tests, GS_COUNT(tests));
 }
