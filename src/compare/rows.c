@@ -61,8 +61,7 @@ static gs_status read_known(gs_rows_file *rows, const char *path, bool *cut, gs_
     }
     *cut = *line != '\0';
     free(data);
-    rows->known = known.size > 0 ? gs_text_take(&known) : NULL;
-    gs_text_free(&known);
+    rows->known = gs_text_take(&known);
     return GS_OK;
 }
 
