@@ -31,6 +31,7 @@ static void places_are_told_as_far_as_they_are_known(void **state)
          "gs_ws, block 1 2 3, warp 4: early-read: too early (PTX line 317; wgmma.cuh:43, inlined at ws.cu:128)"},
         {{GS_EMU_EARLY_READ_FINDING, "gs_ws", 317, "wgmma.cuh", 43, 128, "", {0}, 4, 1, "too early"},
          "gs_ws, block 0 0 0, warp 4: early-read: too early (PTX line 317; wgmma.cuh:43, inlined at line 128)"},
+        {{GS_EMU_RACE_FINDING, "k", 9, "k.cu", 7, 5, "w", {0}, 0, 1, "both"}, "k, block 0 0 0, warp 0: race: both (PTX line 9; k.cu:7, inlined at w:5)"},
         {{GS_EMU_RACE_FINDING, "k", 9, "k.cu", 7, 0, "", {0}, 0, 1, "both"}, "k, block 0 0 0, warp 0: race: both (PTX line 9; k.cu:7)"},
         {{GS_EMU_RACE_FINDING, "k", 9, "", 0, 5, "", {0}, 0, 1, "both"}, "k, block 0 0 0, warp 0: race: both (PTX line 9)"},
         {{GS_EMU_RACE_FINDING, "k", 0, "k.cu", 7, 0, "", {0}, 0, 1, "both"}, "k, block 0 0 0, warp 0: race: both (k.cu:7)"},
