@@ -60,6 +60,7 @@ static void not_a_kernel(void **state)
         {HEAD "```cuda kernel.cu\nint a;\n", "line 6"},
         {HEAD "````cuda kernel.cu\nint a;\n```\n", "line 6"},
         {HEAD "```cuda\nint a;\n```\n", "line 6"},
+        {HEAD "``cuda kernel.cu\nint a;\n``\n```text kernel.manifest\nmanifest 1\n```\n", "line 6"},
         {HEAD "```\nint a;\n```\n", "line 6"},
         {HEAD "```cuda kernel.cu more\nint a;\n```\n", "line 6"},
         {HEAD "```cuda ../kernel.cu\nint a;\n```\n", "line 6"},
