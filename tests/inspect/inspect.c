@@ -338,8 +338,13 @@ static void test_includes(void **state)
         if (*all[i].reason) assert_string_equal(error.field, all[i].reason);
     }
     gs_error error = {0};
-    char text[3000] = "#/*";
-    memset(text + 3, ' ', sizeof text - 3);
+    char text[3000];
+    for (int longer = 0; longer < 2; longer++) {
+        snprintf(text, sizeof text, "#include \"common/%0*d\"\n", 95 - 7 + longer, 0);
+        assert_int_equal(gs_inspect_source("k.cu", text, &error), longer ? GS_ERROR_FORBIDDEN : GS_OK);
+    }
+    memset(text, ' ', sizeof text);
+    memcpy(text, "#/*", 3);
     snprintf(text + 2900, 100, "*/include \"/etc/passwd\"\n");
     assert_int_equal(gs_inspect_source("k.cu", text, &error), GS_ERROR_FORBIDDEN);
     assert_int_equal(gs_inspect_source("k.cu", "\n\n#include \"x\"\n", &error), GS_ERROR_FORBIDDEN);
