@@ -25,7 +25,7 @@ static void problems_are_valid_and_repeat(void **state)
     for (int emulated = 0; emulated < 2; emulated++) {
         const gs_caps caps = device(emulated);
         gs_random one = {7}, two = {7}, other = {8};
-        int differ = 0, padded = 0, scaled = 0;
+        int differ = 0, padded = 0, scaled = 0, invariant = 0;
         int activations[GS_SILU + 1] = {0};
         int64_t most = 0;
         for (int i = 0; i < TRIES; i++) {
@@ -36,11 +36,13 @@ static void problems_are_valid_and_repeat(void **state)
             differ += strcmp(a, gs_problem_format(&r, b)) != 0;
             padded += p.lda > p.k;
             scaled += p.alpha != 1 || p.beta != 0;
+            invariant += p.invariant != 0;
             if (p.activation <= GS_SILU) activations[p.activation]++;
             if (p.m > most) most = p.m;
         }
         for (int i = 0; i <= GS_SILU; i++) assert_true(activations[i] > 0);
         assert_true(differ > TRIES / 2 && padded > TRIES / 10 && scaled > TRIES / 2 && padded < TRIES);
+        assert_true(invariant > 0 && invariant < TRIES / 4);
         assert_true(emulated ? most <= 200 : most > 500);
     }
 }
