@@ -88,6 +88,13 @@ static void what_ends_where(void **state)
     is("f(R\"xy(a)\" )xy\", b);\nc = d;\n", "f(\"\", b);\nc = d;\n");
 }
 
+static void roles_end_where_the_text_does(void **state)
+{
+    (void)state;
+    assert_true(gs_word_role("assistant", 9) && gs_word_role("Assistant>", 9));
+    assert_false(gs_word_role("assistant", 8) || gs_word_role("assistants", 10));
+}
+
 /* What was left out is remembered piece by piece, as reasons are searched for it; and whether lines mean something else. */
 static void what_was_left_out(void **state)
 {
@@ -313,7 +320,7 @@ static void reasons_say_nothing_else(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(code_stays), cmocka_unit_test(assembly_stays), cmocka_unit_test(what_ends_where), cmocka_unit_test(what_was_left_out),
+        cmocka_unit_test(code_stays), cmocka_unit_test(assembly_stays), cmocka_unit_test(what_ends_where), cmocka_unit_test(roles_end_where_the_text_does), cmocka_unit_test(what_was_left_out),
         cmocka_unit_test(nothing_else_does), cmocka_unit_test(rows), cmocka_unit_test(no_template), cmocka_unit_test(lines_have_a_place),
         cmocka_unit_test(long_texts_are_cut), cmocka_unit_test(our_own_kernels_stay), cmocka_unit_test(reasons_say_what_is_wrong), cmocka_unit_test(short_comments_are_found), cmocka_unit_test(reasons_say_nothing_else),
     };
