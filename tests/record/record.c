@@ -140,6 +140,8 @@ static void test_lines(void **state)
     assert_int_equal(gs_folder_list(folder, ".txt", &names, &count, NULL), GS_OK);
     assert_int_equal(count, 1);
     assert_memory_equal(names[0], "recorded-", 9);
+    const char *const date = names[0] + strlen(names[0]) - strlen("20260131T120000000Z.txt");
+    assert_true(date[-1] == '-' && date[8] == 'T' && strspn(date, "0123456789") == 8 && strcmp(date + 9 + strspn(date + 9, "0123456789"), "Z.txt") == 0);
     snprintf(path, sizeof path, "%s/%s", folder, names[0]);
     assert_int_equal(gs_file_read_text(path, 4096, &text, NULL), GS_OK);
     assert_string_equal(text, "gemmsmith recorded 1\n1\tcublasGemmEx\tf16:16x32x64:nn\n1\taten::mm\tf16:16x32x64:nn\n1\taten::mm\tf16:16x32x64:nn\n"
