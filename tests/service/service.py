@@ -346,6 +346,7 @@ class Tokens(Case):
                        {"Authorization": "Bearer " + TOKEN * 2}]:
             code, got, headers = s.call("GET", "/v1/tasks", headers=header)
             self.assertEqual((code, got["error"]["field"], headers["WWW-Authenticate"]), (401, "Authorization", "Bearer"))
+            self.assertEqual(headers["Cache-Control"], "no-store")
             self.assertEqual(s.call("POST", "/v1/evaluate", user_kernel(1), header)[0], 401)
         self.assertEqual(s.get("health"), (200, {"ok": True}))
         self.assertEqual(s.call("GET", "/v1/tasks", headers={"Authorization": "Bearer " + TOKEN})[0], 200)
