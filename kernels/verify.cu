@@ -106,6 +106,14 @@ GS_KERNEL void gs_verify_padding(const gs_rows p)
     }
 }
 
+GS_KERNEL void gs_verify_bands(const gs_bands p)
+{
+    for (gs_u64 i = first_index(); i < p.count * p.units; i += index_step()) {
+        const gs_u64 band = i / p.units, at = i % p.units;
+        if (((const unit *)p.at[band])[at] != poison_unit(p.pattern[band], at)) atomicAdd(&p.out[band / 2], 1ull);
+    }
+}
+
 GS_SHARED void add_double(double *to, double value)
 {
     for (int lane = 16; lane; lane >>= 1) value += __shfl_xor_sync(0xffffffffu, value, lane);

@@ -28,6 +28,17 @@ typedef struct gs_rows {
     gs_u64      *out;         /* hash: adds the hash; padding: adds the changed units */
 } gs_rows;
 
+#define GS_BANDS 18   /* in front of and behind each operand */
+
+/* Guard bands of a size, two for each counter. */
+typedef struct gs_bands {
+    const void  *at[GS_BANDS];
+    unsigned int pattern[GS_BANDS];   /* that must still be there */
+    gs_u64       units;       /* of a band */
+    gs_u64       count;       /* of bands */
+    gs_u64      *out;         /* adds the changed units: of two bands to each */
+} gs_bands;
+
 typedef struct gs_check_counts {
     double reference2;        /* sum of squares of the finite references */
     gs_u64 finite;            /* how many there are */

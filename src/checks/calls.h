@@ -10,7 +10,7 @@
 #include "operands/operands.h"
 
 enum {
-    GS_CHECK_GENERATE, GS_CHECK_POISON, GS_CHECK_GUARD_FILL, GS_CHECK_GUARD, GS_CHECK_VEIL, GS_CHECK_HASH, GS_CHECK_PADDING, GS_CHECK_MEASURE,
+    GS_CHECK_GENERATE, GS_CHECK_POISON, GS_CHECK_GUARD_FILL, GS_CHECK_GUARD, GS_CHECK_VEIL, GS_CHECK_HASH, GS_CHECK_PADDING, GS_CHECK_BANDS, GS_CHECK_MEASURE,
     GS_CHECK_COMPARE, GS_CHECK_SUMS, GS_CHECK_WORDS, GS_CHECK_TIMED, GS_CHECK_TIMED_SAMPLES, GS_CHECK_PASS, GS_CHECK_KERNELS
 };
 
@@ -71,10 +71,18 @@ gs_status gs_check_padding(gs_verifier *verifier, const gs_problem *problem, cha
 /* Adds the units of a range that do not hold the pattern to counter `slot`. */
 gs_status gs_check_pattern(gs_verifier *verifier, gs_pointer at, size_t bytes, uint32_t pattern, int slot, gs_queue queue, gs_error *error);
 
+/* The same of guard bands of a size in front of and behind buffers: of buffer i to counter slot + i. At most GS_BANDS / 2 buffers. */
+typedef struct gs_banded {
+    gs_pointer at;
+    size_t     bytes;
+    uint32_t   pattern;
+} gs_banded;
+gs_status gs_check_bands(gs_verifier *verifier, const gs_banded *buffers, int count, size_t band, int slot, gs_queue queue, gs_error *error);
+
 /* Adds to counter `slot` what depends on every 64-bit word of a range and its place. */
 gs_status gs_check_words(gs_verifier *verifier, gs_pointer at, size_t bytes, int slot, gs_queue queue, gs_error *error);
 
-gs_status gs_check_counters_clear(gs_verifier *verifier, gs_error *error);                                               /* waits */
+gs_status gs_check_counters_clear(gs_verifier *verifier, gs_queue queue, gs_error *error);
 gs_status gs_check_counters_read(gs_verifier *verifier, uint64_t out[GS_COUNTERS], gs_queue queue, gs_error *error);    /* waits */
 
 /* gs_compare_reference with everything that was counted; elements equal to the poison are told apart. once: of a kernel that rounds once, as ours and users' must: not the result is

@@ -28,6 +28,7 @@ static const char *const names[GS_CHECK_KERNELS] = {
     [GS_CHECK_VEIL]       = "gs_verify_veil",
     [GS_CHECK_HASH]       = "gs_verify_hash",
     [GS_CHECK_PADDING]    = "gs_verify_padding",
+    [GS_CHECK_BANDS]      = "gs_verify_bands",
     [GS_CHECK_MEASURE]    = "gs_verify_measure",
     [GS_CHECK_COMPARE]    = "gs_verify_compare",
     [GS_CHECK_SUMS]       = "gs_verify_sums",
@@ -206,10 +207,20 @@ gs_status gs_check_words(gs_verifier *verifier, gs_pointer at, size_t bytes, int
     return gs_words_hash(verifier, at, bytes, counter(verifier, slot), queue, error);
 }
 
-gs_status gs_check_counters_clear(gs_verifier *verifier, gs_error *error)
+gs_status gs_check_bands(gs_verifier *verifier, const gs_banded *buffers, int count, size_t band, int slot, gs_queue queue, gs_error *error)
 {
-    static const uint64_t zeros[GS_COUNTERS];
-    return verifier->device->ops->copy_in(verifier->device, verifier->counters, zeros, sizeof zeros, error);
+    gs_bands bands = {.units = band / 2, .count = 2 * (gs_u64)count, .out = address(counter(verifier, slot))};
+    for (int i = 0; i < count; i++) {
+        bands.at[2 * i] = address(buffers[i].at - band);
+        bands.at[2 * i + 1] = address(buffers[i].at + buffers[i].bytes);
+        bands.pattern[2 * i] = bands.pattern[2 * i + 1] = buffers[i].pattern;
+    }
+    return launch(verifier, GS_CHECK_BANDS, &bands, bands.units * bands.count, queue, error);
+}
+
+gs_status gs_check_counters_clear(gs_verifier *verifier, gs_queue queue, gs_error *error)
+{
+    return verifier->device->ops->fill(verifier->device, verifier->counters, 0, GS_COUNTERS * sizeof(uint64_t), queue, error);
 }
 
 gs_status gs_check_counters_read(gs_verifier *verifier, uint64_t out[GS_COUNTERS], gs_queue queue, gs_error *error)

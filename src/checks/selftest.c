@@ -64,7 +64,7 @@ static gs_status memory(const bench *b, gs_error *error)
 {
     gs_verifier *const v = b->verifier;
     const gs_problem *const p = &b->problem;
-    GS_TRY(gs_check_counters_clear(v, error));
+    GS_TRY(gs_check_counters_clear(v, v->queue, error));
     GS_TRY(gs_check_guard_fill(v, b->memory + AT_GUARD, GUARD_BYTES, 7, v->queue, error));
     GS_TRY(gs_check_guard(v, b->memory + AT_GUARD, GUARD_BYTES, 7, SLOT_CLEAN, v->queue, error));
     GS_TRY(gs_check_padding(v, p, 'd', b->memory + AT_D, GS_POISON_FIRST, SLOT_CLEAN, v->queue, error));

@@ -230,7 +230,7 @@ static gs_status fill(gs_check_run *trial, int kind, int c_kind, const gs_pool_r
     trial->poked.any = false;
     if (c_kind < 0) c_kind = gs_operand_c_kind(&trial->problem, kind);
     GS_TRY(route(trial, kind, error));
-    GS_TRY(gs_check_counters_clear(verifier, error));
+    GS_TRY(gs_check_counters_clear(verifier, verifier->queue, error));
     GS_TRY(put_pointers(trial, kind, error));
     for (int i = 0; i < gs_operand_count(&trial->problem); i++) {
         if (!is_input(trial, i)) continue;
@@ -306,14 +306,14 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
     const gs_queue queue = verifier->queue;
     const size_t guard = gs_guard(verifier->device);
     const int count = gs_operand_count(&trial->problem);
-    GS_TRY(gs_check_counters_clear(verifier, error));
+    gs_banded banded[GS_OPERANDS];
+    GS_TRY(gs_check_counters_clear(verifier, verifier->queue, error));
     for (int i = 0; i < count; i++) {
         const gs_buffer *const buffer = &trial->operand[i];
-        const uint32_t around = !is_input(trial, i) ? trial->around : GS_POISON_FIRST;
-        GS_TRY(gs_check_pattern(verifier, buffer->at - guard, guard, around, SLOT_GUARD + i, queue, error));
-        GS_TRY(gs_check_pattern(verifier, buffer->at + buffer->bytes, guard, around, SLOT_GUARD + i, queue, error));
+        banded[i] = (gs_banded){buffer->at, buffer->bytes, !is_input(trial, i) ? trial->around : GS_POISON_FIRST};
         if (is_input(trial, i)) GS_TRY(gs_check_hash(verifier, &trial->problem, GS_OPERAND_LETTERS[i], buffer->at, SLOT_HASH + i, queue, error));
     }
+    GS_TRY(gs_check_bands(verifier, banded, count, guard, SLOT_GUARD, queue, error));
     GS_TRY(gs_watch_check(&trial->watch, workspace_seed(trial), SLOT_WORKSPACE, queue, error));
     GS_TRY(gs_check_padding(verifier, &trial->problem, 'd', trial->operand[3].at, trial->poison, SLOT_PADDING, queue, error));
     if (trial->problem.aux) GS_TRY(gs_check_padding(verifier, &trial->problem, 'g', trial->operand[6].at, trial->poison, SLOT_PADDING_AUX, queue, error));
@@ -389,7 +389,6 @@ static gs_status launch(gs_check_run *trial, gs_error *error)
     gs_verifier *const verifier = trial->verifier;
     const uint64_t key = gs_mix(trial->seed + 0xbb67ae85u + (uint64_t)trial->veils++);
     GS_TRY(veil(trial, key, error));
-    GS_TRY(verifier->device->ops->queue_wait(verifier->device, verifier->queue, error));
     gs_args args = gs_check_run_launch_args(trial);
     if (trial->in_place) args.c = args.d;
     gs_error why = {0};
@@ -492,7 +491,7 @@ gs_status gs_check_run_compare(gs_check_run *trial, double tolerance, gs_check_c
 gs_status gs_check_run_output_hash(gs_check_run *trial, uint64_t *hash, gs_error *error)
 {
     uint64_t counters[GS_COUNTERS];
-    GS_TRY(gs_check_counters_clear(trial->verifier, error));
+    GS_TRY(gs_check_counters_clear(trial->verifier, trial->verifier->queue, error));
     const gs_problem *const p = &trial->problem;
     for (int64_t i = 0; i < GS_MAX(p->groups, 1); i++) {
         gs_problem written = *p;
