@@ -276,7 +276,7 @@ void cli_help_program(const cli_command *const *commands)
     printf("\n"
            "A problem is written f16:4096x4096x4096:tn: the type, M x N x K, and how B and A are stored\n(nn, nt: B as K x N; tn, tt: as N x K; nn, tn: A as M x K; nt, tt: as K x M).\n"
            "More fields: acc=f16, d=f32, lda= ldb= ldc= ldd=, b=8 (batch), sa= sb= sc= sd= (strides of it),\n"
-           "matrices=pointers (arrays of pointers to them), g=8 gm=8 gk=8 (groups), alpha= beta=,\nscalars=device, inv=1 (bits of a row depend neither on M nor on other rows),\nep=bias+gelu (epilogue).\n"
+           "matrices=pointers (arrays of pointers to them), g=8 gm=8 gk=8 (groups), alpha= beta=,\nscalars=device, inv=1 (bits of a row depend neither on M nor on other rows),\nconst=b (B does not change while work is under way), ep=bias+gelu (epilogue).\n"
            "\n"
            "gemmsmith help COMMAND explains one command; gemmsmith --version prints the version.\n"
            "Exit codes: 0 ok, 1 failed, 2 usage, 3 no usable device, 4 verification failed, 5 store error or\n"

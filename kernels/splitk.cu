@@ -15,6 +15,14 @@
  *
  * GS_GATE: what is multiplied has twice the columns of D, as in ws.cu: eight of the gate, eight of up in turn, as B's map brings them
  * (GS_TURN: 1) or a copy has them. GS_BN counts columns of the product. */
+#ifndef GS_EARLY_B   /* in a dependent launch B may be read before the launch before has ended, where p.early_b says so */
+#define GS_EARLY_B 0
+#endif
+#if GS_EARLY_B
+#define EARLY_B(p) ((p).early_b != 0)
+#else
+#define EARLY_B(p) false
+#endif
 #ifndef GS_BATCHED
 #define GS_BATCHED 0
 #endif
@@ -234,24 +242,28 @@ static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor
     }
 }
 
+enum { LOAD_A = 1, LOAD_B = 2, LOAD_X = GS_ORDER ? LOAD_B : LOAD_A, LOAD_Y = GS_ORDER ? LOAD_A : LOAD_B, LOAD_BOTH = 3 };
+
 /* What a k-block of this block needs and nobody else. */
+template <int OPERANDS = LOAD_BOTH>
 static __device__ __forceinline__ void load_own(unsigned to, int k, unsigned full, const source &from)
 {
-    if (!X_SHARED && !FEED_X) load_operand<BX, X_ALONG_K, false, GS_TURN && GS_ORDER>(to, from.x, from.row_x, k, full, from, SAME_X);
-    if (!Y_SHARED && !FEED_Y) load_operand<BY, Y_ALONG_K, false, GS_TURN && !GS_ORDER>(to + X_BYTES, from.y, from.row_y, k, full, from, SAME_Y);
+    if (!X_SHARED && !FEED_X && OPERANDS & LOAD_X) load_operand<BX, X_ALONG_K, false, GS_TURN && GS_ORDER>(to, from.x, from.row_x, k, full, from, SAME_X);
+    if (!Y_SHARED && !FEED_Y && OPERANDS & LOAD_Y) load_operand<BY, Y_ALONG_K, false, GS_TURN && !GS_ORDER>(to + X_BYTES, from.y, from.row_y, k, full, from, SAME_Y);
 }
 
 /* What all sharers need: one of them copies it for all, stage by stage another one. */
+template <int OPERANDS = LOAD_BOTH>
 static __device__ __forceinline__ void load_shared(unsigned to, int k, unsigned full, unsigned stage, const source &from)
 {
     if (stage % SHARERS != from.rank) return;
-    if (X_SHARED) load_operand<BX, X_ALONG_K, true, GS_TURN && GS_ORDER>(to, from.x, from.row_x, k, full, from, SAME_X);
-    if (Y_SHARED) load_operand<BY, Y_ALONG_K, true, GS_TURN && !GS_ORDER>(to + X_BYTES, from.y, from.row_y, k, full, from, SAME_Y);
+    if (X_SHARED && OPERANDS & LOAD_X) load_operand<BX, X_ALONG_K, true, GS_TURN && GS_ORDER>(to, from.x, from.row_x, k, full, from, SAME_X);
+    if (Y_SHARED && OPERANDS & LOAD_Y) load_operand<BY, Y_ALONG_K, true, GS_TURN && !GS_ORDER>(to + X_BYTES, from.y, from.row_y, k, full, from, SAME_Y);
 }
 
 /* The producer warp's begin: barriers, and copies for all stages. The barriers are its own until it says so: copies start before the other
- * warps have come so far. */
-static __device__ __forceinline__ void begin(const source &from, unsigned stages, unsigned full, int first, int blocks, const place &at)
+ * warps have come so far. early_b: B's before the launch before has ended, A's when it has. */
+static __device__ __forceinline__ void begin(const source &from, unsigned stages, unsigned full, int first, int blocks, const place &at, bool early_b)
 {
     const unsigned empty = full + GS_STAGES * 8, parts = empty + GS_STAGES * 8;
     const bool leader = gs_elect();
@@ -273,11 +285,12 @@ static __device__ __forceinline__ void begin(const source &from, unsigned stages
     if (CLUSTER > 1) gs_cluster_arrive();
     if (leader) {
         if (GS_CK > 1) gs_mbarrier_expect(parts, (GS_CK - 1) * ROW_BLOCKS * max(0, min(SLICE, GROUPS - (int)at.rank_k * SLICE)) * WORKERS * 16);
-        gs_dependent_wait();
+        if (!early_b) gs_dependent_wait();
 #pragma unroll 1
         for (int s = 0; LANDING_BYTES > 0 && s < ahead; s++) {
             gs_mbarrier_expect(full + s * 8, LANDING_BYTES);
-            load_own(stages + s * STAGE_BYTES, (first + s) * GS_BK, full + s * 8, from);
+            if (early_b) load_own<LOAD_B>(stages + s * STAGE_BYTES, (first + s) * GS_BK, full + s * 8, from);
+            else load_own(stages + s * STAGE_BYTES, (first + s) * GS_BK, full + s * 8, from);
         }
     }
     if (SHARERS > 1) {
@@ -285,7 +298,18 @@ static __device__ __forceinline__ void begin(const source &from, unsigned stages
         gs_cluster_wait();
         if (leader) {
 #pragma unroll 1
-            for (int s = 0; s < ahead; s++) load_shared(stages + s * STAGE_BYTES, (first + s) * GS_BK, full + s * 8, s, from);
+            for (int s = 0; s < ahead; s++) {
+                if (early_b) load_shared<LOAD_B>(stages + s * STAGE_BYTES, (first + s) * GS_BK, full + s * 8, s, from);
+                else load_shared(stages + s * STAGE_BYTES, (first + s) * GS_BK, full + s * 8, s, from);
+            }
+        }
+    }
+    if (early_b && leader) {
+        gs_dependent_wait();
+#pragma unroll 1
+        for (int s = 0; s < ahead; s++) {
+            load_own<LOAD_A>(stages + s * STAGE_BYTES, (first + s) * GS_BK, full + s * 8, from);
+            if (SHARERS > 1) load_shared<LOAD_A>(stages + s * STAGE_BYTES, (first + s) * GS_BK, full + s * 8, s, from);
         }
     }
     __syncwarp();
@@ -973,7 +997,7 @@ gs_splitk(
                          (unsigned short)(((1u << SHARERS) - 1) << at.rank_k * SHARERS), index_of(at)};
 
     /* Two branches that the compiler cannot make one: the code of the first lies right here, nothing else is as urgent. */
-    if (warp == CONSUMERS * 4) begin(from, stages, full, first, blocks, at);
+    if (warp == CONSUMERS * 4) begin(from, stages, full, first, blocks, at, EARLY_B(p));
     asm volatile("" : "+r"(warp));
 #if FEED
     if (warp >= CONSUMERS * 4) {

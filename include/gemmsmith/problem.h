@@ -84,6 +84,11 @@
  *
  *     bf16:16x14336x4096:tn:inv=1
  *
+ * Constant weights, const=b: nothing that is under way when a run is put on its stream writes B. In a chain of dependent launches B is then asked for before the kernel in front
+ * has ended. It changes no result, and no table's row is looked for by it.
+ *
+ *     bf16:16x14336x4096:tn:const=b
+ *
  * 64_4096_64 is a short form of f16:64x4096x64:nn. */
 #ifndef GEMMSMITH_PROBLEM_H
 #define GEMMSMITH_PROBLEM_H
@@ -156,6 +161,13 @@ typedef enum gs_grouping {
     GS_GROUPS_K         = 2   /* along K, sorted: of a batch without strides that shares A and B; groups is 0, batch says how many there are */
 } gs_grouping;
 
+/* Operands of which the caller promises that nothing which is still under way when a run is put on a stream writes them. A launch that begins while the kernel in front of it
+ * ends (gs_config.dependent) may then read them before that kernel has ended. Whoever changes such an operand waits for the stream before the next run; else results are wrong. */
+typedef enum gs_constant {
+    GS_CONSTANT_NONE = 0,
+    GS_CONSTANT_B    = 1      /* B: the weights of a layer in inference */
+} gs_constant;
+
 /* How the matrices of a batch are found. */
 typedef enum gs_matrices {
     GS_MATRICES_STRIDED  = 0, /* by stride_a to stride_d */
@@ -196,7 +208,8 @@ typedef struct gs_problem {
     uint32_t  matrices;           /* gs_matrices */
     uint32_t  scales;             /* gs_scales, joined by |: gs_args.scale_m and scale_n are read */
     uint32_t  invariant;          /* 1: a row's bits depend neither on M nor on the rows beside it; not with GS_GROUPS_K and GS_DBIAS, else 0 */
-    uint32_t  reserved[1];        /* zero */
+    uint32_t  constant;           /* gs_constant: operands that no work in front of a run changes */
+    uint32_t  reserved[2];        /* zero */
 } gs_problem;
 
 /* Used by the inline calls below. size is the caller's sizeof(gs_problem); no byte beyond it is written. */

@@ -24,6 +24,9 @@ typedef struct gs_kernel_args {
     long long    ldaux, stride_aux;
     const float *scale_m, *scale_n;    /* where GS_SCALES says so */
 #endif
+#if !defined(__CUDACC__) || (defined(GS_EARLY_B) && GS_EARLY_B)
+    int          early_b;              /* 1: B may be read before the launch before has ended: it is constant, and this launch is dependent */
+#endif
 } gs_kernel_args;
 
 #endif

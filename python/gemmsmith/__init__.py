@@ -38,7 +38,7 @@ class _Problem(_c.Structure):
                 ("activation", _c.c_int), ("bias", _c.c_int), ("residual", _c.c_uint32), ("gate", _c.c_uint32),
                 ("stride_a", _c.c_int64), ("stride_b", _c.c_int64), ("stride_c", _c.c_int64), ("stride_d", _c.c_int64), ("stride_bias", _c.c_int64), ("groups", _c.c_int64),
                 ("aux", _c.c_uint32), ("grouping", _c.c_uint32), ("ldaux", _c.c_int64), ("stride_aux", _c.c_int64), ("matrices", _c.c_uint32), ("scales", _c.c_uint32),
-                ("invariant", _c.c_uint32), ("reserved", _c.c_uint32 * 1)]
+                ("invariant", _c.c_uint32), ("constant", _c.c_uint32), ("reserved", _c.c_uint32 * 2)]
 
 
 class _Config(_c.Structure):

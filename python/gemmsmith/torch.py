@@ -47,6 +47,7 @@ def _open():
         library = _package._opened(_FILE, "GEMMSMITH_TORCH_LIBRARY")
         for name, arguments in (("gs_torch_load", [_c.c_char_p, _c.c_char_p, _c.c_int, _c.c_char_p, _c.c_size_t]), ("gs_torch_route", [_c.c_int, _c.c_char_p, _c.c_size_t]),
                                 ("gs_torch_invariant", [_c.c_int, _c.c_char_p, _c.c_size_t]),
+                                ("gs_torch_constant", [_c.c_int, _c.c_char_p, _c.c_size_t]),
                                 ("gs_torch_prepare_text", [_c.c_int, _c.c_char_p, _c.c_char_p, _c.c_size_t]), ("gs_torch_why", [_c.c_int, _c.c_char_p, _c.c_size_t])):
             call = getattr(library, name)
             call.restype, call.argtypes = _c.c_int, arguments
@@ -156,28 +157,36 @@ def _set_inductor(on):
             config.max_autotune_gemm_backends = value
 
 
-def enable(emulated=None, plans=512, invariant=None, inductor=True):
+def _say(invariant, constant_weights):
+    if invariant is not None:
+        _call(_library.gs_torch_invariant, int(invariant))
+    if constant_weights is not None:
+        _call(_library.gs_torch_constant, int(constant_weights))
+
+
+def enable(emulated=None, plans=512, invariant=None, inductor=True, constant_weights=None):
     """Takes the calls of mm, addmm, bmm, baddbmm and their .out, in every thread from now on. True: they are taken. False, with a warning: there is no GPU, or this torch has no CUDA; torch
-    stays as it is. A second call changes nothing but `invariant`.
+    stays as it is. A second call changes nothing but `invariant` and `constant_weights`.
 
     plans: most plans of a device; problems that come later go to torch's own kernels.
     invariant: True: the bits of a row of a result depend neither on how many rows there are nor on the others, for every call that is taken (docs/internals/invariant.md); calls that are left
     to torch have torch's bits, and why() lists them. False: the fastest kernel is used. None: as before, at first False. A second call may change it.
     inductor: True: torch.compile's max-autotune calls ATen, and so what is taken, instead of racing Triton's kernels against it. Its race counts about 8 us of the host for each call,
     which hides what is faster. False, or where the program has chosen max_autotune_gemm_backends: as torch does it. disable() puts it back.
+    constant_weights: True: you promise that the second operand of mm and addmm, where it is stored N x K as the weight of a linear layer is, and the weights of this module's own functions,
+    are written by nothing that is still under way when a call is made: inference. In captured graphs they may then be read before the kernel in front has ended, where that was measured to
+    win (docs/internals/plan.md, "A constant B"). False: nothing is promised. None: as before, at first False. A second call may change it.
     emulated: for tests without a GPU, "emu:h200": the calls of tensors on the CPU are taken instead, and computed by the kernels of the library on an emulated device, slowly.
     """
     global _routes
     if _routes is not None:
-        if invariant is not None:
-            _call(_library.gs_torch_invariant, int(invariant))
+        _say(invariant, constant_weights)
         return True
     if not emulated and not _torch.cuda.is_available():
         _warnings.warn("gemmsmith.torch: torch finds no GPU, its own kernels are used", stacklevel=2)
         return False
     _load(emulated, plans)
-    if invariant is not None:
-        _call(_library.gs_torch_invariant, int(invariant))
+    _say(invariant, constant_weights)
     with _warnings.catch_warnings():   # torch warns of the first operator that is taken, once; what Python takes comes first, because only there the warning can be silenced
         _warnings.simplefilter("ignore")
         routes = _take_scaled()

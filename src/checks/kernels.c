@@ -13,8 +13,8 @@
 #include "routing/routing.h"
 #include "checks/calls.h"
 
-_Static_assert(sizeof(gs_tensor_map) == GS_MAP_BYTES && sizeof(gs_kernel_args) == GS_ARGS_MORE_BYTES &&
-               offsetof(gs_kernel_args, stride_a) == GS_ARGS_BYTES && _Alignof(gs_tensor_map) == GS_MAP_ALIGN &&
+_Static_assert(sizeof(gs_tensor_map) == GS_MAP_BYTES && sizeof(gs_kernel_args) == GS_ARGS_EARLY_BYTES &&
+               offsetof(gs_kernel_args, stride_a) == GS_ARGS_BYTES && offsetof(gs_kernel_args, early_b) == GS_ARGS_MORE_BYTES && _Alignof(gs_tensor_map) == GS_MAP_ALIGN &&
                _Alignof(gs_kernel_args) == GS_ARGS_ALIGN, "what an entry takes is what is inspected");
 
 #define THREADS        256

@@ -19,10 +19,13 @@
 
 /* ---- reading ---- */
 
+/* Whether B is constant says nothing about which schedule is its own. */
 static bool same_problem(const gs_problem *a, const gs_problem *b)
 {
     char x[GS_PROBLEM_TEXT], y[GS_PROBLEM_TEXT];
-    return strcmp(gs_problem_format(a, x), gs_problem_format(b, y)) == 0;
+    gs_problem varying = *b;
+    varying.constant = a->constant;
+    return strcmp(gs_problem_format(a, x), gs_problem_format(&varying, y)) == 0;
 }
 
 static gs_status add_choice(gs_own_list *choices, const gs_problem *problem, const char *schedule, gs_error *error)

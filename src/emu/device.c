@@ -128,6 +128,7 @@ static gs_status copy_in(gs_device *device, gs_pointer to, const void *from, siz
     gs_emu_device *const emu = gs_emu_of(device);
     if (bytes == 0) return GS_OK;
     pthread_mutex_lock(&emu->lock);
+    gs_emu_memory_settle(emu->memory);   /* the copy waits for everything */
     const gs_emu_allocation *const a = gs_emu_memory_find(emu->memory, to, bytes);
     if (a) {
         memcpy(a->bytes + (to - a->address), from, bytes);
@@ -143,6 +144,7 @@ static gs_status copy_out(gs_device *device, void *to, gs_pointer from, size_t b
     gs_emu_device *const emu = gs_emu_of(device);
     if (bytes == 0) return GS_OK;
     pthread_mutex_lock(&emu->lock);
+    gs_emu_memory_settle(emu->memory);
     const uint8_t *const at = gs_emu_memory_at(emu->memory, from, bytes);
     if (at) memcpy(to, at, bytes);
     const gs_status status = at ? GS_OK : gs_emu_outside(emu, from, bytes, "copy out", error);

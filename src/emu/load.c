@@ -202,6 +202,7 @@ static gs_emu_work work_of(const gs_launch *launch)
     memcpy(work.grid, launch->grid, sizeof work.grid);
     memcpy(work.block, launch->block, sizeof work.block);
     memcpy(work.read_only, launch->read_only, sizeof work.read_only);
+    work.constant = launch->constant;
     for (int i = 0; i < 3; i++) work.cluster[i] = GS_MAX(launch->cluster[i], 1u);
     return work;
 }

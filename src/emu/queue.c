@@ -102,8 +102,12 @@ static gs_status capturing(const char *what, gs_error *error)
 
 gs_status gs_emu_queue_wait(gs_device *device, gs_queue handle, gs_error *error)
 {
-    gs_emu_queue *const queue = queue_of(gs_emu_of(device), handle);
+    gs_emu_device *const emu = gs_emu_of(device);
+    gs_emu_queue *const queue = queue_of(emu, handle);
     if (queue->capturing) return capturing("waiting", error);
+    pthread_mutex_lock(&emu->lock);
+    gs_emu_memory_settle(emu->memory);
+    pthread_mutex_unlock(&emu->lock);
     if (!queue->faulted) return GS_OK;
     queue->faulted = false;
     return gs_fail(error, GS_ERROR_FAULT, NULL, "%s", queue->fault);

@@ -25,6 +25,7 @@ gs_status gs_emu_fill_now(gs_emu_device *emu, const gs_emu_work *work, double *u
 {
     const gs_emu_allocation *const a = gs_emu_memory_find(emu->memory, work->to, work->bytes);
     *us = 0;
+    gs_emu_memory_settle(emu->memory);   /* whatever comes behind a fill waits for it */
     if (!a) return gs_emu_outside(emu, work->to, work->bytes, "fill", error);
     uint8_t *const at = a->bytes + (work->to - a->address);
     for (size_t i = 0; i < work->bytes; i += sizeof work->pattern) memcpy(at + i, &work->pattern, sizeof work->pattern);
@@ -158,6 +159,7 @@ gs_status gs_emu_launch_now(gs_emu_device *emu, const gs_emu_work *work, double 
     launch.resident = clusters_held(emu, work);
     for (size_t i = 0; i < GS_COUNT(work->read_only); i++)
         launch.read_only[i] = (gs_emu_span){work->read_only[i].at, work->read_only[i].at + work->read_only[i].bytes};
+    launch.constant = (gs_emu_span){work->constant.at, work->constant.at + work->constant.bytes};
     *us = 0;
     gs_status status = gs_emu_run(&launch, error);
     if (launch.findings > 0) status = report(emu, &launch, error);

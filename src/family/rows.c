@@ -89,6 +89,11 @@ static gs_status set_entry(gs_entry *entry, gs_error *error)
     return gs_formula_set(&entry->grid[2], "1", error);
 }
 
+bool gs_rows_copied(int rows, const gs_problem *problem)
+{
+    return rows != GS_ROWS_PACK && !gs_rows_feed(rows, problem, 'a') && !gs_rows_feed(rows, problem, 'b');
+}
+
 gs_status gs_rows_build(gs_kernel *kernel, int rows, const gs_problem *problem, gs_error *error)
 {
     static const char operands[] = {'a', 'b'}, *const defines[] = {"GS_FEED_A", "GS_FEED_B"};

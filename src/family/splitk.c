@@ -396,6 +396,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     manifest->align[2] = reads_units(problem) ? 16 : out_bytes;
     manifest->align[3] = direct ? out_bytes : problem->out == GS_F32 ? 8 : 16;
     GS_TRY(gs_rows_build(kernel, rows_of(schedule), problem, error));
+    if (gs_rows_copied(rows_of(schedule), problem)) gs_kernel_define_early_b(kernel, problem);
     GS_TRY(set_workspace(manifest, &s, problem, error));
 
     gs_entry *const entry = &manifest->entry[manifest->entry_count++];

@@ -22,7 +22,7 @@ void gs_kernel_define(gs_kernel *kernel, const char *name, int value)
 
 uint32_t gs_args_taken(const gs_problem *problem, size_t found)
 {
-    if (found == GS_ARGS_BYTES || found == GS_ARGS_MORE_BYTES) return (uint32_t)found;
+    if (found == GS_ARGS_BYTES || found == GS_ARGS_MORE_BYTES || found == GS_ARGS_EARLY_BYTES) return (uint32_t)found;
     return gs_problem_wants(problem) & GS_WANTS_MORE ? GS_ARGS_MORE_BYTES : GS_ARGS_BYTES;
 }
 
@@ -53,6 +53,13 @@ void gs_kernel_define_problem(gs_kernel *kernel, const gs_problem *problem)
     if (wants & GS_WANTS_GROUPS) gs_kernel_define(kernel, "GS_GROUPED", (int)problem->groups);
     if (wants & GS_WANTS_POINTERS) gs_kernel_define(kernel, "GS_POINTERS", 1);
     if (problem->grouping == GS_GROUPS_MASKED) gs_kernel_define(kernel, "GS_MASKED", 1);
+}
+
+void gs_kernel_define_early_b(gs_kernel *kernel, const gs_problem *problem)
+{
+    if (problem->constant != GS_CONSTANT_B) return;
+    if (!(gs_problem_wants(problem) & GS_WANTS_MORE)) gs_kernel_define(kernel, "GS_MORE", 1);
+    gs_kernel_define(kernel, "GS_EARLY_B", 1);
 }
 
 void gs_kernel_define_sizes(gs_kernel *kernel, const gs_problem *problem)

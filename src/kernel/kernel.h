@@ -39,6 +39,9 @@ void gs_kernel_define(gs_kernel *kernel, const char *name, int value);
  * GS_BETA (1: C is read). */
 void gs_kernel_define_problem(gs_kernel *kernel, const gs_problem *problem);
 
+/* GS_EARLY_B where the problem says that B is constant, and GS_MORE with it: for a kernel that reads B where it lies, and before gs_dependent_wait where p.early_b says so. */
+void gs_kernel_define_early_b(gs_kernel *kernel, const gs_problem *problem);
+
 /* The extents and leading dimensions as constants (GS_FIXED 1, GS_M ... GS_LDD; read through kernels/common/sizes.cuh), for a schedule
  * whose parameter `sizes` says so: the kernel then serves this problem's sizes alone. All must fit an int. */
 void gs_kernel_define_sizes(gs_kernel *kernel, const gs_problem *problem);

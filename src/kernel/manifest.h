@@ -46,6 +46,7 @@
 #define GS_MAP_ALIGN  64u
 #define GS_ARGS_BYTES 104u
 #define GS_ARGS_MORE_BYTES 208u   /* for problems that need what stands behind GS_MORE in args.h */
+#define GS_ARGS_EARLY_BYTES 216u  /* with what stands behind GS_EARLY_B: all */
 #define GS_ARGS_ALIGN 8u
 
 typedef struct gs_formula {
@@ -93,7 +94,7 @@ typedef struct gs_manifest {
 gs_status gs_manifest_parse(gs_manifest *manifest, const char *text, gs_error *error);
 void      gs_manifest_format(const gs_manifest *manifest, gs_text *text);   /* canonical; parses back to the same */
 
-/* Bytes of the gs_kernel_args that an entry takes: the first 104, or, with GS_MORE, all. Either is right whatever the problem, since a launch has all of them; of any other
+/* Bytes of the gs_kernel_args that an entry takes: the first 104, with GS_MORE the first 208, with GS_EARLY_B all. Each is right whatever the problem, since a launch has all of them; of any other
  * number (found) those that the problem needs. */
 uint32_t  gs_args_taken(const gs_problem *problem, size_t found);
 

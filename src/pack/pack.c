@@ -189,7 +189,7 @@ gs_status gs_pack_fits(const gs_pack *pack, const gs_caps *caps, gs_error *error
     const gs_pack_head *const head = &pack->head;
     if (strcmp(head->version, GS_VERSION_TEXT) != 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "pack %s was made by gemmsmith %s, this is %s: make it again", pack->name, head->version, GS_VERSION_TEXT);
-    if (pack->top->args_bytes != GS_ARGS_MORE_BYTES)
+    if (pack->top->args_bytes > GS_ARGS_EARLY_BYTES)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "pack %s was made by another build of gemmsmith %s: make it again", pack->name, head->version);
     if (strcmp(head->target, caps->target) != 0 || head->emulated != caps->emulated)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "pack %s is for %s%s, this device is %s%s: make one for it", pack->name, head->target, head->emulated ? ", emulated" : "",
@@ -234,7 +234,10 @@ static bool find(const gs_pack *pack, const gs_problem *problem, bool user, gs_p
 
 bool gs_pack_find(const gs_pack *pack, const gs_problem *problem, gs_pack_entry *out)
 {
-    return find(pack, problem, true, out) || find(pack, problem, false, out);
+    gs_problem other = *problem;
+    if (find(pack, problem, true, out) || find(pack, problem, false, out)) return true;
+    other.constant = GS_CONSTANT_NONE;   /* a promise that nobody has to make use of */
+    return problem->constant && (find(pack, &other, true, out) || find(pack, &other, false, out));
 }
 
 bool gs_pack_entry_at(const gs_pack *pack, int index, gs_pack_entry *out)

@@ -122,7 +122,7 @@ gs_status gs_pack_finish(gs_pack_writer *w, const gs_pack_head *head, char **byt
     GS_TRY(put_text(w, "", &end, error));   /* there is a text at all */
     if (w->slot_count > 0) qsort(w->slots, (size_t)w->slot_count, sizeof *w->slots, by_key);
     gs_pack_top top = {.magic = GS_PACK_MAGIC, .head_bytes = sizeof top, .entry_bytes = sizeof(gs_pack_slot), .kernel_bytes = sizeof(gs_pack_module),
-                       .args_bytes = GS_ARGS_MORE_BYTES, .entries = (uint32_t)w->slot_count, .kernels = (uint32_t)w->module_count,
+                       .args_bytes = GS_ARGS_EARLY_BYTES, .entries = (uint32_t)w->slot_count, .kernels = (uint32_t)w->module_count,
                        .cc = head->cc, .sms = head->sms, .nvrtc = head->nvrtc, .driver = head->driver, .emulated = head->emulated};
     const size_t slots = (size_t)w->slot_count * sizeof *w->slots, modules = (size_t)w->module_count * sizeof *w->modules;
     top.texts = sizeof top + slots + modules;

@@ -87,7 +87,7 @@ void gs_plan_cache_destroy(gs_plan_cache **address)
 static bool same_problem(const gs_problem *x, const gs_problem *y)
 {
     if (x->acc == GS_F16 && (x->alpha != y->alpha || x->beta != y->beta)) return false;
-    if (gs_problem_wants(x) != gs_problem_wants(y) || (gs_problem_wants(x) && !gs_same_wishes(x, y))) return false;
+    if (x->constant != y->constant || gs_problem_wants(x) != gs_problem_wants(y) || (gs_problem_wants(x) && !gs_same_wishes(x, y))) return false;
     return x->in == y->in && x->acc == y->acc && x->out == y->out && x->layout == y->layout && x->m == y->m && x->n == y->n && x->k == y->k &&
            x->lda == y->lda && x->ldb == y->ldb && x->ldc == y->ldc && x->ldd == y->ldd && x->batch == y->batch &&
            gs_same_epilogue(x, y);

@@ -17,13 +17,29 @@ static bool is_dependent(const gs_loaded *loaded) { return gs_loaded_manifest(lo
 /* Kernels of ours gain, but one whose blocks wait for each other's tickets holds up what it waits for. What a user's manifest says is not proved. */
 static bool gains(const gs_loaded *loaded) { return is_dependent(loaded) && gs_loaded_zeroed(loaded) == 0 && !gs_loaded_image(loaded)->user; }
 
+/* Of dependent launches, which read a constant B early or do not. */
+static const gs_row *dependent_row(const gs_plan *plan, uint32_t constant)
+{
+    gs_problem problem = plan->problem;
+    problem.constant = constant;
+    return gs_table_find_dependent(plan->context->table, &problem);
+}
+
+bool gs_plan_reads_early(const gs_plan *plan, const gs_schedule *schedule)
+{
+    const gs_row *const alone = gs_table_find(plan->context->table, &plan->problem), *const chained = dependent_row(plan, GS_CONSTANT_NONE);
+    const gs_row *const early = plan->problem.constant ? dependent_row(plan, plan->problem.constant) : NULL;
+    char text[GS_SCHEDULE_TEXT], own[GS_SCHEDULE_TEXT];
+    if (!early || (alone && !is_faster(early, alone)) || (chained && !is_faster(early, chained))) return false;
+    return strcmp(gs_row_choice(early, text), gs_schedule_format(schedule, own)) == 0;
+}
+
 /* What the table says of the kernel that its row chose: 1 it is faster in a chain, -1 it is not, 0 nothing. */
 static int measured(const gs_plan *plan)
 {
-    const gs_table *const table = plan->context->table;
-    const gs_row *const alone = gs_table_find(table, &plan->problem), *const chained = gs_table_find_dependent(table, &plan->problem);
+    const gs_row *const alone = gs_table_find(plan->context->table, &plan->problem), *const chained = dependent_row(plan, GS_CONSTANT_NONE);
     char text[GS_SCHEDULE_TEXT];
-    if (!chained) return 0;
+    if (plan->early_b || !chained) return plan->early_b;
     if (chained != alone && !is_faster(chained, alone)) return -1;
     return strcmp(gs_row_choice(chained, text), plan->schedule) == 0;
 }

@@ -56,11 +56,14 @@ gs_status gs_plan_use_schedule(gs_plan *plan, const gs_schedule *schedule, const
 {
     const gs_caps *const caps = &plan->device->caps;
     gs_kernel kernel;
-    GS_TRY(gs_schedule_check(schedule, shape, caps, error));
-    GS_TRY(gs_kernel_build(&kernel, schedule, shape, caps, error));
+    gs_problem built = *shape, run = plan->problem;
+    plan->early_b = gs_plan_reads_early(plan, schedule);
+    if (!plan->early_b) built.constant = run.constant = GS_CONSTANT_NONE;
+    GS_TRY(gs_schedule_check(schedule, &built, caps, error));
+    GS_TRY(gs_kernel_build(&kernel, schedule, &built, caps, error));
     gs_kernel_set_rows(&kernel, &plan->problem);
     GS_TRY(check_workspace(plan, &kernel.manifest, error));
-    GS_TRY(gs_loaded_create(&plan->loaded, plan->device, &kernel, &plan->problem, error));
+    GS_TRY(gs_loaded_create(&plan->loaded, plan->device, &kernel, &run, error));
     plan->workspace_bytes = gs_loaded_workspace(plan->loaded);
     gs_manifest_alignment(&kernel.manifest, &plan->problem, plan->align);
     gs_schedule_format(schedule, plan->schedule);
@@ -99,6 +102,8 @@ gs_status gs_plan_finish(gs_plan *plan, gs_origin origin, gs_error *error)
 {
     plan->origin = origin;
     say_epilogue(plan);
+    plan->early_b = plan->early_b && plan->loaded;
+    if (plan->early_b) snprintf(plan->why + strlen(plan->why), sizeof plan->why - strlen(plan->why), "; B early in chains");
     plan->empty = plan->problem.m == 0 || plan->problem.n == 0;
     plan->reads_c = plan->problem.beta != 0;
     plan->reads_more = plan->problem.bias != GS_BIAS_NONE || plan->problem.scalars || gs_has_offsets(&plan->problem) || gs_has_aux(&plan->problem) || plan->problem.scales;

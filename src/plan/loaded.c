@@ -59,6 +59,7 @@ struct gs_loaded {
     int            entry_count;
     gs_kernel_args args;                  /* without pointers */
     bool           scalars;               /* alpha and beta of a run are in device memory */
+    size_t         constant_bytes;        /* of B, where a dependent launch may read it before what is in front has ended; else 0 */
     size_t         input_bytes[GS_READ_ONLY];   /* of what a call's pointers lead to, in the order of set_read_only; 0: it is written, or not there */
     gs_device     *device;
     gs_module      module;
@@ -136,12 +137,7 @@ static size_t packed_bytes(const gs_manifest *manifest, const gs_problem *proble
 static size_t pointer_of(const gs_manifest *manifest, char operand)
 {
     if (is_packed(manifest, operand)) return offsetof(gs_kernel_args, workspace);
-    switch (operand) {
-    case 'a': return offsetof(gs_kernel_args, a);
-    case 'b': return offsetof(gs_kernel_args, b);
-    case 'c': return offsetof(gs_kernel_args, c);
-    default:  return offsetof(gs_kernel_args, d);
-    }
+    return operand == 'a' ? offsetof(gs_kernel_args, a) : operand == 'b' ? offsetof(gs_kernel_args, b) : operand == 'c' ? offsetof(gs_kernel_args, c) : offsetof(gs_kernel_args, d);
 }
 
 static gs_status prepare_entry(gs_loaded *loaded, entry_plan *state, const gs_entry *entry, const gs_problem *problem, gs_error *error)
@@ -314,6 +310,7 @@ static gs_loaded *loaded_new(gs_device *device, const gs_manifest *manifest, con
     loaded->entry_count = manifest->entry_count;
     loaded->states = (gs_states){.create = create_state, .destroy = destroy_state, .self = loaded};
     loaded->scalars = problem->scalars == GS_SCALARS_DEVICE;
+    loaded->constant_bytes = problem->constant == GS_CONSTANT_B ? gs_problem_bytes(problem, 'b') : 0;
     note_inputs(loaded, problem);
     loaded->args = (gs_kernel_args){
         .lda = problem->lda, .ldb = problem->ldb, .ldc = problem->ldc, .ldd = problem->ldd,
@@ -361,15 +358,9 @@ gs_status gs_loaded_create_image(gs_loaded **out, gs_device *device, const gs_ma
     return prepare(loaded, problem, device->ops->load(device, &loaded->image, &loaded->module, error), out, error);
 }
 
-gs_status gs_loaded_create(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, gs_error *error)
-{
-    return create(out, device, kernel, problem, false, error);
-}
+gs_status gs_loaded_create(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, gs_error *error) { return create(out, device, kernel, problem, false, error); }
 
-gs_status gs_loaded_create_user(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, gs_error *error)
-{
-    return create(out, device, kernel, problem, true, error);
-}
+gs_status gs_loaded_create_user(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, gs_error *error) { return create(out, device, kernel, problem, true, error); }
 
 void gs_loaded_destroy(gs_loaded **loaded)
 {
@@ -479,6 +470,14 @@ static inline gs_status set_entry(run_state *run, const gs_loaded *loaded, int e
     return GS_OK;
 }
 
+/* Of a problem with a constant B, behind set_entry. */
+static __attribute__((noinline)) void set_early(run_state *run, const gs_loaded *loaded, int entry, const gs_args *args, bool dependent)
+{
+    gs_launch *const launch = &run->entry[entry].launch;
+    run->args.early_b = dependent && launch->dependent && !loaded->image.user;
+    launch->constant = run->args.early_b ? (gs_memory_range){(gs_pointer)(uintptr_t)args->b, loaded->constant_bytes} : (gs_memory_range){0, 0};
+}
+
 gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspace, gs_queue queue, gs_error *error)
 {
     run_state *const run = gs_states_mine(&loaded->states, error);
@@ -487,6 +486,8 @@ gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspa
     for (int i = 0; i < run->entry_count; i++) {
         if (__builtin_expect(loaded->entry[i].idle, 0)) continue;
         GS_TRY(set_entry(run, loaded, i, args, error));
+        const gs_launch_mode mode = run->entry[i].launch.mode;
+        if (__builtin_expect(loaded->constant_bytes != 0, 0)) set_early(run, loaded, i, args, mode == GS_LAUNCH_DEPENDENT || (mode == GS_LAUNCH_AS_DEVICE && loaded->device->dependent));
         GS_TRY(loaded->device->ops->launch(loaded->device, &run->entry[i].launch, queue, error));
     }
     return GS_OK;
@@ -525,6 +526,7 @@ gs_status gs_loaded_capture(gs_loaded *loaded, const gs_args *args, void *worksp
         if (loaded->entry[i].idle) continue;
         const bool early = dependent && launch->dependent && device->ops->predecessor && device->ops->predecessor(device, queue) == GS_PREDECESSOR_TRIGGERS;
         GS_TRY(set_entry(run, loaded, i, args, error));
+        if (loaded->constant_bytes) set_early(run, loaded, i, args, early);
         GS_TRY(launch_as(device, launch, early ? GS_LAUNCH_DEPENDENT : GS_LAUNCH_PLAIN, queue, error));
         if (out && launched++ == 0) out->dependent = early;
         if (launch->dependent && device->ops->triggers) device->ops->triggers(device, queue);
@@ -542,8 +544,11 @@ gs_status gs_loaded_change(gs_loaded *loaded, const gs_args *args, void *workspa
     set_args(run, loaded, args, workspace);
     for (int i = 0; i < run->entry_count; i++)
         if (!loaded->entry[i].idle) GS_TRY(set_entry(run, loaded, i, args, error));
-    for (int i = 0; i < run->entry_count; i++)
-        if (!loaded->entry[i].idle) GS_TRY(device->ops->graph_change(device, graph, captured->node[i], &run->entry[i].launch, error));
+    for (int i = 0; i < run->entry_count; i++) {
+        if (loaded->entry[i].idle) continue;
+        if (loaded->constant_bytes) set_early(run, loaded, i, args, captured->dependent);
+        GS_TRY(device->ops->graph_change(device, graph, captured->node[i], &run->entry[i].launch, error));
+    }
     return GS_OK;
 }
 

@@ -29,6 +29,7 @@ struct gs_plan {
     gs_loaded  *loaded;                       /* one of our kernels, or */
     gs_library *library;                      /* cuBLASLt, or neither: empty */
     int         measured_chain;               /* what was measured of its dependent launches: 1 they win, -1 they lose, 0 nothing */
+    bool        early_b;                      /* its dependent launches ask for B before the launch before has ended: B is constant, and it was measured to win */
     bool        chains;                       /* its launches are dependent behind one that lets them begin early */
     bool        joins;                        /* a run looks what it stands behind */
     gs_pointer  workspace;

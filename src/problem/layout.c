@@ -59,7 +59,7 @@ bool gs_same_wishes(const gs_problem *x, const gs_problem *y)
 {
     return x->stride_a == y->stride_a && x->stride_b == y->stride_b && x->stride_c == y->stride_c && x->stride_d == y->stride_d &&
            x->stride_bias == y->stride_bias && x->scalars == y->scalars && x->gate == y->gate && x->groups == y->groups && x->grouping == y->grouping && x->aux == y->aux &&
-           x->ldaux == y->ldaux && x->stride_aux == y->stride_aux && x->matrices == y->matrices && x->scales == y->scales && x->invariant == y->invariant;
+           x->ldaux == y->ldaux && x->stride_aux == y->stride_aux && x->matrices == y->matrices && x->scales == y->scales && x->invariant == y->invariant && x->constant == y->constant;
 }
 
 int64_t gs_place_in_a(const gs_problem *p, int64_t row, int64_t k)
@@ -155,6 +155,7 @@ gs_problem gs_problem_packed(const gs_problem *problem)
     packed.grouping = problem->grouping == GS_GROUPS_K ? problem->grouping : 0;
     packed.alpha = problem->alpha;
     packed.invariant = problem->invariant;
+    packed.constant = problem->constant;
     return packed;
 }
 

@@ -33,8 +33,8 @@ _Static_assert(offsetof(gs_problem, reserved) + sizeof((gs_problem *)0)->reserve
 static const char *const type_names[]   = {[GS_F16] = "f16", [GS_BF16] = "bf16", [GS_F32] = "f32"};
 
 /* The optional fields in the order in which they are printed. */
-enum { ACC, D, LDA, LDB, LDC, LDD, LDAUX, BATCH, SA, SB, SC, SD, SE, SAUX, MATRICES, GROUPS, MASKED, ALONG_K, ALPHA, BETA, SCALARS, INV, EP, FIELDS };
-static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "ldaux", "b", "sa", "sb", "sc", "sd", "se", "saux", "matrices", "g", "gm", "gk", "alpha", "beta", "scalars", "inv", "ep"};
+enum { ACC, D, LDA, LDB, LDC, LDD, LDAUX, BATCH, SA, SB, SC, SD, SE, SAUX, MATRICES, GROUPS, MASKED, ALONG_K, ALPHA, BETA, SCALARS, INV, CONST, EP, FIELDS };
+static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "ldaux", "b", "sa", "sb", "sc", "sd", "se", "saux", "matrices", "g", "gm", "gk", "alpha", "beta", "scalars", "inv", "const", "ep"};
 
 static const char *const activation_names[] = {[GS_ACTIVATION_NONE] = "", [GS_RELU] = "relu", [GS_GELU] = "gelu", [GS_GELU_ERF] = "gelu_erf", [GS_SILU] = "silu",
                                                 [GS_DRELU] = "drelu", [GS_DGELU] = "dgelu", [GS_DGELU_ERF] = "dgelu_erf", [GS_DSILU] = "dsilu"};
@@ -239,7 +239,7 @@ static gs_status read_field(reader *r)
     while (field < FIELDS && strcmp(word, field_names[field]) != 0) field++;
     if (field == FIELDS)
         return gs_fail_at(r->error, GS_ERROR_PARSE, column, word[0] ? word : "field",
-                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, ldaux, b, sa, sb, sc, sd, se, saux, matrices, g, gm, gk, alpha, beta, scalars, inv, ep");
+                          "unknown field; there are acc, d, lda, ldb, ldc, ldd, ldaux, b, sa, sb, sc, sd, se, saux, matrices, g, gm, gk, alpha, beta, scalars, inv, const, ep");
     const char *const name = field_names[field];
     if (r->column[field]) return gs_fail_at(r->error, GS_ERROR_PARSE, column, name, "stands twice");
     GS_TRY(expect(r, "=", name));
@@ -290,6 +290,10 @@ static gs_status read_field(reader *r)
         p->invariant = (uint32_t)value;
         return GS_OK;
     }
+    case CONST:
+        GS_TRY(read_name(r, name, (const char *const[]){"none", "b"}, 2, "none or b", &index));
+        p->constant = (uint32_t)index;
+        return GS_OK;
     default:    return read_epilogue(r, name);
     }
 }
@@ -436,6 +440,7 @@ char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT])
     if (p->beta != 0) append_float(text, "beta", p->beta);
     if (p->scalars) append(text, ":scalars=device");
     if (p->invariant) append(text, ":inv=1");
+    if (p->constant) append(text, ":const=%s", p->constant == GS_CONSTANT_B ? "b" : "?");
     const char *const bias = name_of(bias_names, GS_COUNT(bias_names), p->bias);
     const char *const words[] = {p->scales & GS_SCALE_M ? "scale_m" : "", p->scales & GS_SCALE_N ? "scale_n" : "", p->bias == GS_DBIAS ? "" : bias, name_of(activation_names, GS_COUNT(activation_names), p->activation),
                                  name_of(gate_names, GS_COUNT(gate_names), p->gate), p->residual ? "residual" : "", p->aux ? "aux" : "", p->bias == GS_DBIAS ? bias : ""};
@@ -563,5 +568,6 @@ gs_status gs_problem_check(const gs_problem *problem, gs_error *error)
     if (refuse_pointers(problem)) return gs_fail(error, GS_ERROR_RANGE, "matrices", "%s", refuse_pointers(problem));
     if (problem->invariant > 1) return gs_fail(error, GS_ERROR_RANGE, "inv", "must be 0 or 1");
     if (refuse_invariant(problem)) return gs_fail(error, GS_ERROR_RANGE, "inv", "%s", refuse_invariant(problem));
+    if (problem->constant > GS_CONSTANT_B) return gs_fail(error, GS_ERROR_RANGE, "const", "must be none or b");
     return check_epilogue(problem, error);
 }

@@ -65,7 +65,7 @@ const gs_row *gs_table_row(const gs_table *table, int index)
 
 /* ---- the index ---- */
 
-/* What counts when rows are compared, without padding. C's leading dimension counts only where C is read. */
+/* What counts when rows are compared, without padding. C's leading dimension counts only where C is read, a constant B only in dependent launches. */
 typedef struct key {
     int64_t part[18];
 } key;
@@ -76,7 +76,7 @@ static key key_of(const gs_problem *p, bool dependent)
     const int64_t kinds = (int64_t)p->in | (int64_t)p->acc << 4 | (int64_t)p->out << 8 | (int64_t)p->layout << 12 |
                           (int64_t)reads_c << 16 | (int64_t)p->bias << 17 | (int64_t)p->activation << 20 | (int64_t)p->residual << 24 | (int64_t)p->aux << 25 | (int64_t)p->scales << 26;
     return (key){{kinds, p->m, p->n, p->k, p->lda, p->ldb, reads_c ? p->ldc : 0, p->ldd, p->batch, p->stride_a, p->stride_b, reads_c ? p->stride_c : 0, p->stride_d, p->stride_bias,
-                  (int64_t)p->scalars | (int64_t)p->gate << 8 | p->groups << 16 | (int64_t)p->matrices << 40 | (int64_t)p->invariant << 41 | (int64_t)p->grouping << 42, p->ldaux, p->stride_aux, dependent}};
+                  (int64_t)p->scalars | (int64_t)p->gate << 8 | p->groups << 16 | (int64_t)p->matrices << 40 | (int64_t)p->invariant << 41 | (int64_t)p->grouping << 42, p->ldaux, p->stride_aux, dependent ? 1 + (int64_t)p->constant : 0}};
 }
 
 static bool same_key(const key *a, const key *b) { return memcmp(a, b, sizeof *a) == 0; }
@@ -136,6 +136,7 @@ gs_status gs_table_put(gs_table *table, const gs_row *row)
     gs_problem *const problem = &added.row.problem;
     problem->beta = problem->beta != 0 ? 1.0f : 0.0f;
     problem->alpha = 1;
+    if (!gs_row_dependent(row)) problem->constant = GS_CONSTANT_NONE;   /* it serves both */
     const key wanted = key_of(problem, gs_row_dependent(row));
     added.hash = gs_hash64(&wanted, sizeof wanted);
     added.log2_extent[0] = log2_extent(problem->m);
@@ -165,7 +166,9 @@ const gs_row *gs_table_find_dependent(const gs_table *table, const gs_problem *p
 const gs_row *gs_table_find(const gs_table *table, const gs_problem *problem)
 {
     const gs_row *const row = find_row(table, problem, false);
-    return row ? row : gs_table_find_dependent(table, problem);
+    gs_problem varying = *problem;
+    varying.constant = GS_CONSTANT_NONE;
+    return row ? row : gs_table_find_dependent(table, &varying);
 }
 
 /* A row's problem is of the same kind. What was found for any order of summation may keep the one that an invariant problem needs; the other way round it says little. */
@@ -185,7 +188,7 @@ const gs_row *gs_table_nearest(const gs_table *table, const gs_problem *problem,
     for (int i = 0; i < table->count; i++) {
         const entry *const have = &table->entries[i];
         const gs_row *const row = &have->row;
-        if (row->library || row->kernel[0] || !same_kind(&row->problem, problem) || !is_of_device(row, caps)) continue;
+        if (row->library || row->kernel[0] || row->problem.constant || !same_kind(&row->problem, problem) || !is_of_device(row, caps)) continue;
         if (row->problem.m <= 0 || row->problem.n <= 0 || row->problem.k <= 0) continue;
         double distance = 0;
         for (int axis = 0; axis < 3; axis++) distance += fabs(have->log2_extent[axis] - wanted[axis]);

@@ -89,7 +89,8 @@ const gs_row *gs_table_row(const gs_table *table, int index);            /* in o
  * devices, the first row of the problem. */
 const gs_row *gs_table_find(const gs_table *table, const gs_problem *problem);
 
-/* The row of the same problem that was measured with dependent launches (gs_row_dependent), or NULL. gs_table_find returns it only where there is no other. */
+/* The row of the same problem that was measured with dependent launches (gs_row_dependent), or NULL. gs_table_find returns it only where there is no other. Such rows of a problem
+ * with a constant B are others; all other calls take a constant B for one that is not. */
 const gs_row *gs_table_find_dependent(const gs_table *table, const gs_problem *problem);
 
 /* Row of the same problem with the other type of A and B (and of C and D, where they are of that type): it runs the same instructions on as many bytes. NULL if

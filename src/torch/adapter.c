@@ -74,6 +74,13 @@ int gs_torch_invariant(int on, char *text, size_t size)
     return 0;
 }
 
+int gs_torch_constant(int on, char *text, size_t size)
+{
+    (void)text, (void)size;
+    gs_torch_choice_constant(on != 0);
+    return 0;
+}
+
 int gs_torch_prepare_text(int device, const char *problem, char *text, size_t size)
 {
     gs_problem p;

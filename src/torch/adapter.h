@@ -18,6 +18,9 @@ GS_API int gs_torch_route(int on, char *text, size_t size);
 /* Whether calls are invariant problems from now on, in all threads. */
 GS_API int gs_torch_invariant(int on, char *text, size_t size);
 
+/* Whether the weights of calls are constant from now on, in all threads. */
+GS_API int gs_torch_constant(int on, char *text, size_t size);
+
 /* Makes the plan of a problem, given as a text, on a device now. text: what is used, also where that is torch's own kernel. */
 GS_API int gs_torch_prepare_text(int device, const char *problem, char *text, size_t size);
 

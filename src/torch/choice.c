@@ -51,7 +51,7 @@ typedef struct device_state {
 static device_state      devices[GS_TORCH_DEVICES];
 static gs_torch_settings settings;
 static gs_recorder      *recorder;
-static atomic_bool       forked, invariant;
+static atomic_bool       forked, invariant, constant;
 static atomic_ullong     passed[GS_TORCH_REASONS];   /* calls without a key */
 static pthread_mutex_t   list_lock = PTHREAD_MUTEX_INITIALIZER, staging = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(gs_torch_entry *) first;
@@ -75,6 +75,10 @@ void gs_torch_choice_set(const gs_torch_settings *wanted)
 }
 
 void gs_torch_choice_invariant(bool on) { atomic_store(&invariant, on); }
+
+void gs_torch_choice_constant(bool on) { atomic_store(&constant, on); }
+
+bool gs_torch_choice_is_constant(void) { return atomic_load_explicit(&constant, memory_order_relaxed); }
 
 void gs_torch_count_passed(gs_torch_reason reason) { atomic_fetch_add_explicit(&passed[reason], 1, memory_order_relaxed); }
 

@@ -26,6 +26,10 @@ void gs_torch_choice_set(const gs_torch_settings *settings);
 /* Whether calls are invariant problems from now on (gs_problem.invariant). Off at first. */
 void gs_torch_choice_invariant(bool on);
 
+/* Whether the weights of calls are constant from now on (gs_problem.constant). Off at first. */
+void gs_torch_choice_constant(bool on);
+bool gs_torch_choice_is_constant(void);
+
 /* The entry of a call's key; NULL: there is no memory for one. */
 gs_torch_entry *gs_torch_find(int device, const gs_torch_key *key);
 

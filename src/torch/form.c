@@ -196,6 +196,7 @@ gs_torch_reason gs_torch_form(const gs_torch_call *call, gs_torch_key *key, gs_t
     FORM(form_a(&a, key));
     FORM(form_b(&b, key));
     if (grouped && key->stride_b != 0) return GS_TORCH_STRIDES;
+    if (call->constant && !grouped && key->layout == GS_TN) key->epilogue |= 1u << 26;
     FORM(form_c(call, key, pointers));
     FORM(form_d(call, key, pointers));
     FORM(form_more(call, key, pointers));
@@ -217,6 +218,7 @@ gs_status gs_torch_problem(const gs_torch_key *key, gs_problem *out, gs_error *e
     p.residual = key->epilogue >> 20 & 0xf;
     p.beta = key->epilogue >> 24 & 1 ? 1.0f : 0.0f;
     p.invariant = key->epilogue >> 25 & 1;
+    p.constant = key->epilogue >> 26 & 1 ? GS_CONSTANT_B : GS_CONSTANT_NONE;
     p.groups = key->groups;
     *out = p;
     return gs_problem_check(&p, error);
@@ -224,7 +226,7 @@ gs_status gs_torch_problem(const gs_torch_key *key, gs_problem *out, gs_error *e
 
 gs_status gs_torch_key_of(const gs_problem *p, gs_torch_key *out, gs_error *error)
 {
-    gs_torch_key key = {(uint32_t)p->in, (uint32_t)p->layout, (uint32_t)p->activation | p->gate << 8 | (uint32_t)p->bias << 16 | p->residual << 20 | (p->beta != 0 ? 1u << 24 : 0) | p->invariant << 25,
+    gs_torch_key key = {(uint32_t)p->in, (uint32_t)p->layout, (uint32_t)p->activation | p->gate << 8 | (uint32_t)p->bias << 16 | p->residual << 20 | (p->beta != 0 ? 1u << 24 : 0) | p->invariant << 25 | p->constant << 26,
                         (uint32_t)p->groups, p->m, p->n, p->k, p->lda, p->ldb, p->beta != 0 ? p->ldc : 0, p->ldd, p->batch, p->stride_a, p->stride_b, p->stride_c, p->stride_d};
     gs_problem same;
     char asked[GS_PROBLEM_TEXT], made[GS_PROBLEM_TEXT];

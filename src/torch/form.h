@@ -29,13 +29,14 @@ typedef struct gs_torch_call {
     const gs_torch_tensor *offsets;   /* groups + 1 int32 */
     float                  alpha, beta;
     bool                   weight;
+    bool                   constant;  /* B does not change while work is under way, if it is N x K in memory */
     int                    activation, gate, residual;   /* gs_activation, gs_gate */
 } gs_torch_call;
 
 /* What plans are found by: two calls with one key are the same problem, whatever alpha, and beta if it is not 0. Without padding. */
 typedef struct gs_torch_key {
     uint32_t in, layout;
-    uint32_t epilogue;    /* activation, gate << 8, bias << 16, residual << 20, C is read << 24, invariant << 25 */
+    uint32_t epilogue;    /* activation, gate << 8, bias << 16, residual << 20, C is read << 24, invariant << 25, constant << 26 */
     uint32_t groups;
     int64_t  m, n, k, lda, ldb, ldc, ldd, batch, stride_a, stride_b, stride_c, stride_d;   /* as in gs_problem */
 } gs_torch_key;

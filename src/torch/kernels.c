@@ -238,7 +238,7 @@ static void multiply_half(product *p)
     look_at_all(p);
     const bool given = p->out.handle != NULL;
     const gs_torch_call call = {.a = &p->a.tensor, .b = &p->b.tensor, .c = p->c.handle ? &p->c.tensor : NULL, .d = given ? &p->out.tensor : NULL,
-                                .alpha = (float)p->alpha, .beta = (float)p->beta};
+                                .alpha = (float)p->alpha, .beta = (float)p->beta, .constant = (p->kind == MM || p->kind == ADDMM) && gs_torch_choice_is_constant()};
     gs_torch_reason reason = p->a.tensor.dim == dim_of(p->kind) ? gs_torch_form(&call, &key, &pointers) : GS_TORCH_SHAPE;
     const bool ours = reason == GS_TORCH_FITS;
     if (!ours) {
@@ -343,7 +343,7 @@ static void run(uint64_t *stack, uint64_t arguments, uint64_t results)
     }
     const gs_torch_call call = {.a = &all[X].tensor, .b = &all[WEIGHT].tensor, .c = what & HAS_C ? &all[C].tensor : NULL, .d = &all[D].tensor,
                                 .bias = what & HAS_BIAS ? &all[BIAS].tensor : NULL, .offsets = what & HAS_OFFSETS ? &all[OFFSETS].tensor : NULL,
-                                .alpha = 1.0f, .beta = what & HAS_C ? 1.0f : 0.0f, .weight = true, .activation = (int)(what & 0xff), .gate = (int)(what >> 8 & 0xff),
+                                .alpha = 1.0f, .beta = what & HAS_C ? 1.0f : 0.0f, .weight = true, .constant = gs_torch_choice_is_constant(), .activation = (int)(what & 0xff), .gate = (int)(what >> 8 & 0xff),
                                 .residual = (what & HAS_C) != 0 && (what & 0xff) != 0};
     gs_torch_reason reason = gs_torch_form(&call, &key, &pointers);
     if (reason != GS_TORCH_FITS) gs_torch_count_passed(reason);

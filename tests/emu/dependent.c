@@ -142,10 +142,57 @@ static void test_the_wait_of_another_thread(void **state)
     }
 }
 
+/* What the launch was told is constant may be copied early, and the launch before must not have written it, unless everything had ended in between. */
+static void test_constant(void **state)
+{
+    (void)state;
+    static const uint8_t zero[4096];
+    static const struct { const char *body; uint64_t from, to; const char *words; } early_copies[] = {
+        {ONE BULK_IN WAIT, 0, 4096, NULL}, {ONE BULK_IN WAIT, 0, 1, NULL}, {ONE BULK_IN WAIT, 0, 0, "cp.async.bulk"}, {ONE BULK_IN WAIT, 16, 4096, "cp.async.bulk"},
+        {ONE BULK_OUT WAIT, 0, 4096, "cp.async.bulk"}, {"ld.global.u32 b, [x];\n" WAIT, 0, 4096, "ld.global"},
+    };
+    static char text[8192];
+    for (size_t i = 0; i < sizeof early_copies / sizeof *early_copies; i++) {
+        emu_test t;
+        write_kernel(text, sizeof text, early_copies[i].body);
+        if (emu_load(&t, text, NULL) != GS_OK) fail_msg("%s", t.error.text);
+        const uint64_t in = emu_buffer(&t, zero, sizeof zero), out = emu_buffer(&t, zero, sizeof zero);
+        emu_param(&t, 0, &in, sizeof in);
+        emu_param(&t, 1, &out, sizeof out);
+        t.launch.block[0] = 32;
+        t.launch.dependent = t.launch.check = true;
+        t.launch.constant = (gs_emu_span){in + early_copies[i].from, in + early_copies[i].to};
+        emu_run(&t);
+        if (t.launch.findings != (early_copies[i].words != NULL)) fail_msg("case %zu: %d findings", i, t.launch.findings);
+        if (early_copies[i].words) assert_non_null(strstr(t.launch.finding[0].text, early_copies[i].words));
+        emu_end(&t);
+    }
+    write_kernel(text, sizeof text, WAIT "st.global.u32 [y], a;\n");
+    for (int i = 0; i < 4; i++) {   /* it is written; another one is; it is, and everything has ended; nobody asks */
+        emu_test t;
+        if (emu_load(&t, text, NULL) != GS_OK) fail_msg("%s", t.error.text);
+        const uint64_t in = emu_buffer(&t, zero, sizeof zero), out = emu_buffer(&t, zero, sizeof zero), *const written = i == 1 ? &out : &in;
+        emu_param(&t, 0, &in, sizeof in);
+        emu_param(&t, 1, written, sizeof in);
+        t.launch.block[0] = 32;
+        t.launch.dependent = t.launch.check = true;
+        emu_run(&t);
+        assert_int_equal(t.launch.findings, 0);
+        if (i == 2) gs_emu_memory_settle(t.launch.memory);
+        emu_param(&t, 1, &out, sizeof out);
+        t.launch.constant = (gs_emu_span){in, in + sizeof zero};
+        t.launch.check = i != 3;
+        emu_run(&t);
+        assert_int_equal(t.launch.findings, i == 0);
+        if (i == 0) assert_non_null(strstr(t.launch.finding[0].text, "the launch before wrote to B"));
+        emu_end(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_access), cmocka_unit_test(test_what_is_free), cmocka_unit_test(test_the_wait_of_another_thread),
+        cmocka_unit_test(test_every_access), cmocka_unit_test(test_what_is_free), cmocka_unit_test(test_the_wait_of_another_thread), cmocka_unit_test(test_constant),
     };
     return cmocka_run_group_tests_name("dependent launches", tests, NULL, NULL);
 }

@@ -361,6 +361,7 @@ static outcome run_once(const variant *v, uint64_t seed, const char *options)
     if (result.status == GS_OK) result.status = gs_loaded_alloc(loaded, &workspace, &error);
     if (result.status != GS_OK) fail_msg("%s: %s", v->name, error.text);
     m.args.workspace = (void *)(uintptr_t)workspace;
+    if (m.problem.constant && gs_loaded_set_mode(loaded, GS_LAUNCH_DEPENDENT, &error) != GS_OK) fail_msg("%s", error.text);   /* B is read early */
     result.status = gs_loaded_run(loaded, &m.args, NULL, &error);
     snprintf(result.text, sizeof result.text, "%s", error.text);
     result.findings = gs_emu_findings(device, &findings);

@@ -259,7 +259,7 @@ static void threads_do_not_lose_marks_of_each_other(void **state)
     gs_emu_memory_destroy(&memory);
 }
 
-/* Sectors of 32 bytes count once, loads and stores apart, and are forgotten when told. */
+/* Sectors of 32 bytes count once, loads and stores apart, and are forgotten when told; which were stored to is known until then. */
 static void test_footprint(void **state)
 {
     (void)state;
@@ -279,6 +279,10 @@ static void test_footprint(void **state)
     gs_emu_memory_footprint(memory, &loaded, &stored);
     assert_int_equal(loaded, 3 * 32);
     assert_int_equal(stored, (100000 / 32 - 2) * 32);
+    assert_true(gs_emu_memory_stored(memory, at, 65) && gs_emu_memory_stored(memory, at + 99999, 1) && gs_emu_memory_stored(memory, at, 100000));
+    assert_false(gs_emu_memory_stored(memory, at, 64) || gs_emu_memory_stored(memory, other, 50) || gs_emu_memory_stored(memory, at + 64, 0) || gs_emu_memory_stored(memory, at, 1 << 19));
+    gs_emu_memory_settle(memory);
+    assert_false(gs_emu_memory_stored(memory, at, 100000));
     gs_emu_memory_footprint(memory, &loaded, &stored);
     assert_int_equal(loaded + stored, 0);
     gs_emu_memory_destroy(&memory);

@@ -26,7 +26,8 @@ typedef struct fake_cuda_launch {
     int          count;                           /* launches so far */
     const void  *addresses[3];                    /* of tensor maps among the first parameters, where FAKE_CUDA_MAPS says how many */
     const void  *pointers[5];                     /* a, b, c, d and workspace, where FAKE_CUDA_ARGS says that there are some, */
-    float        alpha, beta;                     /* and the scalars */
+    float        alpha, beta;                     /* and the scalars, */
+    int          early_b;                         /* and whether B may be read early */
     int          edges;                           /* programmatic ones of the graph that was captured last */
 } fake_cuda_launch;
 

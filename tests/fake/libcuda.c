@@ -395,6 +395,7 @@ void fake_read_params(fake_cuda_launch *launch, void **params)
     const void *const pointers[] = {args->a, args->b, args->c, args->d, args->workspace};
     memcpy(launch->pointers, pointers, sizeof pointers);
     launch->alpha = args->alpha;
+    launch->early_b = args->early_b;
     launch->beta = args->beta;
 }
 

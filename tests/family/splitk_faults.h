@@ -3,6 +3,8 @@
 
 #define SPLITK     "f16:128x64x512:tn splitk/64x64x64/s4/ab/c1x1/k1/any"
 #define SPLITK_FEW "f16:5x128x320:tn splitk/8x64x64/s5/ba/c1x1/k1/fixed"
+#define SPLITK_CONSTANT "f16:128x64x512:tn:const=b splitk/64x64x64/s4/ab/c1x1/k1/any"
+#define SPLITK_CONSTANT_PAIR "f16:128x128x512:nn:const=b splitk/64x64x64/s4/ab/c1x2/k1/any"
 #define SPLITK_PAIR "f16:128x128x512:nn splitk/64x64x64/s4/ba/c2x1/k1/any"
 #define SPLITK_SPLIT "f16:64x128x512:tn splitk/64x64x64/s2/ab/c1x1/k4/any"
 #define SPLITK_MEET "f16:64x64x512:nn splitk/64x64x64/s2/ab/c1x1/t4/any"
@@ -30,7 +32,14 @@
     {"splitk: gives back the stage that is still read", SPLITK, {{"stage == 0 ? GS_STAGES - 1 : stage - 1;", "stage;"}}, {F(OVERWRITE), F(ARRIVAL_COUNT), F(DEADLOCK)}},
     {"splitk: gives it back before the wgmma is waited for", SPLITK, {{"            gs_wgmma_wait<1>();\n", ""}}, {F(OVERWRITE)}},
     {"splitk: no wait before the tile is stored", SPLITK, {{"    gs_wgmma_wait<0>();\n", ""}}, {F(WGMMA_REGISTER)}},
-    {"splitk: no wait for the launch before", SPLITK, {{"        gs_dependent_wait();\n#pragma unroll 1\n", "#pragma unroll 1\n"}}, {F(EARLY_ACCESS)}},
+    {"splitk: no wait for the launch before", SPLITK, {{"        if (!early_b) gs_dependent_wait();\n", ""}}, {F(EARLY_ACCESS)}},
+    {"splitk: B read early that is not constant", SPLITK, {{"EARLY_B(p));", "true);"}}, {F(EARLY_ACCESS)}},
+    {"splitk: A read early beside a constant B", SPLITK_CONSTANT, {{"    if (early_b && leader) {\n        gs_dependent_wait();\n", "    if (early_b && leader) {\n"}}, {F(EARLY_ACCESS)}},
+    {"splitk: shared A read early beside a constant B", SPLITK_CONSTANT_PAIR, {{"load_shared<LOAD_B>(", "load_shared("}}, {F(EARLY_ACCESS), F(BYTE_COUNT)}},
+    {"splitk: A is not asked for behind an early B", SPLITK_CONSTANT, {{"            load_own<LOAD_A>(stages + s * STAGE_BYTES, (first + s) * GS_BK, full + s * 8, from);\n", ""}}, {F(DEADLOCK)}},
+    {"splitk: a constant B", SPLITK_CONSTANT, {{0}}, {0}},
+    {"splitk: a constant B, shared A", SPLITK_CONSTANT_PAIR, {{0}}, {0}},
+    {"splitk: a constant B that is shared", "f16:128x128x512:tn:const=b splitk/64x64x64/s4/ab/c2x1/k1/any", {{0}}, {0}},
     {"splitk: bytes expected that no copy brings", SPLITK_FEW, {{"gs_mbarrier_expect(full + s * 8, LANDING_BYTES);", "gs_mbarrier_expect(full + s * 8, STAGE_BYTES);"}}, {F(DEADLOCK)}},
     {"splitk: rows that nobody wrote", SPLITK_FEW, {{"    if (Y_ALONG_K) clear_rows<BY, ROWS_Y>(stages + X_BYTES, min(blocks, GS_STAGES));\n", ""}}, {F(UNINITIALIZED)}},
     {"splitk: no fence behind the zeros", SPLITK_FEW, {{" gs_tma_fence();\n    gs_named_barrier(1", " ;\n    gs_named_barrier(1"}}, {F(PROXY_FENCE)}},

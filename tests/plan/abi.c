@@ -19,7 +19,7 @@ AT(gs_error, field, 8);
 AT(gs_error, text, 40);
 AT(gs_error, reserved, 456);
 
-SIZE(gs_problem, 200);
+SIZE(gs_problem, 208);
 AT(gs_problem, size, 0);
 AT(gs_problem, in, 4);
 AT(gs_problem, acc, 8);
@@ -53,7 +53,8 @@ AT(gs_problem, stride_aux, 176);
 AT(gs_problem, matrices, 184);
 AT(gs_problem, scales, 188);
 AT(gs_problem, invariant, 192);
-AT(gs_problem, reserved, 196);
+AT(gs_problem, constant, 196);
+AT(gs_problem, reserved, 200);
 
 SIZE(gs_args, 112);
 AT(gs_args, size, 0);

@@ -20,13 +20,14 @@
 #include "plan/member.h"
 #include "plan/plan_internal.h"
 
-#define ROW     "f16:16x4096x14336:tn %s 2.000 2.200 %s 1.0 1.4 1700 nvidia-h200 90 132 130100 2026-11-26T12:00:00Z %s\n"
+#define ROW     "f16:16x4096x14336:tn%s %s 2.000 2.200 %s 1.0 1.4 1700 nvidia-h200 90 132 130100 2026-11-26T12:00:00Z %s\n"
 #define WS      "ws/128x128x64/s4/c1x1/coop/g8"
 #define TICKETS "splitk/16x64x64/s8/ba/c1x1/t4/fixed"
 
 static char      folder[] = "/tmp/gemmsmith-chain-XXXXXX", table[64];
 static char      operand[1 << 17] __attribute__((aligned(256)));
 static gs_error  error;
+static uint32_t  constant;   /* of the problem of the next plan */
 
 #define OK(call)                                                                  \
     do {                                                                          \
@@ -63,9 +64,10 @@ typedef struct work {
 /* schedule NULL: what the table says, or the choice without one. */
 static work begin(int dependent, const char *rows, const char *schedule)
 {
-    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 16, 4096, 14336);
+    gs_problem problem = gs_problem_make(GS_F16, GS_TN, 16, 4096, 14336);
     gs_config config = gs_config_default();
     work w = {0};
+    problem.constant = constant;
     FILE *const file = fopen(table, "w");
     fprintf(file, "gemmsmith-tuned 1\n%s", rows);
     fclose(file);
@@ -112,8 +114,8 @@ static void need_compiler(void)
 static const char *rows_of(const char *plain, const char *plain_ratio, const char *chained, const char *chained_ratio)
 {
     static char text[1024];
-    const int size = plain ? snprintf(text, sizeof text, ROW, plain, plain_ratio, "tune-1.0.0") : 0;
-    snprintf(text + size, sizeof text - (size_t)size, ROW, chained, chained_ratio, "tune+dependent-1.0.0");
+    const int size = plain ? snprintf(text, sizeof text, ROW, "", plain, plain_ratio, "tune-1.0.0") : 0;
+    snprintf(text + size, sizeof text - (size_t)size, ROW, "", chained, chained_ratio, "tune+dependent-1.0.0");
     return text;
 }
 
@@ -194,6 +196,36 @@ static void the_table_decides(void **state)
     }
 }
 
+/* B of a problem whose B is constant is read early where a row says that it wins over the others, for its own kernel, and the launch is dependent. */
+static void a_row_decides_about_a_constant_b(void **state)
+{
+    (void)state;
+    need_compiler();
+    setenv("FAKE_CUDA_ARGS", "1", 1);
+    setenv("FAKE_CUDA_MAPS", "2", 1);   /* of A and of B */
+    static const char *const split = "splitk/16x64x64/s8/ba/c1x1/k1/fixed";
+    static const struct { uint32_t constant; const char *plain, *chained_ratio, *early, *early_ratio; int edges, early_b; } cases[] = {
+        {GS_CONSTANT_B, split, "1.20", split, "1.30", 1, 1}, {GS_CONSTANT_B, split, "1.20", split, "1.15", 1, 0}, {GS_CONSTANT_B, split, "1.00", split, "1.05", 0, 0},
+        {GS_CONSTANT_B, split, "1.00", split, "1.15", 1, 1}, /* dependent launches alone lose */
+        {GS_CONSTANT_NONE, split, "1.20", split, "1.30", 1, 0}, {GS_CONSTANT_B, split, "1.20", WS, "1.30", 1, 0}, {GS_CONSTANT_B, split, "1.20", NULL, NULL, 1, 0},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        char rows[1024];
+        const int size = snprintf(rows, sizeof rows, "%s", rows_of(cases[i].plain, "1.10", cases[i].plain, cases[i].chained_ratio));
+        if (cases[i].early) snprintf(rows + size, sizeof rows - (size_t)size, ROW, ":const=b", cases[i].early, cases[i].early_ratio, "tune+dependent-1.0.0");
+        constant = cases[i].constant;
+        work w = begin(0, rows, NULL);
+        const int found = edges(&w, 2), early_b = last_launch()->early_b;
+        if (found != cases[i].edges || early_b != cases[i].early_b || early_b != (strstr(gs_plan_why(w.plan), "; B early in chains") != NULL)) fail_msg("case %zu: %d edges, early %d, %s", i, found, early_b, gs_plan_why(w.plan));
+        edges(&w, 1);
+        assert_int_equal(last_launch()->early_b, 0);   /* nothing to be early for */
+        end(&w);
+    }
+    constant = GS_CONSTANT_NONE;
+    unsetenv("FAKE_CUDA_ARGS");
+    unsetenv("FAKE_CUDA_MAPS");
+}
+
 /* A pack says what the table said that it was made with. */
 static void a_pack_decides(void **state)
 {
@@ -257,6 +289,6 @@ static void behind_others(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_mode_decides), cmocka_unit_test(single_launches), cmocka_unit_test(the_table_decides), cmocka_unit_test(a_pack_decides), cmocka_unit_test(behind_others)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_mode_decides), cmocka_unit_test(single_launches), cmocka_unit_test(the_table_decides), cmocka_unit_test(a_row_decides_about_a_constant_b), cmocka_unit_test(a_pack_decides), cmocka_unit_test(behind_others)};
     return cmocka_run_group_tests_name("plan/chain", tests, group_setup, group_teardown);
 }

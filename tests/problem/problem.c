@@ -58,6 +58,8 @@ static void texts_become_canonical(void **state)
         {"f16:2x3x4:tn:beta=1:scalars=device",                  "f16:2x3x4:tn:beta=1:scalars=device"},
         {"f16:2x3x4:tn:scalars=host",                           "f16:2x3x4:tn"},
         {"f16:2x3x4:tn:ep=bias:inv=1",                          "f16:2x3x4:tn:inv=1:ep=bias"},
+        {"f16:2x3x4:tn:const=b:ep=bias:inv=1",                  "f16:2x3x4:tn:inv=1:const=b:ep=bias"},
+        {"f16:2x3x4:tn:const=none",                             "f16:2x3x4:tn"},
         {"bf16:2x3x4:nn:inv=0:beta=1",                          "bf16:2x3x4:nn:beta=1"},
         {"f16:2x3x4:nn:ep=gate+silu",                           "f16:2x3x4:nn:ep=silu+gate"},
         {"bf16:6x3x4:nt:beta=1:gk=3:d=f32",                     "bf16:6x3x4:nt:d=f32:gk=3:beta=1"},
@@ -171,6 +173,7 @@ static void errors_name_field_and_column(void **state)
         {"f16:1x1x1:nn:inv=2",               GS_ERROR_RANGE, "inv",    18},
         {"f16:1x1x1:nn:inv=yes",             GS_ERROR_PARSE, "inv",    18},
         {"f16:1x1x1:nn:inv=1:inv=1",         GS_ERROR_PARSE, "inv",    20},
+        {"f16:1x1x1:nn:const=a",             GS_ERROR_PARSE, "const",  20},
         {"f16:1x1x1:nn:gk=2:inv=1",          GS_ERROR_RANGE, "inv",    23},
         {"f16:1x1x1:nn:inv=1:ep=dbias",      GS_ERROR_RANGE, "inv",    18},
         {"f16:1x1x1:nn:beta=1:ep=bias+residual", GS_ERROR_RANGE, "ep", 24},
@@ -363,6 +366,16 @@ static void invariant_is_a_wish(void **state)
     assert_true(sums.invariant && packed.invariant && gs_problem_resized(&p, 5, 6, 7).invariant && gs_problem_in_layout(&p, GS_NN).invariant);
 }
 
+/* A promise that a kernel may make use of: no other kernel is needed, and it stays with the problem. */
+static void constant_is_a_promise(void **state)
+{
+    (void)state;
+    const gs_problem p = problem_of("bf16:4x24x8:tn:beta=1:const=b:ep=bias"), plain = problem_of("bf16:4x24x8:tn:beta=1:ep=bias"), sums = gs_problem_sums(&p), packed = gs_problem_packed(&p);
+    assert_int_equal(gs_problem_wants(&p), gs_problem_wants(&plain));
+    assert_false(gs_same_wishes(&p, &plain));
+    assert_true(sums.constant && packed.constant && gs_problem_resized(&p, 5, 6, 7).constant && gs_problem_in_layout(&p, GS_NN).constant);
+}
+
 static void make_is_packed_and_valid(void **state)
 {
     (void)state;
@@ -479,6 +492,8 @@ static void check_finds_what_no_kernel_can_do(void **state)
     WITH(p.scalars = 2, GS_ERROR_RANGE, "scalars");
     WITH((p.invariant = 1, p.groups = 3, p.bias = GS_BIAS_N), GS_OK, "");
     WITH(p.invariant = 2, GS_ERROR_RANGE, "inv");
+    WITH(p.constant = GS_CONSTANT_B, GS_OK, "");
+    WITH(p.constant = 2, GS_ERROR_RANGE, "const");
     WITH((p.invariant = 1, p.bias = GS_DBIAS), GS_ERROR_RANGE, "inv");
     WITH((p.invariant = 1, p.grouping = GS_GROUPS_K, p.batch = 3), GS_ERROR_RANGE, "inv");
     WITH(p.size = 0, GS_ERROR_ARGUMENT, "size");
@@ -728,7 +743,7 @@ int main(void)
         cmocka_unit_test(errors_say_what_to_write),
         cmocka_unit_test(floats_read_back_exactly),
         cmocka_unit_test(locale_does_not_matter),
-        cmocka_unit_test(a_gate_doubles_b), cmocka_unit_test(a_gate_doubles_aux), cmocka_unit_test(gradients_of_a_bias), cmocka_unit_test(scales_are_vectors), cmocka_unit_test(invariant_is_a_wish), cmocka_unit_test(make_is_packed_and_valid),
+        cmocka_unit_test(a_gate_doubles_b), cmocka_unit_test(a_gate_doubles_aux), cmocka_unit_test(gradients_of_a_bias), cmocka_unit_test(scales_are_vectors), cmocka_unit_test(invariant_is_a_wish), cmocka_unit_test(constant_is_a_promise), cmocka_unit_test(make_is_packed_and_valid),
         cmocka_unit_test(check_finds_what_no_kernel_can_do),
         cmocka_unit_test(the_other_layout_keeps_the_padding),
         cmocka_unit_test(letters_say_how_operands_are_stored),

@@ -418,6 +418,38 @@ static void what_takes_another_kernel_has_another_row(void **state)
     gs_table_destroy(&table);
 }
 
+/* With dependent launches a problem with a constant B has a row of its own, which no other call finds. Plain launches are the same with it. */
+static void a_constant_b_has_a_dependent_row(void **state)
+{
+    (void)state;
+    gs_table *table;
+    gs_problem constant = problem_of("f16:64x128x256:tn:const=b"), varying = problem_of("f16:64x128x256:tn"), near = problem_of("f16:64x128x512:tn"), twin = problem_of("bf16:64x128x256:tn");
+    gs_row row = make_row("f16:64x128x256:tn:const=b", "simple");
+    assert_int_equal(gs_table_create(&table), GS_OK);
+    row.us = 1;
+    snprintf(row.by, sizeof row.by, "tune+dependent-1.0.0");
+    assert_int_equal(gs_table_put(table, &row), GS_OK);
+    assert_int_equal(gs_table_find_dependent(table, &constant)->us, 1);
+    assert_int_equal(gs_table_find_dependent(table, &constant)->problem.constant, GS_CONSTANT_B);
+    assert_true(!gs_table_find(table, &constant) && !gs_table_find(table, &varying) && !gs_table_find_dependent(table, &varying) && !gs_table_nearest(table, &near, NULL) && !gs_table_twin(table, &twin));
+    snprintf(row.by, sizeof row.by, "tune-1.0.0");
+    row.us = 2;
+    assert_int_equal(gs_table_put(table, &row), GS_OK);
+    assert_int_equal(gs_table_size(table), 2);
+    assert_true(gs_table_find(table, &constant)->us == 2 && gs_table_find(table, &varying)->us == 2 && gs_table_find(table, &varying)->problem.constant == GS_CONSTANT_NONE);
+    assert_int_equal(gs_table_find_dependent(table, &constant)->us, 1);
+    gs_text text = {0};
+    gs_table *again;
+    gs_table_format(table, &text);
+    assert_int_equal(gs_table_create(&again), GS_OK);
+    assert_int_equal(gs_table_read(again, text.data, NULL, NULL, NULL), GS_OK);
+    assert_int_equal(gs_table_size(again), 2);
+    assert_int_equal(gs_table_find_dependent(again, &constant)->us, 1);
+    gs_text_free(&text);
+    gs_table_destroy(&again);
+    gs_table_destroy(&table);
+}
+
 static void rows_say_who_found_them(void **state)
 {
     (void)state;
@@ -675,7 +707,7 @@ int main(void)
         cmocka_unit_test(rows_left_out_are_logged),
         cmocka_unit_test(later_rows_replace_earlier_ones),
         cmocka_unit_test(scalars_count_only_as_zero_or_not), cmocka_unit_test(what_takes_another_kernel_has_another_row),
-        cmocka_unit_test(rows_say_who_found_them),
+        cmocka_unit_test(a_constant_b_has_a_dependent_row), cmocka_unit_test(rows_say_who_found_them),
         cmocka_unit_test(nearest_is_near_and_can_run),
         cmocka_unit_test(the_twin_has_the_other_input_type), cmocka_unit_test(what_an_invariant_problem_takes),
         cmocka_unit_test(look_up_stays_fast_when_big),

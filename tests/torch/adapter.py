@@ -366,6 +366,27 @@ def invariant():
 
 
 @case
+def constant_weights():
+    """Of mm and addmm what is stored as a weight is, and of our own functions; a batch is not, nor what is stored K x N."""
+    weight, x, other, bias = random(48, 136), random(7, 136), random(136, 48), random(48)
+    batch, many = random(1, 7, 136), random(1, 48, 136)
+    assert ours.enable(constant_weights=True)
+    try:
+        with Expect(4):
+            near(torch.mm(x, weight.t()), x.float() @ weight.float().t())
+            near(torch.addmm(bias, x, weight.t()), bias.float() + x.float() @ weight.float().t())
+            near(torch.mm(x, other), x.float() @ other.float())
+            near(torch.bmm(batch, many.transpose(1, 2)), batch.float() @ many.float().transpose(1, 2))
+        near(ours.linear(x, weight), x.float() @ weight.float().t())
+        said = {line.problem for line in ours.why() if line.calls > 0 and ":const=b" in line.problem}
+        assert any(problem.startswith("bf16:7x48x136:tn:const=b") for problem in said), said
+        assert all(":tn" in problem and ":b=" not in problem for problem in said), said
+        assert any(line.problem == "bf16:7x48x136:tn" and line.calls > 0 for line in ours.why())   # of the batch of one
+    finally:
+        assert ours.enable(constant_weights=False)
+
+
+@case
 def switched():
     a, b = random(16, 32), random(32, 8)
     assert ours.enable(emulated=EMULATED) and ours.is_enabled()

@@ -249,6 +249,11 @@ static void keys(void **state)
     gs_problem back;
     assert_int_equal(gs_torch_problem(&key, &back, &error), GS_OK);
     assert_true(back.invariant == 1 && back.beta == 1 && back.bias == GS_BIAS_N);
+    assert_int_equal(back.constant, GS_CONSTANT_NONE);
+    assert_int_equal(gs_problem_parse(&problem, "bf16:16x40x32:tn:const=b:ep=bias", &error), GS_OK);
+    assert_int_equal(gs_torch_key_of(&problem, &key, &error), GS_OK);
+    assert_int_equal(gs_torch_problem(&key, &back, &error), GS_OK);
+    assert_int_equal(back.constant, GS_CONSTANT_B);
     problem.m = -1;
     assert_int_not_equal(gs_torch_key_of(&problem, &key, &error), GS_OK);
     assert_string_equal(gs_torch_reason_text(GS_TORCH_REASONS), "");

@@ -229,6 +229,14 @@ static bool find_source(request *r)
     return true;
 }
 
+/* What the launch was told that nobody changes. */
+static bool is_constant(const request *r)
+{
+    const gs_emu_span *const constant = &r->w->cluster->launch->constant;
+    const uint64_t at = r->op->flags & GS_EMU_BULK_TENSOR ? r->map.address : r->address;
+    return at >= constant->from && at < constant->to;
+}
+
 static bool find_global(const request *r, const gs_emu_tile *tile)
 {
     gs_emu_counters *const counters = &r->w->cluster->counters;
@@ -236,7 +244,7 @@ static bool find_global(const request *r, const gs_emu_tile *tile)
     const bool tensor = r->op->flags & GS_EMU_BULK_TENSOR;
     if (!tensor && !gs_emu_resolve(r->w, r->op, r->lane, GS_PTX_GLOBAL, r->address, r->bytes, UNIT, &place)) return false;
     if (tensor && !check_global(r, tile)) return false;
-    gs_emu_reach_out(r->w, r->op, 1u << r->lane);
+    if (!is_constant(r)) gs_emu_reach_out(r->w, r->op, 1u << r->lane);
     check_written(r, tile);
     gs_emu_order_load(r->w, r->op, tile);
     const uint64_t bytes = gs_emu_tile_sectors(tile);

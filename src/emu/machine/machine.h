@@ -320,6 +320,7 @@ struct gs_emu_launch {
     uint32_t           smem_limit;    /* bytes a block may have, static and dynamic */
     int                registers_sm;  /* for setmaxnreg */
     gs_emu_span        read_only[GS_EMU_READ_ONLY];   /* global memory that the kernel may not store to; one that is empty ends them */
+    gs_emu_span        constant;      /* global memory that a dependent launch may read before it waits */
     /* ---- results ---- */
     gs_emu_counters    counters;
     gs_emu_peak        peak;

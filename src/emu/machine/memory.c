@@ -19,6 +19,7 @@
 struct gs_emu_memory {
     uint64_t capacity, used;
     bool     bitmap;
+    bool     touched;                    /* allocations know what a launch touched */
     uint64_t generation;                 /* of the table: differs from that of any other table of the process */
     gs_emu_allocation *table;            /* by address */
     size_t   count, room;
@@ -247,14 +248,10 @@ void gs_emu_memory_touch(const gs_emu_allocation *allocation, uint64_t address, 
         set_bits(a->touched[store] + word, bits_of(word == first / 64 ? first % 64 : 0, word == last / 64 ? last % 64 : 63));
 }
 
-static uint64_t take_bits(uint64_t *word, size_t words)
+static uint64_t count_bits(const uint64_t *word, size_t words)
 {
     uint64_t count = 0;
-    for (size_t i = 0; i < words; i++) {
-        if (!word[i]) continue;
-        count += (unsigned)__builtin_popcountll(word[i]);
-        word[i] = 0;
-    }
+    for (size_t i = 0; i < words; i++) count += (unsigned)__builtin_popcountll(word[i]);
     return count;
 }
 
@@ -263,9 +260,27 @@ void gs_emu_memory_footprint(gs_emu_memory *memory, uint64_t *loaded, uint64_t *
     *loaded = *stored = 0;
     for (size_t i = 0; i < memory->count; i++) {
         const gs_emu_allocation *const a = &memory->table[i];
-        *loaded += SECTOR * take_bits(a->touched[0], touched_size(a->size) / 8);
-        *stored += SECTOR * take_bits(a->touched[1], touched_size(a->size) / 8);
+        *loaded += SECTOR * count_bits(a->touched[0], touched_size(a->size) / 8);
+        *stored += SECTOR * count_bits(a->touched[1], touched_size(a->size) / 8);
     }
+    memory->touched = true;
+}
+
+void gs_emu_memory_settle(gs_emu_memory *memory)
+{
+    if (!memory->touched) return;
+    for (size_t i = 0; i < memory->count; i++)
+        for (int store = 0; store < 2; store++) memset(memory->table[i].touched[store], 0, touched_size(memory->table[i].size));
+    memory->touched = false;
+}
+
+bool gs_emu_memory_stored(const gs_emu_memory *memory, uint64_t address, uint64_t size)
+{
+    const gs_emu_allocation *const a = size ? gs_emu_memory_find(memory, address, size) : NULL;
+    if (!a || !memory->touched) return false;
+    for (uint64_t sector = (address - a->address) / SECTOR; sector <= (address - a->address + size - 1) / SECTOR; sector++)
+        if (has_bits(a->touched[1] + sector / 64, bits_of(sector % 64, sector % 64))) return true;
+    return false;
 }
 
 bool gs_emu_memory_written(const gs_emu_allocation *allocation, uint64_t address, uint64_t size)

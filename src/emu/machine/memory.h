@@ -18,7 +18,7 @@ typedef struct gs_emu_allocation {
     uint64_t address, size;   /* 256-byte aligned; between two allocations at least 4 KiB belong to nobody */
     uint8_t *bytes;           /* host memory */
     uint8_t *written;         /* one bit per byte, NULL when the bitmap is off */
-    uint64_t *touched[2];     /* one bit per sector of 32 bytes: read, and stored to, since the last gs_emu_memory_footprint */
+    uint64_t *touched[2];     /* one bit per sector of 32 bytes: read, and stored to, since the last gs_emu_memory_settle */
     bool     read_only;       /* to kernels */
 } gs_emu_allocation;
 
@@ -46,9 +46,12 @@ void gs_emu_memory_mark(const gs_emu_allocation *allocation, uint64_t address, u
 bool gs_emu_memory_written(const gs_emu_allocation *allocation, uint64_t address, uint64_t size);
 
 /* What a launch moves to and from device memory at least: the sectors that it touches, each counted once. touch: a range inside one
- * allocation, by any thread. footprint: bytes since the last call, with no launch under way; forgets them. */
+ * allocation, by any thread. footprint: bytes since the last settle, with no launch under way. settle: what was touched is forgotten, at the next launch, or because everything
+ * has ended. stored: whether anything of a range was stored to since the last settle, as of the last footprint. */
 void gs_emu_memory_touch(const gs_emu_allocation *allocation, uint64_t address, uint64_t size, bool store);
 void gs_emu_memory_footprint(gs_emu_memory *memory, uint64_t *loaded, uint64_t *stored);
+void gs_emu_memory_settle(gs_emu_memory *memory);
+bool gs_emu_memory_stored(const gs_emu_memory *memory, uint64_t address, uint64_t size);
 
 /* "0x700000400 is 16 bytes past the end of the allocation 0x700000000 of 1024 bytes": for messages. Returns text. */
 char *gs_emu_memory_describe(const gs_emu_memory *memory, uint64_t address, char *text, size_t size);

@@ -131,12 +131,22 @@ void gs_emu_report_endless(gs_emu_cluster *cluster, gs_emu_warp *w)
     gs_emu_add_finding(cluster, w->block, w->index, op, GS_EMU_ENDLESS_FINDING, text);
 }
 
-void gs_emu_report_unwaited(gs_emu_launch *launch)
+/* Of no thread. */
+static void report_launch(gs_emu_launch *launch, const char *text)
 {
     gs_emu_finding *const finding = &launch->finding[launch->findings++];
     *finding = (gs_emu_finding){.kind = GS_EMU_EARLY_ACCESS_FINDING, .warp = -1, .times = 1};
     place_finding(launch, NULL, finding);
-    snprintf(finding->text, sizeof finding->text,
-             "no thread of a dependent launch executed griddepcontrol.wait: the launch behind it would not wait for the one before it");
+    snprintf(finding->text, sizeof finding->text, "%s", text);
     launch->findings_total++;
+}
+
+void gs_emu_report_unwaited(gs_emu_launch *launch)
+{
+    report_launch(launch, "no thread of a dependent launch executed griddepcontrol.wait: the launch behind it would not wait for the one before it");
+}
+
+void gs_emu_report_inconstant(gs_emu_launch *launch)
+{
+    report_launch(launch, "the launch before wrote to B, of which the problem says that it is constant: this launch may read it before that one has ended");
 }

@@ -544,7 +544,9 @@ gs_status gs_emu_run(gs_emu_launch *launch, gs_error *error)
         status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for an emulated launch");
     if (status == GS_OK) {
         pthread_mutex_init(&pool.lock, NULL);
-        gs_emu_memory_footprint(launch->memory, &(uint64_t){0}, &(uint64_t){0});   /* what copies by the host left */
+        const gs_emu_span *const constant = &launch->constant;
+        if (launch->check && launch->dependent && gs_emu_memory_stored(launch->memory, constant->from, constant->to - constant->from)) gs_emu_report_inconstant(launch);
+        gs_emu_memory_settle(launch->memory);
         run_all(launch);
         gs_emu_memory_footprint(launch->memory, &launch->counters.device_load, &launch->counters.device_store);
         status = outcome(launch, error);
