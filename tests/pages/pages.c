@@ -284,6 +284,30 @@ static void hashes_cannot_be_left_out(void **state)
     free(data);
 }
 
+/* Of a file that changes while it is open. */
+static void no_pages_have_such_a_size(void **state)
+{
+    (void)state;
+    char path[GS_PATH];
+    size_t size;
+    sqlite3 *db;
+    int64_t pages, bad;
+    make_store("sizes.db");
+    char *const data = load("sizes.db", &size);
+    assert_int_equal(sqlite3_open_v2(path_of(path, "sizes.db"), &db, SQLITE_OPEN_READONLY, gs_pages_vfs(true)), SQLITE_OK);
+    assert_int_equal(gs_pages_count(db, "main", &pages, &bad), SQLITE_OK);
+    assert_true(pages > 0 && bad == 0);
+    static const struct { unsigned char high, low; int code; } sizes[] = {{0x10, 0, SQLITE_OK}, {0x18, 0, SQLITE_NOTADB}, {0x01, 0, SQLITE_NOTADB}, {0, 3, SQLITE_NOTADB}};
+    for (size_t i = 0; i < GS_COUNT(sizes); i++) {
+        data[16] = (char)sizes[i].high;
+        data[17] = (char)sizes[i].low;
+        save("sizes.db", data, size);
+        assert_int_equal(gs_pages_count(db, "main", &pages, &bad), sizes[i].code);
+    }
+    sqlite3_close(db);
+    free(data);
+}
+
 static void take_line(void *self, int level, const char *text)
 {
     assert_int_equal(level, GS_LOG_WARNING);
@@ -351,7 +375,7 @@ int main(void)
         cmocka_unit_test(a_changed_store_can_be_sealed),
         cmocka_unit_test(damage_is_not_sealed),
         cmocka_unit_test(an_older_store_gets_checksums),
-        cmocka_unit_test(hashes_cannot_be_left_out),
+        cmocka_unit_test(hashes_cannot_be_left_out), cmocka_unit_test(no_pages_have_such_a_size),
         cmocka_unit_test(a_damaged_log_is_told),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -63,6 +63,11 @@ static void a_product_is_checked_and_written(void **state)
     assert_true(p.checked && p.on_cpu && p.compare.mismatches == 0);
     CHECK(gs_product_write(&p, 3, path_of(path, "d.npy"), &error));
     for (int row = 1; row < 4; row++) assert_memory_equal(p.m[3].host, p.m[3].host + row * 16, 16);   /* all rows are the sums of B's columns */
+    p.device->ops->free(p.device, p.reference);
+    CHECK(p.device->ops->fill(p.device, p.m[3].device + 16, 0x12345678, 4, NULL, &error));
+    CHECK(p.device->ops->queue_wait(p.device, NULL, &error));
+    CHECK(gs_product_check(&p, &error));
+    assert_true(p.compare.mismatches == 2 && p.compare.row == 1 && p.compare.col == 0);
     gs_product_free(&p);
     CHECK(gs_product_read(&next, 0, path, &error));
     assert_int_equal(gs_product_read(&next, 1, path, &error), GS_ERROR_CORRUPT);
