@@ -85,7 +85,7 @@
  *     bf16:16x14336x4096:tn:inv=1
  *
  * Constant weights, const=b: nothing that is under way when a run is put on its stream writes B. In a chain of dependent launches B is then asked for before the kernel in front
- * has ended. It changes no result, and no table's row is looked for by it.
+ * has ended, where a row of the tuned table says that it wins. It changes no result.
  *
  *     bf16:16x14336x4096:tn:const=b
  *
