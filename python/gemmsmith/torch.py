@@ -157,7 +157,7 @@ def _set_inductor(on):
             config.max_autotune_gemm_backends = value
 
 
-def _say(invariant, constant_weights):
+def _set_modes(invariant, constant_weights):
     if invariant is not None:
         _call(_library.gs_torch_invariant, int(invariant))
     if constant_weights is not None:
@@ -180,13 +180,13 @@ def enable(emulated=None, plans=512, invariant=None, inductor=True, constant_wei
     """
     global _routes
     if _routes is not None:
-        _say(invariant, constant_weights)
+        _set_modes(invariant, constant_weights)
         return True
     if not emulated and not _torch.cuda.is_available():
         _warnings.warn("gemmsmith.torch: torch finds no GPU, its own kernels are used", stacklevel=2)
         return False
     _load(emulated, plans)
-    _say(invariant, constant_weights)
+    _set_modes(invariant, constant_weights)
     with _warnings.catch_warnings():   # torch warns of the first operator that is taken, once; what Python takes comes first, because only there the warning can be silenced
         _warnings.simplefilter("ignore")
         routes = _take_scaled()

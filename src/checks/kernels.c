@@ -16,6 +16,7 @@
 _Static_assert(sizeof(gs_tensor_map) == GS_MAP_BYTES && sizeof(gs_kernel_args) == GS_ARGS_EARLY_BYTES &&
                offsetof(gs_kernel_args, stride_a) == GS_ARGS_BYTES && offsetof(gs_kernel_args, early_b) == GS_ARGS_MORE_BYTES && _Alignof(gs_tensor_map) == GS_MAP_ALIGN &&
                _Alignof(gs_kernel_args) == GS_ARGS_ALIGN, "what an entry takes is what is inspected");
+_Static_assert(GS_BANDS == 2 * GS_OPERANDS, "two guard bands of each operand");
 
 #define THREADS        256
 #define EMULATED_UNITS 16    /* per thread, where a block's start and the reductions at its end cost more than parallel blocks bring */

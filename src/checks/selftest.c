@@ -9,7 +9,7 @@
 #include "checks/calls.h"
 
 enum { AT_A = 0, AT_B = 4096, AT_D = 8192, AT_REFERENCE = 16384, AT_GUARD = 32768, GUARD_BYTES = 4096, AT_ZEROED = 40960, ZEROED_BYTES = 64, BYTES = 65536 };
-enum { SLOT_CLEAN, SLOT_GUARD, SLOT_PADDING, SLOT_ZEROED, SLOT_HASH, SLOT_HASH_CHANGED };
+enum { SLOT_CLEAN, SLOT_GUARD, SLOT_BANDS, SLOT_PADDING, SLOT_ZEROED, SLOT_HASH, SLOT_HASH_CHANGED };
 
 typedef struct bench {
     gs_verifier *verifier;
@@ -64,12 +64,14 @@ static gs_status memory(const bench *b, gs_error *error)
 {
     gs_verifier *const v = b->verifier;
     const gs_problem *const p = &b->problem;
+    const gs_banded inner = {b->memory + AT_ZEROED + ZEROED_BYTES / 4, ZEROED_BYTES / 2, 0};   /* the rest of that part are its bands */
     GS_TRY(gs_check_counters_clear(v, v->queue, error));
     GS_TRY(gs_check_guard_fill(v, b->memory + AT_GUARD, GUARD_BYTES, 7, v->queue, error));
     GS_TRY(gs_check_guard(v, b->memory + AT_GUARD, GUARD_BYTES, 7, SLOT_CLEAN, v->queue, error));
     GS_TRY(gs_check_padding(v, p, 'd', b->memory + AT_D, GS_POISON_FIRST, SLOT_CLEAN, v->queue, error));
     GS_TRY(gs_check_poison(v, b->memory + AT_ZEROED, ZEROED_BYTES, 0, v->queue, error));
     GS_TRY(gs_check_pattern(v, b->memory + AT_ZEROED, ZEROED_BYTES, 0, SLOT_CLEAN, v->queue, error));
+    GS_TRY(gs_check_bands(v, &inner, 1, ZEROED_BYTES / 4, SLOT_CLEAN, v->queue, error));
     GS_TRY(gs_check_hash(v, p, 'a', b->memory + AT_A, SLOT_HASH, v->queue, error));
     GS_TRY(v->device->ops->queue_wait(v->device, v->queue, error));
     GS_TRY(damage(b, AT_GUARD + GUARD_BYTES - 2, error));
@@ -79,11 +81,12 @@ static gs_status memory(const bench *b, gs_error *error)
     GS_TRY(gs_check_guard(v, b->memory + AT_GUARD, GUARD_BYTES, 7, SLOT_GUARD, v->queue, error));
     GS_TRY(gs_check_padding(v, p, 'd', b->memory + AT_D, GS_POISON_FIRST, SLOT_PADDING, v->queue, error));
     GS_TRY(gs_check_pattern(v, b->memory + AT_ZEROED, ZEROED_BYTES, 0, SLOT_ZEROED, v->queue, error));
+    GS_TRY(gs_check_bands(v, &inner, 1, ZEROED_BYTES / 4, SLOT_BANDS, v->queue, error));
     GS_TRY(gs_check_hash(v, p, 'a', b->memory + AT_A, SLOT_HASH_CHANGED, v->queue, error));
     uint64_t counters[GS_COUNTERS];
     GS_TRY(gs_check_counters_read(v, counters, v->queue, error));
     if (counters[SLOT_CLEAN] != 0) return blame("untouched memory looks changed", error);
-    if (counters[SLOT_GUARD] != 1 || counters[SLOT_PADDING] != 1) return blame("a write outside a buffer is not seen", error);
+    if (counters[SLOT_GUARD] != 1 || counters[SLOT_BANDS] != 1 || counters[SLOT_PADDING] != 1) return blame("a write outside a buffer is not seen", error);
     if (counters[SLOT_ZEROED] != 1) return blame("what was left in a workspace is not seen", error);
     if (counters[SLOT_HASH] == 0 || counters[SLOT_HASH] == counters[SLOT_HASH_CHANGED])
         return blame("a changed input is not seen", error);

@@ -158,7 +158,7 @@ typedef struct gs_launch {
     gs_launch_mode mode;      /* whether one that allows it becomes one */
     void      **params;       /* addresses of the kernel's parameters, in order */
     gs_memory_range read_only[GS_READ_ONLY];   /* what the kernel may not store to, although it lies beside what it may: an emulated device says so. Those with bytes stand first */
-    gs_memory_range constant; /* what the kernel may read before what it depends on has ended: an emulated device takes no offence */
+    gs_memory_range constant; /* what a dependent launch may read before the launch in front has ended: an emulated device does not report that */
     gs_launch_ready *ready;   /* NULL, or what prepare made of the fields above, which have not changed since */
 } gs_launch;
 

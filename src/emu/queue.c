@@ -106,7 +106,7 @@ gs_status gs_emu_queue_wait(gs_device *device, gs_queue handle, gs_error *error)
     gs_emu_queue *const queue = queue_of(emu, handle);
     if (queue->capturing) return capturing("waiting", error);
     pthread_mutex_lock(&emu->lock);
-    gs_emu_memory_settle(emu->memory);
+    gs_emu_memory_settle(emu->memory);   /* everything has ended */
     pthread_mutex_unlock(&emu->lock);
     if (!queue->faulted) return GS_OK;
     queue->faulted = false;

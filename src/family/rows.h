@@ -34,11 +34,11 @@ int gs_rows_beside(int rows, const gs_problem *problem, char operand, int extent
 /* Cycles of the launch that makes copies, if there is one. */
 double gs_rows_cycles(int rows, const gs_problem *problem, const gs_profile *profile);
 
-/* Of a kernel whose manifest has no entry yet: which operands are copied, the workspace, the entry that copies, the alignment of A and B, the
- * defines. */
 /* Both operands are copied as they lie, by tensor copies, by the kernel that multiplies them. */
 bool gs_rows_copied(int rows, const gs_problem *problem);
 
+/* Of a kernel whose manifest has no entry yet: which operands are copied, the workspace, the entry that copies, the alignment of A and B, the
+ * defines. */
 gs_status gs_rows_build(gs_kernel *kernel, int rows, const gs_problem *problem, gs_error *error);
 
 #endif

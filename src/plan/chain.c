@@ -27,8 +27,9 @@ static const gs_row *dependent_row(const gs_plan *plan, uint32_t constant)
 
 bool gs_plan_reads_early(const gs_plan *plan, const gs_schedule *schedule)
 {
+    if (!plan->problem.constant) return false;
     const gs_row *const alone = gs_table_find(plan->context->table, &plan->problem), *const chained = dependent_row(plan, GS_CONSTANT_NONE);
-    const gs_row *const early = plan->problem.constant ? dependent_row(plan, plan->problem.constant) : NULL;
+    const gs_row *const early = dependent_row(plan, plan->problem.constant);
     char text[GS_SCHEDULE_TEXT], own[GS_SCHEDULE_TEXT];
     if (!early || (alone && !is_faster(early, alone)) || (chained && !is_faster(early, chained))) return false;
     return strcmp(gs_row_choice(early, text), gs_schedule_format(schedule, own)) == 0;

@@ -38,7 +38,7 @@ void gs_emu_tasks_drop(gs_emu_cluster *cluster);
 gs_emu_report_fn   gs_emu_report_race;      /* for the race checker; context: the cluster */
 gs_emu_describe_fn gs_emu_describe_op;
 void gs_emu_report_endless(gs_emu_cluster *cluster, gs_emu_warp *w);
-void gs_emu_report_inconstant(gs_emu_launch *launch); /* the launch before wrote what this one may read before that has ended */
+void gs_emu_report_overwritten(gs_emu_launch *launch); /* the launch before wrote what this one may read before that has ended */
 void gs_emu_report_unwaited(gs_emu_launch *launch);   /* a dependent launch without griddepcontrol.wait, when nothing else was found */
 
 #endif

@@ -146,7 +146,7 @@ void gs_emu_report_unwaited(gs_emu_launch *launch)
     report_launch(launch, "no thread of a dependent launch executed griddepcontrol.wait: the launch behind it would not wait for the one before it");
 }
 
-void gs_emu_report_inconstant(gs_emu_launch *launch)
+void gs_emu_report_overwritten(gs_emu_launch *launch)
 {
     report_launch(launch, "the launch before wrote to B, of which the problem says that it is constant: this launch may read it before that one has ended");
 }

@@ -545,7 +545,7 @@ gs_status gs_emu_run(gs_emu_launch *launch, gs_error *error)
     if (status == GS_OK) {
         pthread_mutex_init(&pool.lock, NULL);
         const gs_emu_span *const constant = &launch->constant;
-        if (launch->check && launch->dependent && gs_emu_memory_stored(launch->memory, constant->from, constant->to - constant->from)) gs_emu_report_inconstant(launch);
+        if (launch->check && launch->dependent && gs_emu_memory_stored(launch->memory, constant->from, constant->to - constant->from)) gs_emu_report_overwritten(launch);
         gs_emu_memory_settle(launch->memory);
         run_all(launch);
         gs_emu_memory_footprint(launch->memory, &launch->counters.device_load, &launch->counters.device_store);
