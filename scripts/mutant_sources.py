@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""One build that contains many mutants, of which a number in a shared file chooses one while the tests run. For mutate.py.
+"""One build that contains many mutants, of which a shared file chooses some while the tests run. For mutate.py.
 
 A function with mutants is there once more for each of them, and begins with the question which of them is asked for. Where the change is, the function leaves
-a mark, so that one run of the tests says which of them execute what was changed. A file of kernels/ is text to the programs: it is there once more where
+a mark, so that one run of the tests says which of them execute what was changed; so does the mutant. A file of kernels/ is text to the programs: it is there once more where
 texts are looked up, and a kernel that is looked up marks the mutants of all that it includes."""
 import collections
 import re
@@ -13,7 +13,13 @@ Function = collections.namedtuple("Function", "start brace end name header call"
 
 LOOKUP, LOOKUP_FILE = "gs_embedded_find", "src/kernel/define.c"         # where kernels' texts are looked up
 HEADERS_FILE, HEADER = "src/plan/loaded.c", "file->text"            # where those that they include are
-FIRST = 64                                                          # bytes before the marks
+FIRST = 64                                                          # bytes before those of the mutants, two each: its mark, whether it is chosen
+
+
+def size_of(count):
+    """Bytes of the shared file for so many mutants, from number 1 on."""
+    return (FIRST + 2 * (count + 1) + 4095) // 4096 * 4096
+
 
 PRELUDE = """
 #ifndef GS_MUTANTS
@@ -32,11 +38,11 @@ __attribute__((constructor(101), used)) static void gs_mutants_map(void)
 }
 __attribute__((unused)) static inline _Bool gs_mutant(int number)
 {
-    return gs_mutants && *(volatile int *)gs_mutants == number;
+    return gs_mutants && gs_mutants[%d + 2 * number + 1];
 }
 __attribute__((unused)) static inline void gs_mark(int number)
 {
-    if (gs_mutants) gs_mutants[%d + number] = 1;
+    if (gs_mutants) gs_mutants[%d + 2 * number] = 1;
 }
 #endif
 """
@@ -109,16 +115,18 @@ def with_mutants(text, numbered, path, size):
             left.append(number)
     code, parts, at = flat(text), [], 0
     for one in sorted(of_function):
-        prelude = PRELUDE % (path, size, FIRST) if at == 0 else ""
+        prelude = PRELUDE % (path, size, FIRST, FIRST) if at == 0 else ""
         static = "" if re.search(r"\bstatic\b", one.header) else "static "
         copies, asks, marks = "", "", collections.defaultdict(str)
         for number, mutant in of_function[one]:
             name = f"{one.name}__m{number}"
             header = static + re.sub(rf"\b{one.name}(?=\s*\()", name, one.header, count=1)
             body = applied(mutant._replace(start=mutant.start - one.brace, end=mutant.end - one.brace), text[one.brace:one.end + 1])
-            copies += f"{header}\n{body}\n"
+            mark, place = f" gs_mark({number});", statement(code, one, mutant.start)
+            at_body = place - one.brace
+            copies += f"{header}\n{body[:at_body]}{mark}{body[at_body:]}\n"
             asks += f" if (gs_mutant({number})) {one.call.replace('@', name)}"
-            marks[statement(code, one, mutant.start)] += f" gs_mark({number});"
+            marks[place] += mark
         parts += [text[at:one.start], prelude, one.header, ";\n", copies, one.header, "\n{", asks]
         at = one.brace + 1
         for place, mark in sorted(marks.items()):
@@ -179,7 +187,7 @@ def with_texts(text, numbered, path, size, texts):
                     for kernel in sorted(contains) if name in contains[kernel])
     wrapped = (f"const char *gs_mutant_text(const char *name, const char *text);\nconst char *gs_mutant_text(const char *name, const char *text)\n{{\n{cases}    return text;\n}}\n"
                f"static {inner}\n{one.header}\n{{\n    const char *const found = {LOOKUP}__text(name);\n{marks}    return found ? gs_mutant_text(name, found) : found;\n}}")
-    return text[:one.start] + PRELUDE % (path, size, FIRST) + wrapped + text[one.end + 1:]
+    return text[:one.start] + PRELUDE % (path, size, FIRST, FIRST) + wrapped + text[one.end + 1:]
 
 
 def with_headers(text):

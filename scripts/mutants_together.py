@@ -17,12 +17,15 @@ import time
 import traceback
 from pathlib import Path
 
-from mutant_sources import FIRST, HEADERS_FILE, LOOKUP_FILE, with_headers, with_mutants, with_texts
+from mutant_sources import FIRST, HEADERS_FILE, LOOKUP_FILE, size_of, with_headers, with_mutants, with_texts
 from mutations import applied
 from tested_trees import adopt_orphans, copy_tree, run, tree_hash
 
 BATCH_SECONDS, BATCH_FACTOR = 6, 4   # of the tests that run first, and how much longer those may take that run next
 LIMIT_FACTOR, LIMIT_MORE = 4, 30     # tests may take so much longer with a mutant
+ANEW_MORE = 300                      # and so much if every kernel is compiled anew
+FRESH = ("device", "sandbox", "kernel")   # rooms whose mutants must neither find compiled kernels nor leave them to others
+GROUP = 8                            # mutants that are chosen at once for a slow test, which most of them pass
 CONFIGURE_S = 600
 
 
@@ -125,15 +128,17 @@ class Copy:
 
     # ---- the tests ----
 
-    def choose(self, number):
+    def choose(self, *numbers):
         with open(self.mutant, "r+b") as file, mmap.mmap(file.fileno(), 0) as shared:
-            shared[0:4] = number.to_bytes(4, "little")
+            shared[FIRST + 1::2] = bytes(len(shared[FIRST + 1::2]))
+            for number in numbers:
+                shared[FIRST + 2 * number + 1] = 1
 
     def reached(self, size):
         """Takes the marks away, and says which there were."""
         with open(self.mutant, "r+b") as file, mmap.mmap(file.fileno(), 0) as shared:
-            marks = [number for number in range(size - FIRST) if shared[FIRST + number]]
-            shared[FIRST:size] = bytes(size - FIRST)
+            marks = [number for number, mark in enumerate(shared[FIRST:size:2]) if mark]
+            shared[FIRST:size:2] = bytes(len(shared[FIRST:size:2]))
         return marks
 
     def ctest(self, names, limit, fresh):
@@ -144,33 +149,80 @@ class Copy:
         chosen = "|".join(map(re.escape, names))
         return run(f"ctest --test-dir build/{self.preset} --output-on-failure --stop-on-failure --no-tests=ignore -R '^({chosen})$'", self.copy, limit, environment)
 
-    def judge(self, number, mutant, names, seconds):
-        fresh = mutant.room in ("device", "sandbox", "kernel")
-        text = self.text(mutant.path)
-        self.choose(number)
+    def with_chosen(self, chosen, do):
+        """What `do()` returns while these mutants are chosen. chosen: {number: mutant}, no two of them in one file."""
+        texts = {self.copy / mutant.path: (self.text(mutant.path), mutant) for mutant in chosen.values() if mutant.path.startswith("kernels/")}
+        self.choose(*chosen)
         try:
-            if mutant.path.startswith("kernels/"):   # for tests that read it
-                (self.copy / mutant.path).write_text(applied(mutant, text), encoding="utf-8")
-            for batch in batches(names, seconds):
-                limit = LIMIT_MORE + LIMIT_FACTOR * sum(seconds[name] for name in batch)
-                code, said, _ = self.ctest(batch, limit, fresh)
-                if code == 0:
-                    continue
-                failed = re.findall(r"^\s*\d+ - (\S+) \(", said, re.M)
-                code, said, _ = self.ctest(failed or batch, limit, fresh)   # what fails now and then kills nothing
-                if code is None:
-                    return "killed", " ".join(batch), "late"
-                if code != 0:
-                    return "killed", str(len(batch)), " ".join(re.findall(r"^\s*\d+ - (\S+) \(", said, re.M) or failed)
-                behind = batch[batch.index(failed[0]) + 1:] if failed and failed[0] in batch else []
-                code, said, _ = self.ctest(behind, limit, fresh) if behind else (0, "", 0)
-                if code != 0:
-                    return "killed", str(len(batch)), " ".join(re.findall(r"^\s*\d+ - (\S+) \(", said, re.M)) or "late"
-            return "survived", str(len(names)), ""
+            for path, (text, mutant) in texts.items():   # for tests that read it
+                path.write_text(applied(mutant, text), encoding="utf-8")
+            return do()
         finally:
-            self.choose(0)
-            if mutant.path.startswith("kernels/"):
-                (self.copy / mutant.path).write_text(text, encoding="utf-8")
+            self.choose()
+            for path, (text, _) in texts.items():
+                path.write_text(text, encoding="utf-8")
+
+    def judge(self, number, mutant, names, seconds):
+        return self.with_chosen({number: mutant}, lambda: self.judge_chosen(mutant, names, seconds))
+
+    def judge_chosen(self, mutant, names, seconds):
+        fresh = mutant.room in FRESH
+        for batch in batches(names, seconds):
+            limit = limit_of(sum(seconds[name] for name in batch), anew(mutant))
+            code, said, _ = self.ctest(batch, limit, fresh)
+            if code == 0:
+                continue
+            failed = failed_in(said)
+            code, said, _ = self.ctest(failed or batch, limit, fresh)   # what fails now and then kills nothing
+            if code is None:
+                return "killed", " ".join(batch), "late"
+            if code != 0:
+                return "killed", str(len(batch)), " ".join(failed_in(said) or failed)
+            behind = batch[batch.index(failed[0]) + 1:] if failed and failed[0] in batch else []
+            code, said, _ = self.ctest(behind, limit, fresh) if behind else (0, "", 0)
+            if code != 0:
+                return "killed", str(len(batch)), " ".join(failed_in(said)) or "late"
+        return "survived", str(len(names)), ""
+
+    def try_group(self, name, chosen, seconds, size):
+        """(whether one test passes with mutants that are chosen at once, which of them were executed, by what the single one is killed)."""
+        if not chosen:
+            return True, [], None
+        fresh, limit = any(mutant.room in FRESH for mutant in chosen.values()), limit_of(seconds, any(map(anew, chosen.values())))
+        self.reached(size)
+        code, _, _ = self.with_chosen(chosen, lambda: self.ctest([name], limit, fresh))
+        if code == 0 or len(chosen) > 1:
+            return code == 0, self.reached(size), None
+        code, said, _ = self.with_chosen(chosen, lambda: self.ctest([name], limit, fresh))
+        if code == 0 or self.ctest([name], limit, fresh)[0] != 0:   # what fails now and then, or without it, kills nothing
+            return True, [], None
+        return False, [], " ".join(failed_in(said)) or "late"
+
+
+def failed_in(said):
+    return re.findall(r"^\s*\d+ - (\S+) \(", said, re.M)
+
+
+def anew(mutant):
+    """Whether tests compile their kernels anew with it."""
+    return mutant.room in FRESH or mutant.path.startswith("kernels/")
+
+
+def limit_of(seconds, compiles):
+    return (ANEW_MORE if compiles else LIMIT_MORE) + LIMIT_FACTOR * seconds
+
+
+def groups(numbers, numbered):
+    """Of mutants, such that no two are in one file: the functions that call each other are there once for each of them. Those that take longer stay together."""
+    found = []
+    for number in numbers:
+        for one in found:
+            if len(one) < GROUP and anew(numbered[one[0]]) == anew(numbered[number]) and all(numbered[other].path != numbered[number].path for other in one):
+                one.append(number)
+                break
+        else:
+            found.append([number])
+    return found
 
 
 def batches(names, seconds):
@@ -188,38 +240,82 @@ def batches(names, seconds):
 Failure = collections.namedtuple("Failure", "text")
 
 
-def serve(copy, do, waiting, results):
+def serve(at, copy, do, waiting, results):
     adopt_orphans()
     signal.signal(signal.SIGINT, signal.SIG_IGN)   # the parent's affair
-    for at, item in iter(waiting.get, None):
+    for item in iter(waiting.get, None):
         try:
             results.put((at, do(copy, item)))
         except BaseException:   # pylint: disable=broad-exception-caught
             results.put((at, Failure(traceback.format_exc())))
 
 
-def share(copies, work, do, each=False):
-    """`do(copy, item)` for every item of the work, one at a time in each copy, in a process of its own: (item, result) as they come.
-    each: the first copy does the first item, and so on."""
-    context, work = multiprocessing.get_context("fork"), list(work)
-    results, waiting = context.Queue(), [context.Queue() for _ in copies] if each else [context.Queue()] * len(copies)
-    for at, item in enumerate(work):
-        waiting[at % len(copies)].put((at, item))
-    for one in waiting:
-        one.put(None)
-    processes = [context.Process(target=serve, args=(copy, do, one, results), daemon=True) for copy, one in zip(copies, waiting)]
+def share(copies, work, do):
+    """`do(copy, item)` for every item of the work, one at a time in each copy, in a process of its own: (item, result) as they come. The first copy does the
+    first item, and so on. Whoever asks may append to the work, if it is a deque."""
+    context, work = multiprocessing.get_context("fork"), work if isinstance(work, collections.deque) else collections.deque(work)
+    results, waiting = context.Queue(), [context.Queue() for _ in copies]
+    processes = [context.Process(target=serve, args=(at, copy, do, waiting[at], results), daemon=True) for at, copy in enumerate(copies)]
     for process in processes:
         process.start()
+    idle, given = collections.deque(range(len(copies))), {}
     try:
-        for _ in work:
+        while True:
+            while idle and work:
+                at = idle.popleft()
+                given[at] = work.popleft()
+                waiting[at].put(given[at])
+            if not given:
+                return
             at, result = results.get()
             if isinstance(result, Failure):
                 sys.exit(result.text)
-            yield work[at], result
+            idle.append(at)
+            yield given.pop(at), result
     finally:
         for process in processes:
             process.terminate()
             process.join()
+
+
+def judge_groups(copies, numbered, names_of, reach, seconds, size, passed):
+    """(number, outcome) of mutants by tests that most of them pass: several at once. names_of: {number: its tests}. passed: {number: tests known to pass}, kept
+    up to date."""
+    asked, left, work = collections.defaultdict(list), {}, collections.deque()
+    for number, names in names_of.items():
+        left[number] = {name for name in names if name not in passed.setdefault(str(number), [])}
+        for name in left[number]:
+            asked[name].append(number)
+    for name in sorted(asked, key=lambda name: (seconds[name], name)):
+        work += [(name, group) for group in groups(sorted(asked[name]), numbered)]
+    work = collections.deque(sorted(work, key=lambda one: anew(numbered[one[1][0]])))
+    for number in [number for number in left if not left[number]]:
+        yield number, ("survived", str(len(names_of[number])), "")
+        del left[number]
+
+    def one(copy, item):
+        name, numbers = item
+        return copy.try_group(name, {number: numbered[number] for number in numbers}, seconds[name], size)
+    for (name, group), (passes, marks, by) in share(copies, work, one):
+        numbers = [number for number in group if number in left]
+        if by:
+            for number in numbers:
+                del left[number]
+                for _, others in work:   # nobody asks for it any more
+                    if number in others:
+                        others.remove(number)
+                yield number, ("killed", "1", by)
+            continue
+        again = [number for number in numbers if not passes or len(group) > 1 and number in reach[name] and number not in marks]   # kept from it by another
+        for number in numbers:
+            if number not in again:
+                passed[str(number)].append(name)
+                left[number].discard(name)
+                if not left[number]:
+                    del left[number]
+                    yield number, ("survived", str(len(names_of[number])), "")
+        half = (len(again) + 1) // 2
+        work.extendleft((name, some) for some in (again[half:], again[:half]) if some)
 
 
 class Together:
@@ -273,11 +369,11 @@ class Together:
 
     def judge(self, numbered, known):
         """(mutant, (outcome, stage, by)) as they come, of those that are not known. One that is in no function has the outcome apart."""
-        size = (FIRST + len(numbered) + 1 + 4095) // 4096 * 4096
+        size = size_of(len(numbered))
         key = hashlib.sha256(repr((len(self.copies), tree_hash(self.copies[0].copy), sorted(numbered.items()))).encode()).hexdigest()
         kept = json.loads(self.kept.read_text(encoding="utf-8")) if self.kept.exists() else {}
         if kept.get("key") != key:
-            left = [some for _, some in share(self.copies, self.copies, lambda copy, _: copy.make(numbered, size), each=True)][0]
+            left = [some for _, some in share(self.copies, self.copies, lambda copy, _: copy.make(numbered, size))][0]
             seconds, reach = self.measure(size)
             kept = {"key": key, "left": left, "seconds": seconds, "reach": reach}
             self.kept.write_text(json.dumps(kept), encoding="utf-8")
@@ -298,9 +394,6 @@ class Together:
 
         def quickly(copy, number):
             return copy.judge(number, numbered[number], names_of(number, True), seconds)
-
-        def slowly(copy, number):
-            return copy.judge(number, numbered[number], names_of(number, False), seconds)
         asked = [number for number in numbered if number not in kept["left"] and not known(numbered[number])]
         asked.sort(key=lambda number: numbered[number].path.startswith("kernels/"))   # last what is compiled anew in every test
         left = [number for number in asked if number in kept.setdefault("open", [])]   # of a run that was stopped
@@ -313,5 +406,7 @@ class Together:
                 print(f"no quick test kills {numbered[number].path}:{numbered[number].line} {numbered[number].kind}", file=sys.stderr, flush=True)
             else:
                 yield numbered[number], outcome if outcome[0] != "survived" or names_of(number, True) else ("survived", "", "no test executes it")
-        for number, outcome in share(self.copies, left, slowly):
+        passed = kept.setdefault("passed", {})
+        for number, outcome in judge_groups(self.copies, numbered, {number: names_of(number, False) for number in left}, kept["reach"], seconds, size, passed):
+            self.kept.write_text(json.dumps(kept), encoding="utf-8")
             yield numbered[number], outcome

@@ -14,7 +14,8 @@ does not compile, or compiles to the same object, is no mutant: another is drawn
     --together       all mutants in one build, of which each test is told one: the tests run once without a mutant, which says which of them reach the
                      function of each; then these run, the quick ones first, until one fails. Many times sooner, and the same judgement. What lies
                      in no function, or in one with a list of arguments that is open, is counted apart
-    --quick S        with --together: tests that take longer run when all mutants have had the others (20)
+    --quick S        with --together: tests that take longer run when all mutants have had the others (20), with up to eight mutants at once,
+                     of which half are taken away as long as the test fails
     --room-alone     only the tests of the room: what survives may still be killed by others
     --preset NAME    the build: release, or sanitize, which alone sees leaks
     --results FILE   a line of JSON per mutant (build/mutate/results-SEED.jsonl). A run that was stopped goes on behind the last: same

@@ -4,7 +4,9 @@
 run goes on where it was stopped, and each kind of change is made where it belongs and nowhere else.
 Usage: mutate.py SOURCE_DIR"""
 import argparse
+import collections
 import json
+import multiprocessing
 import os
 import shutil
 import sys
@@ -356,6 +358,70 @@ add_test(NAME script COMMAND grep -q "x < 1" ${CMAKE_SOURCE_DIR}/kernels/two.cu)
         self.assertEqual([(one.name, one.call) for one in found],
                          [("made", "return @();"),
                           ("d", "{ @(names, x); return; }"), ("h", "return @(run, out);")])
+
+
+class Groups(unittest.TestCase):
+    """Slow tests meet several mutants at once: each gets the judgement that it would get alone, in fewer runs."""
+
+    class Copy:
+        """Tests whose outcome is a table. hides: {number: those that are not executed while it is chosen}."""
+
+        def __init__(self, killed, hides, reach, unsteady):
+            self.killed, self.hides, self.reach, self.unsteady, self.runs = killed, hides, reach, unsteady, multiprocessing.get_context("fork").Value("i", 0)
+
+        def try_group(self, name, chosen, seconds, size):
+            with self.runs.get_lock():
+                self.runs.value += bool(chosen)
+            hidden = {other for number in chosen for other in self.hides.get(number, ())}
+            executed = [number for number in chosen if number not in hidden]
+            if (name in self.unsteady and len(chosen) > 1) or any((name, number) in self.killed for number in executed):
+                return False, [], name if len(chosen) == 1 and (name, *chosen) in self.killed else None
+            return True, [number for number in executed if number in self.reach[name]], None
+
+    def judged(self, names_of, killed, hides=(), unsteady=(), reach=None, passed=None, parallel=2):
+        together = sys.modules["mutants_together"]
+        files = collections.namedtuple("Mutant", "path room")
+        numbered = {number: files(f"src/x/{number}.c", "x") for number in names_of}
+        names = {name for some in names_of.values() for name in some}
+        reach = reach or {name: [number for number, some in names_of.items() if name in some] for name in names}
+        copy = self.Copy(set(killed), dict(hides), reach, set(unsteady))
+        found = list(together.judge_groups([copy] * parallel, numbered, names_of, reach, dict.fromkeys(names, 1.0), 4096, {} if passed is None else passed))
+        self.assertEqual(len(found), len(dict(found)))   # each once
+        return {number: (outcome, by) for number, (outcome, _, by) in found}, copy.runs.value
+
+    def test_as_alone(self):
+        names_of = {number: ["a", "b", "c"] for number in range(1, 25)}
+        found, runs = self.judged(names_of, [("a", 3), ("b", 17), ("c", 17), ("c", 20)])
+        self.assertEqual({number: one for number, one in found.items() if one[0] == "killed"}, {3: ("killed", "a"), 17: ("killed", "b"), 20: ("killed", "c")})
+        self.assertEqual({one for number, one in found.items() if number not in (3, 17, 20)}, {("survived", "")})
+        self.assertEqual(set(found), set(names_of))
+        self.assertLess(runs, 40)   # of 72
+
+    def test_one_hides_another(self):
+        found, _ = self.judged({1: ["a"], 2: ["a"], 3: ["a"]}, [("a", 2)], {1: [2]})
+        self.assertEqual(found, {1: ("survived", ""), 2: ("killed", "a"), 3: ("survived", "")})
+        found, _ = self.judged({1: ["a"], 2: ["a"]}, [], {1: [2]}, reach={"a": [1]})   # a text that it reads leaves no mark
+        self.assertEqual(found, {1: ("survived", ""), 2: ("survived", "")})
+
+    def test_fails_now_and_then(self):
+        found, _ = self.judged({number: ["a"] for number in range(1, 6)}, [("a", 5)], unsteady=["a"])
+        self.assertEqual(found, {**{number: ("survived", "") for number in range(1, 5)}, 5: ("killed", "a")})
+
+    def test_goes_on(self):
+        passed = {"1": ["a"], "2": ["a", "b"]}
+        found, runs = self.judged({1: ["a", "b"], 2: ["a", "b"]}, [], passed=passed, parallel=1)
+        self.assertEqual((found, runs, passed), ({1: ("survived", ""), 2: ("survived", "")}, 1, {"1": ["a", "b"], "2": ["a", "b"]}))
+
+    def test_groups(self):
+        together = sys.modules["mutants_together"]
+        files = collections.namedtuple("Mutant", "path room")
+        numbered = {number: files("one.c" if number % 3 == 0 else f"kernels/{number}.cu" if number % 5 == 0 else f"src/x/{number}.c", "x") for number in range(1, 31)}
+        found = together.groups(list(numbered), numbered)
+        self.assertEqual(sorted(number for group in found for number in group), list(numbered))
+        for group in found:
+            self.assertLessEqual(len(group), together.GROUP)
+            self.assertEqual(len({numbered[number].path for number in group}), len(group))
+            self.assertEqual(len({together.anew(numbered[number]) for number in group}), 1)
 
 
 class Places(unittest.TestCase):
