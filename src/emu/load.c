@@ -12,6 +12,7 @@
 #define DEFAULT_SMEM     49152u   /* shared memory of a block that need not be asked for */
 #define PORTABLE_CLUSTER 8u
 #define LARGEST_CLUSTER  16u
+#define USER_BLOCKS      (1u << 26)   /* even if each ends at once they take half a minute */
 
 typedef struct module {
     gs_ptx_module   *ptx;
@@ -190,6 +191,8 @@ static gs_status check_shape(const gs_emu_device *emu, const gs_emu_work *work, 
     if (threads > (uint64_t)function->info.max_threads) return refuse(function, "block", "more threads than the kernel takes", error);
     if (cluster > 1 && emu->caps.cc < 90) return refuse(function, "cluster", "the device has no clusters", error);
     if (cluster > (function->large ? LARGEST_CLUSTER : PORTABLE_CLUSTER)) return refuse(function, "cluster", "a larger cluster than was asked for", error);
+    if (function->user && (uint64_t)work->grid[0] * work->grid[1] * work->grid[2] > USER_BLOCKS)
+        return refuse(function, "grid", "more than 2^26 blocks: the emulated device runs no more of a user kernel", error);
     if (work->smem > function->allowed) return refuse(function, "smem", "more dynamic shared memory than was asked for", error);
     const gs_launch_shape shape = gs_emu_shape_of(work);
     if (gs_launch_resident(&shape, emu->profile) < 1) return refuse(function, "block", "a block does not fit on a multiprocessor", error);

@@ -285,6 +285,23 @@ static void refused(const work *w, const gs_launch *launch, const char *field, c
     assert_mentions(&error, why);
 }
 
+/* Blocks that end at once take time as well: of a user kernel there may be 2^26. */
+static void test_user_blocks(void **state)
+{
+    (void)state;
+    need_compiler();
+    image.user = true;
+    work w = begin("emu:h200");
+    image.user = false;
+    gs_launch launch = plain(&w, "small", 32);
+    launch.grid[0] = 1024, launch.grid[1] = 1024, launch.grid[2] = 65;
+    refused(&w, &launch, "grid", "more than 2^26 blocks");
+    launch.grid[2] = 64;
+    launch.smem = 50000;   /* what is looked at next: so many blocks are no reason */
+    refused(&w, &launch, "smem", "more dynamic shared memory than was asked for");
+    end(&w);
+}
+
 static void test_shared_memory(void **state)
 {
     (void)state;
@@ -639,6 +656,7 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_user_kernel),
+        cmocka_unit_test(test_user_blocks),
         cmocka_unit_test(test_predicted_time),
         cmocka_unit_test(test_graphs), cmocka_unit_test(test_graph_change),
         cmocka_unit_test(test_plan),
