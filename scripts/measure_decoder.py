@@ -9,7 +9,8 @@ gemmsmith.torch.enable(), and with its fused operators.
 A process of each variant, with a cache of Inductor of its own, makes a part ready; then they measure by turns, in rotated order. Each measurement is a row of the file: model, part, mode,
 variant, round, microseconds of a step, tokens per second. What does not fit into --seconds is left out and named; a part alone is --batches 16 --prefill 0.
 
---variants takes any of these with "+pdl" behind it: Inductor's own kernels are then launched dependently too (TORCHINDUCTOR_ENABLE_PDL); with "+plain": ours never are.
+--variants takes any of these with words behind it: "+pdl", Inductor's own kernels are launched dependently too (TORCHINDUCTOR_ENABLE_PDL); "+plain", ours never are; "+const", weights are
+promised to be constant (enable(constant_weights=True)).
 modes: graph, the step captured as a CUDA graph; compile, torch.compile's max-autotune with Inductor's graphs; compiled-graph, max-autotune without them, captured as a whole.
 --products: in `ours` and `fused` torch.compile keeps products of one row, which max-autotune makes a multiplication and a sum.
 --hf: the class of transformers, with fuse() for `fused`. --cpu: tiny, on the emulated device; its times mean nothing."""
@@ -57,10 +58,19 @@ def read_arguments():
 
 # ---- the parent ----
 
+def words_of(variant):
+    """(what computes, the words behind it)."""
+    name, *words = variant.split("+")
+    if name not in ("torch", "ours", "fused") or not set(words) <= {"pdl", "plain", "const"}:
+        raise SystemExit(f"measure_decoder: {variant}: no variant: torch, ours or fused, with +pdl, +plain or +const behind it")
+    return name, words
+
+
 class Worker:
     def __init__(self, variant):
-        environment = dict(os.environ, TORCHINDUCTOR_ENABLE_PDL="1" if variant.endswith("+pdl") else "0")
-        if variant.endswith("+plain"):
+        _, words = words_of(variant)
+        environment = dict(os.environ, TORCHINDUCTOR_ENABLE_PDL="1" if "pdl" in words else "0")
+        if "plain" in words:
             environment["GEMMSMITH_DEPENDENT"] = "0"
         self.process = subprocess.Popen([sys.executable, __file__, *sys.argv[1:], "--worker", variant], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
         if self._answer() is None:
@@ -318,7 +328,7 @@ def time_step(torch, arguments, step):
 
 
 def worker(arguments):
-    variant = arguments.worker.removesuffix("+pdl").removesuffix("+plain")
+    variant, words = words_of(arguments.worker)
     sys.path.insert(0, str(ROOT / "python"))
     os.environ.setdefault("GEMMSMITH_TORCH_LIBRARY", str(arguments.build.resolve() / "libgemmsmith_torch.so"))
     if not os.environ.get("GEMMSMITH_TUNED"):
@@ -333,7 +343,7 @@ def worker(arguments):
     torch.manual_seed(1)
     if arguments.cpu:
         torch.set_num_threads(1)
-    if variant != "torch" and not ours.enable(emulated="emu:h200,check=0" if arguments.cpu else None):
+    if variant != "torch" and not ours.enable(emulated="emu:h200,check=0" if arguments.cpu else None, constant_weights="const" in words):
         raise SystemExit("measure_decoder: there is no GPU")
     model = (make_transformers if arguments.hf else make_model)(torch, ours, arguments, variant == "fused")
     model.requires_grad_(arguments.train)
@@ -350,7 +360,7 @@ def worker(arguments):
                 elif word == "measure":
                     answer = {"us": time_step(torch, arguments, ready[0]), "tokens": ready[1]}
                 else:
-                    print(f"-- {variant}", *ours.why(), sep="\n", file=sys.stderr)
+                    print(f"-- {arguments.worker}", *ours.why(), sep="\n", file=sys.stderr)
         except Exception as error:  # noqa: BLE001
             traceback.print_exc()
             answer = {"error": str(error)[:200] or type(error).__name__}
