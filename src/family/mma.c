@@ -31,7 +31,7 @@ static const gs_parameter parameters[] = {
     [GS_MMA_TILE]   = {"tile",   GS_VALUES(tile_values)},
     [GS_MMA_WARPS]  = {"warps",  GS_VALUES(warps_values)},
     [GS_MMA_STAGES] = {"stages", GS_VALUES(stages_values)},
-    [GS_MMA_RASTER] = {"raster", GS_VALUES(gs_raster_values)},
+    [GS_MMA_RASTER] = {"raster", GS_VALUES(gs_raster_values), .free = true},
     [GS_MMA_SPLIT]  = {"split",  GS_VALUES(split_values), .optional = true},
 };
 

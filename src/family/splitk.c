@@ -158,12 +158,17 @@ static int resident(const gs_splitk_shape *s, int smem, const gs_problem *proble
     return blocks;
 }
 
-static gs_status check_problem(const gs_splitk_shape *s, const gs_problem *p, gs_error *error)
+static gs_status check_extents(const gs_problem *p, gs_error *error)
 {
-    if (p->batch * s->shares > MOST_GRID_Y) return gs_fail(error, GS_ERROR_UNSUPPORTED, "b", "a batch of more than %d shares", MOST_GRID_Y);
     if (p->m < 1 || p->n < 1 || p->k < 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "splitk needs extents of at least 1");
     if (p->m > GS_MAX_EXTENT - 256 || gs_columns_of_b(p) > GS_MAX_EXTENT - 256 || p->k > GS_MAX_EXTENT - 256)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "too near to 2^31 for coordinates of whole tiles");
+    return GS_OK;
+}
+
+static gs_status check_problem(const gs_splitk_shape *s, const gs_problem *p, gs_error *error)
+{
+    if (p->batch * s->shares > MOST_GRID_Y) return gs_fail(error, GS_ERROR_UNSUPPORTED, "b", "a batch of more than %d shares", MOST_GRID_Y);
     if (s->fixed && (p->lda > GS_MAX_EXTENT || p->ldb > GS_MAX_EXTENT || p->ldc > GS_MAX_EXTENT || p->ldd > GS_MAX_EXTENT))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "sizes", "leading dimensions that are compiled in have at most 31 bits");
     return GS_OK;
@@ -175,12 +180,20 @@ static bool takes_columns(const gs_problem *p, const int16_t tile[2])
     return (!gs_is_a_transposed(p->layout) || tile[0] % 64 == 0) && (gs_is_b_transposed(p->layout) || tile[1] % 64 == 0);
 }
 
+#define WRONG_WAY "a tile of %d x %d does not meet wgmma's 64 rows this way"
+
+static gs_status check_order(const gs_schedule *schedule, gs_error *error)
+{
+    const int16_t *const tile = value_of(schedule, GS_SPLITK_TILE);
+    const int rows = tile[value_of(schedule, GS_SPLITK_ORDER)[0] != 0];
+    return rows >= 64 && rows % 64 == 0 ? GS_OK : gs_fail(error, GS_ERROR_UNSUPPORTED, "order", WRONG_WAY, tile[0], tile[1]);
+}
+
 /* What wgmma can do, and what only wastes rows. */
 static gs_status check_tile(const gs_splitk_shape *s, const gs_problem *p, gs_error *error)
 {
     const int64_t x = s->swap_ab ? gs_columns_of_b(p) : p->m;
-    if (s->bx < 64 || s->bx % 64 != 0 || s->accumulators > 128)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "order", "a tile of %d x %d does not meet wgmma's 64 rows this way", s->bm, s->bn);
+    if (s->accumulators > 128) return gs_fail(error, GS_ERROR_UNSUPPORTED, "order", WRONG_WAY, s->bm, s->bn);
     if (!takes_columns(p, (const int16_t[]){(int16_t)s->bm, (int16_t)s->bn}))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "what is not stored along K is copied 64 columns at a time");
     if (p->gate && s->bn % 16 != 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "a gate takes columns in sixteens: eight of the gate, eight of up");
@@ -262,9 +275,11 @@ static gs_status check_split(const gs_splitk_shape *s, const gs_problem *p, cons
 
 static gs_status check(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {
+    GS_TRY(check_extents(problem, error));   /* what needs no shape is first: most schedules of an enumeration fail there */
+    GS_TRY(gs_rows_check(rows_of(schedule), problem, error));
+    GS_TRY(check_order(schedule, error));
     const gs_splitk_shape s = gs_splitk_shape_of(schedule, problem);
     GS_TRY(check_problem(&s, problem, error));
-    GS_TRY(gs_rows_check(rows_of(schedule), problem, error));
     if (problem->batch > 1 && rows_of(schedule) != GS_ROWS_GIVEN) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "a batch is read by tensor copies, as it is given");
     if (rows_of(schedule) == GS_ROWS_PACK && s.tickets > 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "copies and shares of K that meet in the workspace do not go together");
     GS_TRY(check_tile(&s, problem, error));

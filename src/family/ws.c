@@ -70,7 +70,7 @@ static const gs_parameter parameters[] = {
     [GS_WS_STAGES]  = {"stages",  GS_VALUES(stages_values)},
     [GS_WS_CLUSTER] = {"cluster", GS_VALUES(cluster_values)},
     [GS_WS_MODE]    = {"mode",    GS_VALUES(mode_values), .hint = true},
-    [GS_WS_RASTER]  = {"raster",  GS_VALUES(gs_raster_values)},
+    [GS_WS_RASTER]  = {"raster",  GS_VALUES(gs_raster_values), .free = true},
     [GS_WS_ROWS]    = {"rows",    GS_VALUES(gs_rows_values), .optional = true},
 };
 

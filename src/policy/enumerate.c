@@ -58,15 +58,14 @@ static void rank_all(enumerate *self, const gs_problem *problem, const gs_caps *
     self->whole = true;
     for (int family = 0; family < GS_FAMILIES; family++) {
         if (self->families != 0 && !(self->families >> family & 1)) continue;
-        gs_schedule schedule = gs_schedule_first((gs_family_id)family);
-        do {
-            if (gs_schedule_check(&schedule, problem, caps, NULL) != GS_OK) continue;
+        gs_valid valid;
+        for (bool more = gs_valid_first(&valid, (gs_family_id)family, problem, caps); more; more = gs_valid_next(&valid)) {
             ranked *const r = &self->list[self->count];
-            *r = (ranked){schedule, gs_schedule_predict(&schedule, problem, caps), self->count};
+            *r = (ranked){valid.schedule, gs_schedule_predict(&valid.schedule, problem, caps), self->count};
             for (int i = 0; i < self->shortlisted; i++)
-                if (memcmp(&self->first[i], &schedule, sizeof schedule) == 0) r->place = i - self->shortlisted;
+                if (memcmp(&self->first[i], &valid.schedule, sizeof valid.schedule) == 0) r->place = i - self->shortlisted;
             self->count++;
-        } while (gs_schedule_next(&schedule));
+        }
     }
     qsort(self->list, (size_t)self->count, sizeof *self->list, by_place);
 }

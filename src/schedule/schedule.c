@@ -140,10 +140,9 @@ static const struct {
               {"aux", "an auxiliary matrix"}, {"dbias", "the gradient of a bias"}, {"gk", "groups along K"}, {"matrices", "pointers to the matrices of a batch"}, {"scales", "a factor for each row or column"},
               {"inv", "rows whose bits do not depend on M"}};
 
-gs_status gs_schedule_check(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+/* What depends on the family alone. */
+static gs_status check_family(const gs_family *family, const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {
-    if (!valid_tokens(schedule)) return gs_fail(error, GS_ERROR_RANGE, "schedule", "its tokens are not of this grammar");
-    const gs_family *const family = gs_families[schedule->family];
     if (family->hopper && caps->cc != 90)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "family", "%s needs compute capability 9.0 (wgmma); this device has %d.%d", family->name,
                        caps->cc / 10, caps->cc % 10);
@@ -152,7 +151,45 @@ gs_status gs_schedule_check(const gs_schedule *schedule, const gs_problem *probl
     const unsigned not_taken = gs_problem_wants(problem) & ~family->takes;
     for (size_t i = 0; i < GS_COUNT(wishes); i++)
         if (not_taken & 1u << i) return gs_fail(error, GS_ERROR_UNSUPPORTED, wishes[i].field, "%s does not take %s", family->name, wishes[i].what);
-    return family->check(schedule, problem, caps, error);
+    return GS_OK;
+}
+
+gs_status gs_schedule_check(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
+{
+    if (!valid_tokens(schedule)) return gs_fail(error, GS_ERROR_RANGE, "schedule", "its tokens are not of this grammar");
+    GS_TRY(check_family(gs_families[schedule->family], problem, caps, error));
+    return gs_families[schedule->family]->check(schedule, problem, caps, error);
+}
+
+static bool is_valid(gs_valid *v)
+{
+    const gs_family *const family = gs_families[v->schedule.family];
+    if (v->free < 0) return family->check(&v->schedule, v->problem, v->caps, NULL) == GS_OK;
+    const uint64_t bit = 1ull << v->behind;
+    if (v->schedule.value[v->free] == 0) v->passed = (v->passed & ~bit) | (family->check(&v->schedule, v->problem, v->caps, NULL) == GS_OK ? bit : 0);
+    const bool passed = v->passed & bit;
+    v->behind = (v->behind + 1) % v->of;
+    if (v->behind == 0 && v->passed == 0)   /* nor with any other value */
+        for (int i = v->free; i < family->parameter_count; i++) v->schedule.value[i] = (uint8_t)(family->parameters[i].count - 1);
+    return passed;
+}
+
+bool gs_valid_first(gs_valid *valid, gs_family_id family, const gs_problem *problem, const gs_caps *caps)
+{
+    const gs_family *const f = gs_families[family];
+    *valid = (gs_valid){.schedule = gs_schedule_first(family), .problem = problem, .caps = caps, .free = -1, .of = 1};
+    for (int i = f->parameter_count - 1; i >= 0 && valid->free < 0; i--) {
+        if (f->parameters[i].free) valid->free = i;
+        else valid->of *= f->parameters[i].count;
+    }
+    return check_family(f, problem, caps, NULL) == GS_OK && (is_valid(valid) || gs_valid_next(valid));
+}
+
+bool gs_valid_next(gs_valid *valid)
+{
+    while (gs_schedule_next(&valid->schedule))
+        if (is_valid(valid)) return true;
+    return false;
 }
 
 gs_resources gs_schedule_resources(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)

@@ -35,6 +35,7 @@ typedef struct gs_parameter {
     int                       count;
     bool                      optional; /* behind all others: left out of the schedule string where it has its first value */
     bool                      hint;     /* the third number of its values is a hint, which the time model knows nothing of */
+    bool                      free;     /* the family's check does not look at it; at most 64 combinations of values stand behind it */
 } gs_parameter;
 
 typedef struct gs_schedule {
@@ -70,6 +71,20 @@ bool        gs_schedule_next(gs_schedule *schedule);
 /* GS_OK if a kernel of this schedule can compute this problem on this device: compute capability, types, alignment of the
  * leading dimensions, registers, shared memory. UNSUPPORTED with the field and the reason otherwise. */
 gs_status gs_schedule_check(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error);
+
+/* The schedules of a family that pass gs_schedule_check, in the order of gs_schedule_next; false: there are no more. What passes with one value of a
+ * parameter that check does not look at passes with every other one. */
+typedef struct gs_valid {
+    gs_schedule       schedule;
+    const gs_problem *problem;
+    const gs_caps    *caps;
+    int               free;          /* the parameter, -1: none */
+    int               behind, of;    /* a combination of values of those behind it, of so many */
+    uint64_t          passed;        /* of these, a bit each */
+} gs_valid;
+
+bool gs_valid_first(gs_valid *valid, gs_family_id family, const gs_problem *problem, const gs_caps *caps);
+bool gs_valid_next(gs_valid *valid);
 
 /* For a schedule that passes gs_schedule_check. */
 gs_resources gs_schedule_resources(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps);

@@ -74,10 +74,9 @@ int gs_shortlist(const gs_problem *problem, const gs_profile *profile, uint32_t 
     shortlist s = {.list = list, .most = most, .variants = GS_MAX(most / 8, 2), .problem = problem, .profile = profile};
     for (int family = 0; family < GS_FAMILIES; family++) {
         if (families != 0 && !(families >> family & 1)) continue;
-        gs_schedule schedule = gs_schedule_first((gs_family_id)family);
-        do {
-            if (gs_schedule_check(&schedule, problem, &profile->caps, NULL) == GS_OK) offer(&s, &schedule, time_of(&s, &schedule));
-        } while (gs_schedule_next(&schedule));
+        gs_valid valid;
+        for (bool more = gs_valid_first(&valid, (gs_family_id)family, problem, &profile->caps); more; more = gs_valid_next(&valid))
+            offer(&s, &valid.schedule, time_of(&s, &valid.schedule));
     }
     return s.size;
 }

@@ -23,10 +23,9 @@ gs_status gs_space_create(gs_space *space, const gs_problem *problem, const gs_c
     int capacity = 0;
     for (int family = 0; family < GS_FAMILIES && status == GS_OK; family++) {   /* they come in the order of their bytes */
         if (families != 0 && !(families >> family & 1)) continue;
-        gs_schedule schedule = gs_schedule_first((gs_family_id)family);
-        do {
-            if (gs_schedule_check(&schedule, problem, caps, NULL) == GS_OK) status = add(space, &capacity, &schedule, error);
-        } while (status == GS_OK && gs_schedule_next(&schedule));
+        gs_valid valid;
+        for (bool more = gs_valid_first(&valid, (gs_family_id)family, problem, caps); more && status == GS_OK; more = gs_valid_next(&valid))
+            status = add(space, &capacity, &valid.schedule, error);
     }
     if (status != GS_OK) gs_space_free(space);
     return status;

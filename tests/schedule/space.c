@@ -16,12 +16,11 @@
 
 static const gs_caps *h200(void) { return gs_caps_find("h200"); }
 
-static void all_that_are_valid(void **state)
+static void all_that_are_valid_for(const char *text, size_t sets)
 {
-    (void)state;
     static const uint32_t families[] = {0, 1u << GS_FAMILY_MMA, 1u << GS_FAMILY_SIMPLE | 1u << GS_FAMILY_SPLITK, 1u << GS_FAMILIES};
-    const gs_problem problem = problem_of("f16:136x128x256:tn");
-    for (size_t i = 0; i < GS_COUNT(families); i++) {
+    const gs_problem problem = problem_of(text);
+    for (size_t i = 0; i < sets; i++) {
         gs_space space;
         int valid = 0;
         assert_int_equal(gs_space_create(&space, &problem, h200(), families[i], NULL), GS_OK);
@@ -41,6 +40,15 @@ static void all_that_are_valid(void **state)
         gs_space_free(&space);
         assert_true(!space.list && space.count == 0);
     }
+}
+
+/* What only some values of the last parameters take, too. */
+static void all_that_are_valid(void **state)
+{
+    (void)state;
+    all_that_are_valid_for("f16:136x128x256:tn", 4);
+    all_that_are_valid_for("f16:72x88x137:nn:lda=139:ep=silu+gate", 1);
+    all_that_are_valid_for("bf16:64x64x64:tn:b=64", 1);
 }
 
 static void short_of_memory(void **state)
