@@ -269,6 +269,31 @@ static void test_threads_change_nothing(void **state)
     emu_end(&r.t);
 }
 
+/* The same of registers that are written on one way and read behind both, by some lanes alone, or at the end of a loop that reads them first, and of the carry: each block
+ * finds what the first one found. */
+static void test_every_block_starts_alike(void **state)
+{
+    (void)state;
+    static const struct { const char *ptx; uint32_t even, odd, each; } cases[] = {   /* even and odd: of such a block; each: more for each number of it */
+        {KERNEL("mov.u32 t, %ctaid.x;\nand.b32 d, t, 1;\nsetp.eq.u32 p, d, 1;\n@p bra BOTH;\nmov.u32 a, 7;\nBOTH:\n" STORE), 7, 0x7f7f7f7f, 0},
+        {KERNEL("mov.u32 t, %ctaid.x;\nand.b32 d, t, 1;\nsetp.eq.u32 p, d, 0;\n@p mov.u32 a, 7;\n" STORE), 7, 0x7f7f7f7f, 0},
+        {KERNEL("mov.u32 t, %ctaid.x;\nmov.u32 a, t;\nmov.u32 e, 0;\nLOOP:\nadd.u32 a, a, c;\nmov.u32 c, 5;\nadd.u32 e, e, 1;\nsetp.lt.u32 q, e, 3;\n@q bra LOOP;\n" STORE),
+         0x7f7f7f7f + 10, 0x7f7f7f7f + 10, 1},
+        {KERNEL("mov.u32 t, %ctaid.x;\nand.b32 d, t, 1;\nsetp.eq.u32 p, d, 1;\n@!p bra EVEN;\nsetp.eq.u32 q, d, 0;\nEVEN:\nselp.u32 a, 1, 2, q;\n" STORE), 1, 2, 0},
+        {KERNEL("mov.u32 t, %ctaid.x;\nand.b32 d, t, 1;\nsetp.eq.u32 p, d, 1;\n@!p bra EVEN;\nsetp.eq.u32 q, d, 0;\nEVEN:\nmov.u32 a, 2;\n@q mov.u32 a, 1;\n" STORE), 1, 2, 0},
+        {KERNEL("mov.u32 t, %ctaid.x;\naddc.u32 a, t, 0;\nadd.cc.u32 c, t, 0xfffffff0;\n" STORE), 1, 1, 1},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        run r;
+        start(&r, cases[i].ptx, 1, 1);
+        r.t.launch.grid[0] = 200;
+        next_seed(&r, 1);
+        for (uint32_t b = 0; b < 200; b++)
+            if (r.words[b] != (b % 2 ? cases[i].odd : cases[i].even) + b * cases[i].each) fail_msg("case %d, block %u: %#x", (int)i, b, r.words[b]);
+        emu_end(&r.t);
+    }
+}
+
 static void test_required_shape(void **state)
 {
     (void)state;
@@ -290,7 +315,7 @@ int main(void)
         cmocka_unit_test(test_reduction_of_subsets), cmocka_unit_test(test_cluster_barrier_by_parted_lanes), cmocka_unit_test(test_relaxed_arrival),
         cmocka_unit_test(test_drop_of_many), cmocka_unit_test(test_wait_gives_up), cmocka_unit_test(test_look_without_wait),
         cmocka_unit_test(test_wait_for_nothing), cmocka_unit_test(test_copies_beside_a_poll), cmocka_unit_test(test_grid_barrier),
-        cmocka_unit_test(test_threads_change_nothing), cmocka_unit_test(test_required_shape),
+        cmocka_unit_test(test_threads_change_nothing), cmocka_unit_test(test_every_block_starts_alike), cmocka_unit_test(test_required_shape),
     };
     return cmocka_run_group_tests_name("synchronisation of the emulated machine", tests, NULL, NULL);
 }

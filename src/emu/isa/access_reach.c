@@ -332,19 +332,36 @@ static bool set_add(set *s, uint64_t number)
     return true;
 }
 
-/* How many sectors of 32 bytes the lanes touch; an access lies within one. Most often their addresses do not fall. */
-static unsigned count_sectors(const uint64_t *address, uint32_t lanes)
+static unsigned count_falling(const uint64_t *address, uint32_t lanes)
 {
-    uint64_t last = address[__builtin_ctz(lanes)] / 32;
-    unsigned sectors = 1;
-    bool falls = false;
-    EACH(l, lanes, const uint64_t sector = address[l] / 32; sectors += sector != last; falls |= sector < last; last = sector);
-    if (!falls) return sectors;
     set seen;
     seen.used = 0;
-    sectors = 0;
-    EACH(l, lanes, sectors += set_add(&seen, address[l] / 32));
+    unsigned sectors = 0;
+    EACH(l, lanes, sectors += set_add(&seen, address[l] / GS_EMU_SECTOR));
     return sectors;
+}
+
+/* How many sectors the lanes touch; an access lies within one. Most often their addresses do not fall. */
+static unsigned count_sectors(const uint64_t *address, uint32_t lanes)
+{
+    uint64_t last = address[__builtin_ctz(lanes)] / GS_EMU_SECTOR;
+    unsigned sectors = 1;
+    bool falls = false;
+    EACH(l, lanes, const uint64_t sector = address[l] / GS_EMU_SECTOR; sectors += sector != last; falls |= sector < last; last = sector);
+    return falls ? count_falling(address, lanes) : sectors;
+}
+
+/* The same, and tells the allocation. */
+static unsigned touch_sectors(const gs_emu_reach *reach, bool store)
+{
+    const uint64_t *const address = reach->address;
+    uint64_t last = address[__builtin_ctz(reach->lanes)] / GS_EMU_SECTOR;
+    unsigned sectors = 1;
+    bool falls = false;
+    gs_emu_memory_touch_sector(reach->allocation, last * GS_EMU_SECTOR, store);
+    EACH(l, reach->lanes, const uint64_t sector = address[l] / GS_EMU_SECTOR; if (sector == last) continue;   /* neighbours often share it */
+         gs_emu_memory_touch_sector(reach->allocation, address[l], store); sectors++; falls |= sector < last; last = sector);
+    return falls ? count_falling(address, reach->lanes) : sectors;
 }
 
 /* Passes of some lanes over shared memory: as many as the busiest bank has different words. A bank is as wide as the access. */
@@ -374,7 +391,7 @@ static unsigned count_passes(const uint64_t *address, uint32_t lanes, uint32_t s
 
 static void count_global(gs_emu_counters *counters, const uint64_t *address, uint32_t lanes, bool store)
 {
-    const uint64_t bytes = 32 * (uint64_t)count_sectors(address, lanes);
+    const uint64_t bytes = GS_EMU_SECTOR * (uint64_t)count_sectors(address, lanes);
     *(store ? &counters->global_store : &counters->global_load) += bytes;
 }
 
@@ -420,9 +437,6 @@ void gs_emu_reach_count(gs_emu_warp *w, const gs_emu_reach *reach, uint32_t size
         gs_emu_memory_touch(reach->allocation, first, last - first + 1, store);
         *(store ? &counters->global_store : &counters->global_load) += 32 * (last / 32 - first / 32 + 1);
     } else if (reach->space == GS_PTX_GLOBAL) {
-        uint64_t sector = 0;   /* of the lane before: neighbours often share it */
-        EACH(l, reach->lanes, if (reach->address[l] / 32 != sector) gs_emu_memory_touch(reach->allocation, reach->address[l], size, store);
-             sector = reach->address[l] / 32);
-        count_global(counters, reach->address, reach->lanes, store);
+        *(store ? &counters->global_store : &counters->global_load) += GS_EMU_SECTOR * (uint64_t)touch_sectors(reach, store);
     }
 }

@@ -12,7 +12,6 @@
 #include "base/error.h"
 
 #define ALIGN 256ull
-#define SECTOR 32ull
 #define GAP   4096ull         /* at least so much between two allocations */
 #define NEAR  (1ull << 20)    /* an address farther from every allocation is not described by one */
 
@@ -52,7 +51,7 @@ gs_status gs_emu_memory_create(gs_emu_memory **out, uint64_t capacity, bool bitm
 static size_t bitmap_size(uint64_t size) { return (size_t)((size + 63) / 64 * 8); }
 
 /* The same of sectors. */
-static size_t touched_size(uint64_t size) { return (size_t)((size / SECTOR + 64) / 64 * 8); }
+static size_t touched_size(uint64_t size) { return (size_t)((size / GS_EMU_SECTOR + 64) / 64 * 8); }
 
 static void unmap(gs_emu_allocation *a)
 {
@@ -243,7 +242,7 @@ void gs_emu_memory_touch(const gs_emu_allocation *allocation, uint64_t address, 
 {
     const gs_emu_allocation *const a = allocation;
     if (size == 0) return;
-    const uint64_t first = (address - a->address) / SECTOR, last = (address - a->address + size - 1) / SECTOR;
+    const uint64_t first = (address - a->address) / GS_EMU_SECTOR, last = (address - a->address + size - 1) / GS_EMU_SECTOR;
     for (uint64_t word = first / 64; word <= last / 64; word++)
         set_bits(a->touched[store] + word, bits_of(word == first / 64 ? first % 64 : 0, word == last / 64 ? last % 64 : 63));
 }
@@ -260,8 +259,8 @@ void gs_emu_memory_footprint(gs_emu_memory *memory, uint64_t *loaded, uint64_t *
     *loaded = *stored = 0;
     for (size_t i = 0; i < memory->count; i++) {
         const gs_emu_allocation *const a = &memory->table[i];
-        *loaded += SECTOR * count_bits(a->touched[0], touched_size(a->size) / 8);
-        *stored += SECTOR * count_bits(a->touched[1], touched_size(a->size) / 8);
+        *loaded += GS_EMU_SECTOR * count_bits(a->touched[0], touched_size(a->size) / 8);
+        *stored += GS_EMU_SECTOR * count_bits(a->touched[1], touched_size(a->size) / 8);
     }
     memory->touched = true;
 }
@@ -278,7 +277,7 @@ bool gs_emu_memory_stored(const gs_emu_memory *memory, uint64_t address, uint64_
 {
     const gs_emu_allocation *const a = size ? gs_emu_memory_find(memory, address, size) : NULL;
     if (!a || !memory->touched) return false;
-    for (uint64_t sector = (address - a->address) / SECTOR; sector <= (address - a->address + size - 1) / SECTOR; sector++)
+    for (uint64_t sector = (address - a->address) / GS_EMU_SECTOR; sector <= (address - a->address + size - 1) / GS_EMU_SECTOR; sector++)
         if (has_bits(a->touched[1] + sector / 64, bits_of(sector % 64, sector % 64))) return true;
     return false;
 }

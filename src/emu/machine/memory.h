@@ -49,6 +49,14 @@ bool gs_emu_memory_written(const gs_emu_allocation *allocation, uint64_t address
  * allocation, by any thread. footprint: bytes since the last settle, with no launch under way. settle: what was touched is forgotten, at the next launch, or because everything
  * has ended. stored: whether anything of a range was stored to since the last settle, as of the last footprint. */
 void gs_emu_memory_touch(const gs_emu_allocation *allocation, uint64_t address, uint64_t size, bool store);
+#define GS_EMU_SECTOR 32u
+/* The same of what lies within one sector: every access of a lane. */
+static inline void gs_emu_memory_touch_sector(const gs_emu_allocation *allocation, uint64_t address, bool store)
+{
+    const uint64_t sector = (address - allocation->address) / GS_EMU_SECTOR, bit = 1ull << sector % 64;
+    uint64_t *const word = allocation->touched[store] + sector / 64;
+    if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit)) __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
+}
 void gs_emu_memory_footprint(gs_emu_memory *memory, uint64_t *loaded, uint64_t *stored);
 void gs_emu_memory_settle(gs_emu_memory *memory);
 bool gs_emu_memory_stored(const gs_emu_memory *memory, uint64_t address, uint64_t size);

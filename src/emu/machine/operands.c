@@ -53,7 +53,7 @@ static uint32_t lane_bytes(gs_ptx_type type) { return type == GS_PTX_PRED ? 0 : 
 enum { UNWRITTEN = 0x7f };
 
 /* Bytes of a register: a mask for a predicate, else 32 lanes; 8-bit registers take 16-bit lanes. */
-static uint32_t register_size(gs_ptx_type type) { return type == GS_PTX_PRED ? 4 : lane_bytes(type) * GS_EMU_LANES; }
+uint32_t gs_emu_register_size(gs_ptx_type type) { return type == GS_PTX_PRED ? 4 : lane_bytes(type) * GS_EMU_LANES; }
 
 static uint32_t take_bytes(gs_emu_decoder *d, uint32_t size)
 {
@@ -138,7 +138,7 @@ static uint32_t constant_of(gs_emu_decoder *d, gs_ptx_type type, uint64_t bits, 
     uint32_t at = (uint32_t)(bits * 0x9e3779b97f4a7c15ull >> 40) & (own->capacity - 1);
     for (; own->table[at].key; at = (at + 1) & (own->capacity - 1))
         if (own->table[at].bits == bits && own->table[at].key == key) return own->table[at].offset;
-    const uint32_t offset = take_bytes(d, register_size(type));
+    const uint32_t offset = take_bytes(d, gs_emu_register_size(type));
     if (d->status != GS_OK) return 0;
     fill_lanes(d->code->image + offset, bytes, bits);
     own->table[at] = (constant){bits, key, offset};
@@ -168,7 +168,7 @@ static uint32_t shared_address(gs_emu_decoder *d, gs_ptx_type type, uint64_t bit
 
 uint32_t gs_emu_carry(gs_emu_decoder *d)
 {
-    if (!d->carry) d->carry = take_bytes(d, register_size(GS_PTX_PRED));
+    if (!d->carry) d->carry = take_bytes(d, gs_emu_register_size(GS_PTX_PRED));
     return d->carry;
 }
 
@@ -204,7 +204,7 @@ static uint32_t register_of(gs_emu_decoder *d, int32_t index, gs_ptx_type type)
         return 0;
     }
     uint32_t *const offset = &d->code->offset_of[index];
-    if (*offset == GS_EMU_NONE) *offset = take_bytes(d, register_size(type));
+    if (*offset == GS_EMU_NONE) *offset = take_bytes(d, gs_emu_register_size(type));
     return d->status == GS_OK ? *offset : 0;
 }
 
@@ -223,7 +223,7 @@ static uint32_t special_of(gs_emu_decoder *d, const char *name, gs_ptx_type type
             return 0;
         }
         uint32_t *const offset = &d->code->special[i];
-        if (*offset == GS_EMU_NONE) *offset = take_bytes(d, register_size(GS_PTX_B32));
+        if (*offset == GS_EMU_NONE) *offset = take_bytes(d, gs_emu_register_size(GS_PTX_B32));
         return d->status == GS_OK ? *offset : 0;
     }
     gs_emu_unsupported(d, "the emulated device has no special register %s", name);

@@ -9,6 +9,8 @@ void     *gs_emu_operands_create(void);               /* for gs_emu_decoder.cons
 void      gs_emu_operands_destroy(void *constants);
 gs_status gs_emu_operands_start(gs_emu_decoder *d);   /* before the first instruction */
 
+uint32_t  gs_emu_register_size(gs_ptx_type type);     /* bytes of all lanes */
+
 gs_status gs_emu_no_memory(gs_emu_decoder *d);
 
 /* Around the decoding of an instruction: the op as decoding functions find it, with its guard; then the registers that it reads and writes. */

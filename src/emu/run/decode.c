@@ -131,7 +131,8 @@ static gs_status decode_all(gs_emu_decoder *d)
         .src = {GS_EMU_NONE, GS_EMU_NONE, GS_EMU_NONE, GS_EMU_NONE},
     };
     GS_TRY(find_talk(d));
-    return gs_emu_find_reconvergence(code, d->error);
+    GS_TRY(gs_emu_find_reconvergence(code, d->error));
+    return gs_emu_find_starts(d);
 }
 
 static gs_status create(gs_emu_decoder *d, uint32_t *offset)
@@ -180,6 +181,8 @@ void gs_emu_code_free(gs_emu_code **code)
     free((*code)->reconverge);
     free((*code)->leader);
     free((*code)->image);
+    free((*code)->constant);
+    free((*code)->garbage);
     free((*code)->shared_address);
     free((*code)->offset_of);
     free(*code);

@@ -9,6 +9,9 @@
  * (the immediate post-dominator) but those that end, as the hardware's assembler arranges it. */
 gs_status gs_emu_find_reconvergence(gs_emu_code *code, gs_error *error);
 
+/* Fills code->constant and code->garbage, behind that. */
+gs_status gs_emu_find_starts(gs_emu_decoder *d);
+
 bool gs_emu_warp_ready(const gs_emu_warp *w);   /* whether a fragment can execute */
 /* Executes up to `budget` instructions of one ready fragment. false: a fatal finding. */
 bool gs_emu_warp_turn(gs_emu_warp *w, uint32_t budget);

@@ -57,6 +57,23 @@ static void destroy_cluster(gs_emu_cluster *cluster)
     free(cluster);
 }
 
+static void fill_registers(gs_emu_warp *w, const gs_emu_bytes *pieces, int count)
+{
+    for (int i = 0; i < count; i++) memcpy(w->registers + pieces[i].offset, w->code->image + pieces[i].offset, pieces[i].bytes);
+}
+
+/* Addresses of shared variables name their block. */
+static void set_shared_addresses(gs_emu_warp *w)
+{
+    const uint32_t own = ((uint32_t)w->block->rank + 1) << GS_EMU_RANK_SHIFT;
+    for (int i = 0; w->cluster->blocks > 1 && i < w->code->shared_addresses; i++) {
+        const gs_emu_shared_address *const at = &w->code->shared_address[i];
+        for (int l = 0; l < GS_EMU_LANES; l++)
+            if (at->wide) gs_emu_u64(w, at->offset)[l] += own;
+            else gs_emu_u32(w, at->offset)[l] += own;
+    }
+}
+
 static bool create_warps(gs_emu_block *block, const gs_emu_launch *launch)
 {
     const gs_emu_code *const code = launch->code;
@@ -69,6 +86,8 @@ static bool create_warps(gs_emu_block *block, const gs_emu_launch *launch)
         w->registers = aligned_alloc(64, ((size_t)code->register_bytes + 63) / 64 * 64);
         if (code->local_bytes) w->local = malloc((size_t)code->local_bytes * GS_EMU_LANES);
         if (!w->registers || (code->local_bytes && !w->local)) return false;
+        fill_registers(w, code->constant, code->constants);
+        set_shared_addresses(w);
     }
     return block->warp != NULL;
 }
@@ -152,27 +171,14 @@ static void set_specials(gs_emu_warp *w)
     set_special(w, GS_EMU_TOTAL_SMEM, launch->shared_bytes);
 }
 
-/* Addresses of shared variables name their block. */
-static void set_shared_addresses(gs_emu_warp *w)
-{
-    const uint32_t own = ((uint32_t)w->block->rank + 1) << GS_EMU_RANK_SHIFT;
-    for (int i = 0; w->cluster->blocks > 1 && i < w->code->shared_addresses; i++) {
-        const gs_emu_shared_address *const at = &w->code->shared_address[i];
-        for (int l = 0; l < GS_EMU_LANES; l++)
-            if (at->wide) gs_emu_u64(w, at->offset)[l] += own;
-            else gs_emu_u32(w, at->offset)[l] += own;
-    }
-}
-
 static void start_warp(gs_emu_warp *w)
 {
     if (w->local) memset(w->local, 0xa5, (size_t)w->code->local_bytes * GS_EMU_LANES);
     gs_emu_copy_free(w);
     gs_emu_bulk_free(w);
     gs_emu_wgmma_free(w);
-    memcpy(w->registers, w->code->image, w->code->register_bytes);
+    fill_registers(w, w->code->garbage, w->code->garbages);
     set_specials(w);
-    set_shared_addresses(w);
     w->early = w->cluster->check && w->cluster->launch->dependent ? w->threads : 0;
     w->waited = 0;
     w->polls = 0;
