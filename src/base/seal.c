@@ -32,7 +32,7 @@ void gs_seal_put(gs_text *text)
     char line[sizeof WORD + DIGITS + 1];
     const size_t first = strcspn(gs_text_string(text), "\n") + 1, size = sizeof line - 1;
     format(line, sum_of(gs_text_string(text)));
-    if (text->failed || first > text->size) return;
+    if (first > text->size) return;
     gs_text_add(text, line);   /* makes the room */
     if (text->failed) return;
     memmove(text->data + first + size, text->data + first, text->size - size - first);

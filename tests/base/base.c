@@ -25,6 +25,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "base/seal.h"
 #include "base/version.h"
 
 /* ---- text ---- */
@@ -65,9 +66,15 @@ static void texts_that_cannot_grow_stay_valid(void **state)
     assert_true(text.failed);
     assert_string_equal(gs_text_string(&text), "kept");
     gs_text_add(&text, "not added");
-    assert_string_equal(gs_text_string(&text), "kept");
     assert_null(gs_text_take(&text));
     assert_false(text.failed);   /* as new */
+    gs_text_add(&text, "of one line");
+    gs_seal_put(&text);   /* which has no end */
+    assert_string_equal(gs_text_string(&text), "of one line");
+    gs_text_add(&text, "\n");
+    gs_text_add_bytes(&text, "x", SIZE_MAX / 2);
+    gs_seal_put(&text);
+    assert_string_equal(gs_text_string(&text), "of one line\n");
     gs_text_free(&text);
 }
 

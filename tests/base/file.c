@@ -353,6 +353,10 @@ static void only_regular_files_are_replaced(void **state)
         assert_int_equal(symlink(links[i].target, link), 0);
         const gs_status status = gs_file_write(link, "new", 3, &error);
         if (status != links[i].status) fail_msg("a link to %s: %d %s", links[i].target, (int)status, error.text);
+        const bool leads_on = strcmp(links[i].target, "nowhere") != 0 && strcmp(links[i].target, "link") != 0;
+        const gs_status checked = gs_file_check_output(link, &error);
+        assert_int_equal(checked, links[i].status == GS_ERROR_IO ? GS_ERROR_IO : GS_OK);
+        assert_true(leads_on || strstr(error.text, "the symbolic link cannot be followed"));
         assert_kind(link, S_IFLNK);
     }
     assert_false(gs_file_exists(in_folder("nowhere")));
@@ -414,9 +418,33 @@ static void user_paths_follow_the_environment(void **state)
     assert_false(gs_user_path(path, 'c', "GS_TEST_PATH", "more"));
 }
 
+/* Those that have a name before the suffix, in the order of their bytes. */
+static void folders_are_listed(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"list/b.txt", "list/a.txt", "list/.txt", "list/.c.txt", "list/txt", "list/d.text", "list/t"};
+    char **names;
+    int count;
+    assert_int_equal(gs_directory_make(in_folder("list"), NULL), GS_OK);
+    for (size_t i = 0; i < GS_COUNT(files); i++) assert_int_equal(gs_file_write(in_folder(files[i]), "", 0, NULL), GS_OK);
+    assert_int_equal(gs_folder_list(in_folder("list"), ".txt", &names, &count, NULL), GS_OK);
+    assert_int_equal(count, 2);
+    assert_string_equal(names[0], "a.txt");
+    assert_string_equal(names[1], "b.txt");
+    gs_folder_list_free(&names, count);
+    assert_int_equal(gs_folder_list(in_folder("list"), "txt", &names, &count, NULL), GS_OK);
+    assert_int_equal(count, 2);   /* not the one that is nothing else */
+    gs_folder_list_free(&names, count);
+    assert_null(names);
+    assert_int_equal(gs_folder_list(in_folder("list/none"), "txt", &names, &count, NULL), GS_ERROR_IO);
+    for (size_t i = 0; i < GS_COUNT(files); i++) assert_int_equal(unlink(in_folder(files[i])), 0);
+    assert_int_equal(rmdir(in_folder("list")), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(folders_are_listed),
         cmocka_unit_test(files_are_written_and_replaced),
         cmocka_unit_test(files_keep_their_rights),
         cmocka_unit_test(a_store_is_not_replaced),

@@ -302,7 +302,9 @@ static void refuses_what_is_no_table(void **state)
         gs_error error;
         assert_int_equal(gs_table_read(table, texts[i], NULL, NULL, &error), GS_ERROR_PARSE);
         assert_int_equal(error.status, GS_ERROR_PARSE);
-        assert_true(error.text[0] != '\0');
+        const bool versioned = strncmp(texts[i], "gemmsmith-tuned", 15) == 0 && strchr(" \n", texts[i][15]);
+        if (versioned) assert_memory_equal(error.text, "tuned table of version \"", strlen("tuned table of version \""));
+        else assert_string_equal(error.text, "not a tuned table: it must begin with \"gemmsmith-tuned 1\"");
         assert_int_equal(gs_table_read(table, texts[i], NULL, NULL, NULL), GS_ERROR_PARSE);
     }
     assert_int_equal(gs_table_size(table), 0);
@@ -496,6 +498,11 @@ static void nearest_is_near_and_can_run(void **state)
     assert_null(nearest(table, "f16:64x64x64:tn"));
     assert_null(nearest(table, "bf16:4096x4096x4096:tn"));
     assert_null(nearest(table, "f16:0x4096x4096:tn"));
+    gs_table_destroy(&table);
+    table = read_table(HEAD "f16:1x1x1:tn simple 1 1 1 1 1" TAIL, NULL, 0);
+    static const char *const empty[] = {"f16:0x1x1:tn", "f16:1x0x1:tn", "f16:1x1x0:tn"};
+    assert_non_null(nearest(table, "f16:1x1x2:tn"));
+    for (size_t i = 0; i < GS_COUNT(empty); i++) assert_null(nearest(table, empty[i]));
     gs_table_destroy(&table);
     table = read_table(HEAD "f16:2048x64x64:tn simple 1 1 1 1 1" TAIL
                        "f16:512x64x64:tn simple 2 1 1 1 1" TAIL
