@@ -158,7 +158,7 @@ static gs_status not_there(const applying *a, const edit *e, const code *search,
     char what[320];
     if (best == 0) return wrong(a, e->number, "its SEARCH lines are not there, not even one of them: copy whole lines as they are shown", error);
     int differs = 0;
-    while (differs < count && at + differs < a->code.lines.count && a->code.lines.line[at + differs].hash == search->lines.line[differs].hash) differs++;
+    while (differs < search->lines.count && at + differs < a->code.lines.count && a->code.lines.line[at + differs].hash == search->lines.line[differs].hash) differs++;
     const int last = GS_MIN(at + count, a->code.lines.count) - 1;
     snprintf(what, sizeof what, "its SEARCH lines are not there; the nearest are lines %d to %d, of which %d of %d are the same; the first that differs is line %d of SEARCH",
              a->code.origin[at] + 1, a->code.origin[last] + 1, best, count, search->origin[GS_MIN(differs, search->lines.count - 1)] + 1);

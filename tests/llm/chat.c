@@ -387,6 +387,10 @@ static void bounds(void **state)
     assert_int_equal(answer.attempts, 1);
     assert_int_equal(ask_with(&o, &(said){200, JSON, .body = "                ", .repeat = 100000}, 1), GS_ERROR_RANGE);
     assert_int_equal(ask_with(&o, &(said){400, JSON, .body = "                ", .repeat = 100000}, 1), GS_ERROR_ARGUMENT);
+    const int eight_mib = (8 << 20) / 16;
+    assert_int_equal(usual.reply_most, 0);
+    assert_int_equal(ask_with(&usual, &(said){200, JSON, .body = "                ", .repeat = eight_mib + 1}, 1), GS_ERROR_RANGE);
+    assert_int_equal(ask_with(&usual, &(said){200, JSON, .body = "                ", .repeat = eight_mib}, 1), GS_ERROR_PARSE);
 }
 
 static void times(void **state)
@@ -394,7 +398,11 @@ static void times(void **state)
     (void)state;
     gs_chat_options o = usual;
     o.attempt_s = 0.2;
+    struct timespec before, after;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
     assert_int_equal(ask_with(&o, &(said){.mute = true}, 1), GS_ERROR_TIMEOUT);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+    assert_true(difftime(after.tv_sec, before.tv_sec) + (double)(after.tv_nsec - before.tv_nsec) / 1e9 < 0.1);   /* it sleeps while it waits */
     assert_string_equal(error.field, "attempt");
     assert_int_equal(answer.attempts, 1);
     assert_true(answer.seconds < 2 * patience());

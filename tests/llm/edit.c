@@ -97,6 +97,30 @@ static void what_is_wrong_is_said(void **state)
     }
 }
 
+/* More lines of SEARCH than are compared to find the nearest ones: the first that differs is told all the same. */
+static void the_last_of_many_lines_differs(void **state)
+{
+    (void)state;
+    static const int counts[] = {2, 63, 64, 65, 66, 100};
+    for (size_t i = 0; i < GS_COUNT(counts); i++) {
+        gs_text parent = {0}, edits = {0}, got = {0};
+        gs_error error = {0};
+        char want[32];
+        gs_text_add(&edits, S);
+        for (int k = 0; k < counts[i]; k++) {
+            gs_text_addf(&parent, "line %d\n", k);
+            gs_text_addf(&edits, k < counts[i] - 1 ? "line %d\n" : "another %d\n", k);
+        }
+        gs_text_add(&edits, M "x\n" R);
+        assert_int_equal(gs_edit_apply(&got, gs_text_string(&parent), gs_text_string(&edits), "kernel.cu", &error), GS_ERROR_PARSE);
+        snprintf(want, sizeof want, "is line %d of SEARCH", counts[i]);
+        if (!strstr(error.text, want)) fail_msg("there is no '%s' in: %s", want, error.text);
+        gs_text_free(&parent);
+        gs_text_free(&edits);
+        gs_text_free(&got);
+    }
+}
+
 /* A hundred thousand equal lines, and as many edits as there may be. */
 static void limits(void **state)
 {
@@ -358,7 +382,7 @@ static void the_parent_is_no_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(edits_are_applied), cmocka_unit_test(what_is_wrong_is_said), cmocka_unit_test(limits), cmocka_unit_test(kernels_of_blocks),
+        cmocka_unit_test(edits_are_applied), cmocka_unit_test(what_is_wrong_is_said), cmocka_unit_test(the_last_of_many_lines_differs), cmocka_unit_test(limits), cmocka_unit_test(kernels_of_blocks),
         cmocka_unit_test(random_pairs), cmocka_unit_test(each_edit_is_as_small_as_it_can_be), cmocka_unit_test(all_kernels), cmocka_unit_test(the_parent_is_no_answer), cmocka_unit_test(completions_of_a_parent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
