@@ -56,14 +56,13 @@ static gs_known_best *find_known(const gs_environment *e, const char *problem)
 static gs_status remember(gs_environment *e, const char *problem, double us, gs_error *error)
 {
     gs_known_best *known = find_known(e, problem);
-    if (known) {
-        known->us = GS_MIN(known->us, us);
-        return GS_OK;
+    if (!known) {
+        if (!gs_grow(&e->known, e->known_count, &e->known_capacity, sizeof *e->known)) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for what is known");
+        known = &e->known[e->known_count++];
+        snprintf(known->problem, sizeof known->problem, "%s", problem);
+        known->us = us;
     }
-    if (!gs_grow(&e->known, e->known_count, &e->known_capacity, sizeof *e->known)) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for what is known");
-    known = &e->known[e->known_count++];
-    snprintf(known->problem, sizeof known->problem, "%s", problem);
-    known->us = us;
+    known->us = GS_MIN(known->us, us);
     return GS_OK;
 }
 

@@ -245,9 +245,7 @@ gs_status gs_ptx_check_passed(gs_ptx_parser *p, gs_ptx_instruction *made, const 
     const bool plain = made->guard < 0 && o->kind == GS_PTX_ADDRESS && o->children == 1;
     if (!plain || (strcmp(made->part[0], "ld") != 0 && strcmp(made->part[0], "st") != 0) || strncmp(made->part[1], "param", 5) != 0)
         return gs_ptx_fail_as(p, made->line, GS_PTX_UNREAD_FUNCTION, "a parameter of a call can be loaded and stored, and nothing else");
-    const gs_ptx_name *const local = gs_ptx_intern(p, "local", 5);
-    if (!local) return gs_ptx_no_memory(p);
-    made->part[1] = local->text;
+    made->part[1] = "local";
     const uint64_t bytes = gs_ptx_access_bytes(made);
     if (o->offset < 0 || bytes == 0 || (uint64_t)o->offset + bytes > variables[base->index].size)
         return gs_ptx_fail(p, made->line, GS_ERROR_PARSE, "an access beyond \"%.64s\"", variables[base->index].name);
