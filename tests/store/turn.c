@@ -61,17 +61,22 @@ static void expect(gs_store *store, const char *device, const char *problem, con
     assert_string_equal(got.text, wanted);
 }
 
+/* Whatever bytes it has: characters of every length, the first and the last of each, and what is none. */
+#define GOOD_UTF8 "\x7f \xc2\x80 \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf \xee\x80\x80 \xef\xbf\xbf \xf0\x90\x80\x80 \xf0\x9f\x98\x80 \xf4\x8f\xbf\xbf"
+#define NO_UTF8   "\x80 \xc1\xbf \xe0\x9f\xbf \xed\xa0\x80 \xf0\x8f\xbf\xbf \xf4\x90\x80\x80 \xf5\x80\x80\x80 \xff \xef\x9e\x80 \xef\x9f\xbf \xf0\x9f\x98 \xe0\xa0"
+#define CODE      "it's \"code\"; " GOOD_UTF8 " " NO_UTF8 "\n\tDROP TABLE source;"
+
 static void texts_come_back(void **state)
 {
     (void)state;
     char *source, *manifest;
     gs_store *store = open_store("source.db");
-    CHECK(gs_store_source_put(store, "source:01", "it's \"code\"; \xff\n\tDROP TABLE source;", "manifest 1\n", &error));
+    CHECK(gs_store_source_put(store, "source:01", CODE, "manifest 1\n", &error));
     CHECK(gs_store_source_put(store, "source:01", "another", "one", &error));   /* a hash has its texts */
     gs_store_close(&store);
     store = open_store("source.db");
     CHECK(gs_store_source_get(store, "source:01", &source, &manifest, &error));
-    assert_string_equal(source, "it's \"code\"; \xff\n\tDROP TABLE source;");
+    assert_string_equal(source, CODE);
     assert_string_equal(manifest, "manifest 1\n");
     free(source);
     free(manifest);
