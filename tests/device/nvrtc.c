@@ -241,6 +241,12 @@ static void test_unknown_target(void **state)
     memset(target, 'x', sizeof target - 1);
     target[sizeof target - 1] = '\0';
     assert_int_equal(gs_compile_for(target, &source, &image, &error), GS_ERROR_ARGUMENT);
+    target[63 - strlen("--gpu-architecture=")] = '\0';   /* the longest that has room: the compiler refuses it */
+    assert_int_equal(gs_compile_for(target, &source, &image, &error), GS_ERROR_COMPILE);
+    gs_image_free(&image);
+    target[strlen(target)] = 'x';
+    target[64 - strlen("--gpu-architecture=")] = '\0';
+    assert_int_equal(gs_compile_for(target, &source, &image, &error), GS_ERROR_ARGUMENT);
 }
 
 static void make_folder(char folder[GS_PATH])

@@ -273,6 +273,7 @@ static void stray_accesses_are_found(void **state)
         {"mov.b64 %rd3, 0xfffffffffffffff8;\nld.global.v2.u64 {%rd4, %rd5}, [%rd3];", "read of 16 bytes"},
         {EACH_LANE "setp.eq.u32 %p2, %r1, 9;\n@%p2 mov.b64 %rd3, 0xfffffffffffffffc;\nld.global.u32 %r2, [%rd3];", "lane 9: read of 4 bytes"},
         {"red.global.add.u32 [%rd1+4096], 1;", "lane 0: atomic access of 4 bytes"},
+        {"atom.global.add.u32 %r2, [%rd1+4096], 1;", "lane 0: atomic access of 4 bytes"},
         {"st.shared.u32 [smem+4096], %r1;", "shared address 0x1000: the block has 4096 bytes"},
         {"shl.b32 %r2, %r1, 7;\nld.shared.u32 %r3, [%r2+128];", "lane 31: read of 4 bytes at shared address 0x1000"},
         {"mov.u32 %r2, 0x5000000;\nld.shared::cluster.u32 %r3, [%r2];", "names no block of the cluster, which has 1"},

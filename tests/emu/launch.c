@@ -76,6 +76,13 @@ static const char text[] =
     "    }\n"
     "}\n"
     "extern \"C\" __global__ __launch_bounds__(64) void small(int *to) { to[threadIdx.x] = 0; }\n"
+    "extern \"C\" __global__ void many(int *to)\n"
+    "{\n"
+    "    int v[96];\n"
+    "    for (int i = 0; i < 96; i++) v[i] = to[1024 * i + threadIdx.x];\n"
+    "    __syncthreads();\n"
+    "    for (int i = 0; i < 96; i++) to[1024 * (95 - i) + threadIdx.x] = v[i];\n"
+    "}\n"
     "extern \"C\" __global__ void read(int *to) { to[threadIdx.x] = table[threadIdx.x & 3]; }\n"
     "extern \"C\" __global__ void write(int *to) { table[threadIdx.x & 3] = to[threadIdx.x]; }\n"
     "#if __CUDA_ARCH__ >= 900\n"
@@ -334,6 +341,8 @@ static void test_refusals(void **state)
     refused(&w, &launch, "block", "small: more threads than the kernel takes");
     launch.block[0] = 0;
     refused(&w, &launch, "grid", "an extent is 0");
+    launch = plain(&w, "many", 1024);   /* of more than 64 registers each */
+    refused(&w, &launch, "block", "many: a block does not fit on a multiprocessor");
     launch = plain(&w, "small", 64);
     launch.grid[1] = 65536;
     refused(&w, &launch, "grid", "more than 65535 blocks in y or z");

@@ -215,6 +215,11 @@ static void counters_and_transposed_operands(void **state)
     assert_int_equal(r.t.launch.counters.wgmma, 4);
     assert_int_equal(r.t.launch.counters.matrix_flops, 2 * 64 * 8 * 16);
     assert_int_equal(r.t.launch.counters.shared_load, A_BYTES + B_BYTES);
+    const uint64_t with_a = r.t.launch.counters.shared_passes;
+    end(&r);
+    start(&r, PROXY SYNC FENCE COMMIT WAIT(0) STORE_1);
+    if (go(&r, 1) != GS_OK) fail_msg("%s", r.t.error.text);
+    assert_int_equal(with_a - r.t.launch.counters.shared_passes, 4 * 5);   /* each warp reads 512 bytes of A, and a fourth of B */
     end(&r);
 }
 

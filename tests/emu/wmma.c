@@ -125,6 +125,7 @@ static void test_refused(void **state)
     (void)state;
     static const char *const wrong[] = {
         "wmma.load.a.sync.aligned.row.m16n16k8.global.f16 {a, a, a, a, a, a, a, a}, [x], 16;",
+        "wmma.load.a.sync.aligned.diag.m16n16k16.global.f16 {a, a, a, a, a, a, a, a}, [x], 16;",
         "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {a, a, a, a}, [x], 16;",
         "wmma.load.c.sync.aligned.row.m16n16k16.global.bf16 {a, a, a, a}, [x], 16;",
         "wmma.load.d.sync.aligned.row.m16n16k16.global.f16 {a, a, a, a}, [x], 16;",
