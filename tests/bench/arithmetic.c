@@ -31,6 +31,18 @@ static void bytes_of_a_set(void **state)
     }
 }
 
+/* Whole grains, and the places where it may begin. */
+static void room_of_an_operand(void **state)
+{
+    (void)state;
+    const size_t gap = gs_operand_room(0);
+    assert_true(gap > 0 && gap % GS_OPERAND_GRAIN == 0);
+    assert_int_equal(gs_operand_room(1), gap + GS_OPERAND_GRAIN);
+    assert_int_equal(gs_operand_room(GS_OPERAND_GRAIN - 1), gap + GS_OPERAND_GRAIN);
+    assert_int_equal(gs_operand_room(GS_OPERAND_GRAIN), gap + GS_OPERAND_GRAIN);
+    assert_int_equal(gs_operand_room(GS_OPERAND_GRAIN + 1), gap + 2 * GS_OPERAND_GRAIN);
+}
+
 static void number_of_sets(void **state)
 {
     (void)state;
@@ -166,7 +178,7 @@ static void operands_are_cold(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_of_a_set), cmocka_unit_test(number_of_sets),
+        cmocka_unit_test(bytes_of_a_set), cmocka_unit_test(room_of_an_operand), cmocka_unit_test(number_of_sets),
         cmocka_unit_test(number_of_calls),
         cmocka_unit_test(turns),
         cmocka_unit_test(gaps_are_exponential),

@@ -454,15 +454,21 @@ static void impossible_requests(void **state)
     gs_measurement *measurement;
     gs_bench_options options = quick();
     assert_int_equal(gs_bench(&device, verifier, problems, contenders, 0, &options, &measurement, &error), GS_ERROR_ARGUMENT);
+    assert_string_equal(error.field, "count");
     assert_int_equal(gs_bench(&device, verifier, problems, contenders, GS_MAX_CONTENDERS + 1, &options, &measurement, &error),
                      GS_ERROR_ARGUMENT);
-    options.reference = 2;
-    assert_int_equal(gs_bench(&device, verifier, problems, contenders, 2, &options, &measurement, &error), GS_ERROR_ARGUMENT);
+    assert_string_equal(error.field, "count");
+    for (options.reference = -1; options.reference <= 2; options.reference += 3) {
+        assert_int_equal(gs_bench(&device, verifier, problems, contenders, 2, &options, &measurement, &error), GS_ERROR_ARGUMENT);
+        assert_string_equal(error.field, "reference");
+    }
     options.reference = 0;
     problems[1].n = 128;
     assert_int_equal(gs_bench(&device, verifier, problems, contenders, 2, &options, &measurement, &error), GS_ERROR_ARGUMENT);
+    assert_string_equal(error.field, "problem");
     problems[0].k = problems[1].k = 0;
     assert_int_equal(gs_bench(&device, verifier, problems, contenders, 1, &options, &measurement, &error), GS_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.text, "an extent is 0"));
     assert_int_equal(sim.live, 0);
 }
 

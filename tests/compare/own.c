@@ -184,6 +184,31 @@ static void record_without_a_reference(void **state)
     }
 }
 
+/* Each layout on its own: where only the library ran it wins, and what has no reference is kept on an emulated device alone. */
+static void record_of_one_side(void **state)
+{
+    static const char text[] =
+        "{\"problem\":\"f16:67x129x65:tn\",\"title\":\"f16:67x129x65:tn\",\"band\":1,\"floor_us\":1.5,\"rounds\":21,\"own\":\"own\",\"contenders\":["
+        "{\"name\":\"simple\",\"own\":true,\"layout\":\"tn\",\"status\":\"GS_OK\",\"device_us\":8},{\"name\":\"" REFERENCE "\",\"layout\":\"nn\",\"status\":\"GS_OK\",\"suggestion\":3,\"device_us\":5}]}";
+    bench *const b = *state;
+    for (int emulated = 0; emulated < 2; emulated++) {
+        gs_result row;
+        gs_table *table;
+        json_t *const json = json_loads(text, 0, NULL);
+        assert_non_null(json);
+        b->session.caps.emulated = emulated;
+        assert_int_equal(gs_result_read(&row, json, &error), GS_OK);
+        assert_int_equal(gs_own_record(&b->session, &row, emulated ? "ours.tuned" : "theirs.tuned", &error), GS_OK);
+        gs_result_free(&row);
+        assert_int_equal(gs_table_create(&table), GS_OK);
+        assert_int_equal(gs_table_load(table, emulated ? "ours.tuned" : "theirs.tuned", NULL, NULL, &error), GS_OK);
+        assert_int_equal(gs_table_size(table), 1);
+        const gs_row *const kept = gs_table_row(table, 0);
+        assert_true(emulated ? !kept->library && kept->us == 8 && kept->problem.layout == GS_TN : kept->library && kept->library_us == 5 && kept->problem.layout == GS_NN);
+        gs_table_destroy(&table);
+    }
+}
+
 /* Of groups the fastest way of the libraries is the reference, and ours is what a plan takes also where that was faster. */
 static void record_of_groups(void **state)
 {
@@ -224,7 +249,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_contenders), cmocka_unit_test(contenders_by_layout), TEST(own_from_a_file), TEST(lines_that_cannot_be_read), TEST(own_from_the_store),
-        TEST(record_without_a_reference), TEST(record_of_groups),
+        TEST(record_without_a_reference), TEST(record_of_groups), TEST(record_of_one_side),
     };
     return run_without_leaks("compare/own", tests, GS_COUNT(tests));
 }

@@ -314,7 +314,7 @@ static void turns_in_their_order(void **state)
 {
     (void)state;
     put_turn(PROBLEM, 1, 1, "ask 1", "answer 1", "source:01", "compile", 0);
-    put_turn(PROBLEM, 2, 1, "ask 2", "no answer", NULL, NULL, 0);
+    put_turn(PROBLEM, 0, 1, "ask 2", "no answer", NULL, NULL, 0);
     put_turn(PROBLEM, 1, 2, "ask 3", "answer 3", "source:03", "pass", 80);
     put_trial(PROBLEM, "source:03", "pass", 80, 1.25);   /* a turn's: no row of its own */
     put_trial(PROBLEM, FAST, "pass", 90, 1.1);
@@ -333,6 +333,12 @@ static void turns_in_their_order(void **state)
     is_null(0, "us");
     is_number(0, "reward_headroom", -1);
     is_number(0, "step", 0);
+    is_number(0, "island", 1);
+    is_number(0, "number", 1);
+    is_number(2, "number", 2);
+    is_number(1, "island", 0);
+    is_null(3, "island");   /* of a trial */
+    is_null(3, "number");
     is_text(1, "verdict", "text");
     is_null(1, "candidate");
     is_text(1, "fault", "line 1: expected a heading");

@@ -268,6 +268,7 @@ static void test_refuses(void **state)
         {"splitk/64x64x128/s2/ab/c1x1/k1/any",  "f16:512x64x64:tn",                  "tile"},
         {"splitk/64x64x64/s12/ab/c1x1/k1/any",  "f16:512x512x512:tn",                "stages"},
         {"splitk/64x64x64/s2/ab/c1x1/k1/any",   "f16:512x512x512:tn",                "stages"},
+        {"splitk/64x64x64/s5/ab/c1x1/k1/any",   "f16:512x512x512:tn",                "stages"},   /* six have room, too */
         {"splitk/64x64x64/s4/ab/c1x1/k4/any",   "f16:1024x512x2048:tn",              "split"},
         {GOOD,                                "f16:64x64x16384:tn",                "split"},
     };

@@ -49,6 +49,8 @@ static void routings_along_k(void **state)
             check_offsets(&rows, (gs_routing)routing, offsets);
             assert_int_equal(gs_rows_used(&p, offsets), 64 * 8);
             assert_int_equal(gs_group_of_row(&p, offsets, 17), 2);
+            const gs_group_rows of = gs_rows_of_group(&p, offsets, 5);
+            assert_true(of.first == 5 * 8 && of.rows == 8 && of.unused == 0);
             assert_int_equal(gs_terms_of_group(&p, offsets, 5).first, offsets[5]);
             assert_int_equal(gs_terms_of_group(&p, offsets, 5).count, offsets[6] - offsets[5]);
         }
@@ -102,6 +104,8 @@ static void routings(void **state)
                 int32_t *const offsets = malloc(gs_problem_bytes(&p, 'f'));
                 gs_offsets_draw(&p, (gs_routing)routing, seed, offsets);
                 check_offsets(&p, (gs_routing)routing, offsets);
+                const int unit = p.m < 5000000 ? 1 : routing == GS_ROUTING_SPARSE ? 8 : routing == GS_ROUTING_EVEN ? 5 : 1;   /* rows that go to a group together */
+                for (int64_t group = 0; group < p.groups; group++) assert_int_equal(offsets[group] % unit, 0);
                 free(offsets);
             }
 }

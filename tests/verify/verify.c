@@ -424,6 +424,9 @@ static void bounds_tell_the_accumulators_apart(void **state)
         added.m = added.n = 1;   /* C may cancel the one product */
         assert_true(gs_frobenius_limit(&added, NULL, 1, 1) >= 0.1 && gs_frobenius_limit(&added, NULL, 1, 1) < 0.2);
         assert_true(gs_bias_limit(&f32, NULL, 60000, 1e9) == 2 && gs_bias_limit(&f32, NULL, 0x1p-22, 1e9) == 2);
+        gs_problem wide = f32;
+        wide.out = GS_F32;
+        assert_true(gs_bias_limit(&f16, NULL, 1, 1e9) == 2 && gs_bias_limit(&wide, NULL, 1, 1e9) == 2);   /* no wider rounding hides truncation */
         assert_true(gs_bias_limit(&f32, NULL, 1, 1e9) < 0.6);   /* truncation leans by 1 */
         assert_true(gs_bias_limit(&f32, &theirs, 1, 1e9) < 0.7);
         assert_true(gs_bias_limit(&f32, NULL, 1, 16) > 1.5);   /* of a few rows that are used, chance alone leans */
