@@ -226,7 +226,7 @@ static void wrong_groups(void **state)
         {"END (p.offsets[1] == p.offsets[0] ? 0 : p.offsets[GS_GROUPED])", ""},              /* an empty group ends it */
     };
     expect_right(text);
-    for (size_t i = 0; i < GS_COUNT(cases); i++) expect_refused(text, cases[i].define, cases[i].says);
+    for (size_t i = 0; i < GS_COUNT(cases); i += VERIFYING_EACH) expect_refused(text, cases[i].define, cases[i].says);
 }
 
 static void wrong_ranges_of_k(void **state)
@@ -243,7 +243,7 @@ static void wrong_ranges_of_k(void **state)
         "SKIP",                                                                        /* of an empty group nothing is written */
     };
     expect_right(text);
-    for (size_t i = 0; i < GS_COUNT(cases); i++) expect_refused(text, cases[i], "");
+    for (size_t i = 0; i < GS_COUNT(cases); i += VERIFYING_EACH) expect_refused(text, cases[i], "");
 }
 
 static void wrong_masks(void **state)
@@ -261,7 +261,7 @@ static void wrong_masks(void **state)
         {"USED row < p.offsets[GS_GROUPED - 1]", ""},                                        /* as if counts were offsets */
     };
     expect_right(text);
-    for (size_t i = 0; i < GS_COUNT(cases); i++) expect_refused(text, cases[i].define, cases[i].says);
+    for (size_t i = 0; i < GS_COUNT(cases); i += VERIFYING_EACH) expect_refused(text, cases[i].define, cases[i].says);
 }
 
 /* Of simple: built for another number of groups, for none, for one bias; with every layout. */
@@ -293,7 +293,7 @@ static void simple(void **state)
         {"f16:40x24x72:tn:g=5:ep=bias",       "f16:40x24x72:tn:g=5:ep=bias_m",     false},
     };
     const gs_schedule schedule = schedule_of("simple");
-    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+    for (size_t i = 0; i < GS_COUNT(cases); i += VERIFYING_EACH) {
         const gs_problem problem = problem_of(cases[i].asked), other = problem_of(cases[i].built);
         gs_error error = {0};
         gs_kernel kernel = {0};
@@ -380,11 +380,11 @@ static void ws(void **state)
         {"(unsigned)(rows + GS_BM * GS_CM - 1) / (GS_BM * GS_CM); }", "(unsigned)rows / (GS_BM * GS_CM); }"},
         {"tile->row = first + (int)", "tile->row = (first & ~7) + (int)"},
     };
-    for (size_t i = 0; i < GS_COUNT(honest); i++) {
+    for (size_t i = 0; i < GS_COUNT(honest); i += VERIFYING_EACH) {
         const gs_verdict verdict = verdict_of_ws(honest[i][0], honest[i][1], NULL, NULL, i + 1);
         if (verdict.code != GS_VERDICT_PASS) fail_msg("%s %s: %s", honest[i][0], honest[i][1], verdict.reason);
     }
-    for (size_t i = 0; i < GS_COUNT(faults); i++) {
+    for (size_t i = 0; i < GS_COUNT(faults); i += VERIFYING_EACH) {
         const gs_verdict verdict = verdict_of_ws(tn, wide, faults[i].from, faults[i].to, i + 1);
         if ((verdict.code == GS_VERDICT_PASS) != (i == 6)) fail_msg("%s: %s", faults[i].to, verdict.reason);
     }
@@ -403,7 +403,7 @@ static void ws(void **state)
         {"f16:200x136x72:tn:g=5:ep=relu+gate+aux", wide, "plus.y, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, end, p->n, index_of(at)));\n            const int at_word = GS_SWAP_AB",
          "plus.y, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, p->m, p->n, index_of(at)));\n            const int at_word = GS_SWAP_AB"},
     };
-    for (size_t i = 0; i < GS_COUNT(beside); i++) {
+    for (size_t i = 0; i < GS_COUNT(beside); i += VERIFYING_EACH) {
         const gs_verdict verdict = verdict_of_ws(beside[i].text, beside[i].string, beside[i].from, beside[i].to, i + 1);
         if (verdict.code == GS_VERDICT_PASS) fail_msg("%s passes", beside[i].to);
     }
@@ -418,7 +418,7 @@ static void ws(void **state)
         {"i < BY * 2 / Y_SPAN * rows * units_y;", "i < 0;"},
         {"    gs_tma_fence();\n    gs_named_barrier(3, GS_CONSUMERS * 128);\n", "    gs_tma_fence();\n"},
     };
-    for (size_t i = 0; i < GS_COUNT(along_k); i++) {
+    for (size_t i = 0; i < GS_COUNT(along_k); i += VERIFYING_EACH) {
         const gs_verdict verdict = verdict_of_ws("f16:136x136x300:nt:gk=5", "ws/128x64x64/s3/c1x1/coop/g4", along_k[i][0], along_k[i][1], i + 1);
         if (verdict.code == GS_VERDICT_PASS) fail_msg("%s passes", along_k[i][1]);
     }
@@ -428,7 +428,7 @@ static void ws(void **state)
         {"const int first = GS_MASKED ? low * (p->m / GS_GROUPED)", "const int first = GS_MASKED ? low * (p->m / GS_GROUPED) + low % 2"},
         {"const int row = group < GS_GROUPED ? p->offsets[here] : 0;", "const int row = group < GS_GROUPED ? p->offsets[here > 0 ? here - 1 : 0] : 0;"},
     };
-    for (size_t i = 0; i < GS_COUNT(masked); i++) {
+    for (size_t i = 0; i < GS_COUNT(masked); i += VERIFYING_EACH) {
         const gs_verdict verdict = verdict_of_ws("f16:195x136x72:tn:gm=3", wide, masked[i][0], masked[i][1], i + 1);
         if (verdict.code == GS_VERDICT_PASS) fail_msg("%s passes", masked[i][1]);
     }
@@ -437,7 +437,7 @@ static void ws(void **state)
         {"columns = (columns_of(p) - 1) / (GS_BN * GS_CN) + 1;", "columns = (unsigned)(p->n - 1) / (GS_BN * GS_CN) + 1;"},
         {"gs_tma_load_turn_of(to, map, k, row / 16, index, full);", "gs_tma_load_turn_of(to, map, k, row / 16, index > 0 ? index - 1 : 0, full);"},
     };
-    for (size_t i = 0; i < GS_COUNT(gated); i++) {
+    for (size_t i = 0; i < GS_COUNT(gated); i += VERIFYING_EACH) {
         const gs_verdict verdict = verdict_of_ws("bf16:200x136x72:tn:g=5:ep=silu+gate", wide, gated[i][0], gated[i][1], i + 1);
         if (verdict.code == GS_VERDICT_PASS) fail_msg("%s passes", gated[i][1]);
     }
