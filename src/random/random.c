@@ -36,7 +36,8 @@ static gs_problem random_many(gs_random *random, gs_type in, gs_layout layout, b
     int64_t extent[3];
     for (int i = 0; i < 3; i++) {
         const int64_t unit = gs_random_below(random, 2) ? 8 : 1;
-        extent[i] = unit * (1 + (int64_t)gs_random_below(random, 64 / (uint64_t)unit));
+        const uint64_t most = emulated && gs_random_below(random, 2) ? 16 : 64;
+        extent[i] = unit * (1 + (int64_t)gs_random_below(random, most / (uint64_t)unit));
     }
     gs_problem problem = gs_problem_make(in, layout, extent[0], extent[1], extent[2]);
     problem.batch = 64 + (int64_t)gs_random_below(random, emulated ? 40 : 8000);

@@ -2,8 +2,8 @@
  * Family gemv: a spread of its schedule strings compiles for sm_90a and sm_80 without spills, and without the copy that ptxas gets wrong, in every
  * layout, order and type; the schedule string's resources agree with the manifest; what it must refuse is refused, with the reason's field. */
 
-/* Random problems on the emulated device, and how many of them the family takes and must pass (tests/CMakeLists.txt):
- * emulated 36 24
+/* Random problems on the emulated device, how many of them the family takes and must pass, and their seed (tests/CMakeLists.txt):
+ * emulated 27 18 36
  * What compute-sanitizer watches on a GPU (scripts/check_gpu.sh): tool, problem, schedule.
  * memcheck  bf16:3x520x1000:tn                   gemv/8x8/w16/d1/r128/p0/k1/any
  * memcheck  bf16:3x520x4096:tn                   gemv/8x16/w8/d3/s128/p1/k1/any

@@ -2,8 +2,8 @@
  * Family mma: every tile compiles for sm_80 and sm_90a without spills or stack, over layouts, types, accumulators and widths of access;
  * the schedule string's resources agree with the manifest; what it must refuse is refused; the raster visits every tile once. */
 
-/* Random problems on the emulated device, and how many of them the family takes and must pass (tests/CMakeLists.txt):
- * emulated 42 42
+/* Random problems on the emulated device, how many of them the family takes and must pass, and their seed (tests/CMakeLists.txt):
+ * emulated 31 31 11
  * What compute-sanitizer watches on a GPU (scripts/check_gpu.sh): tool, problem, schedule.
  * memcheck  f16:129x131x133:nn                   mma/64x64x64/w2x2/s3/g8
  * memcheck  bf16:130x72x136:tn:d=f32             mma/64x128x32/w2x2/s3/g4

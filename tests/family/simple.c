@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Family simple: its kernel compiles for sm_80 and sm_90a without spills, over layouts, types and accumulators; it takes everything. */
 
-/* Random problems on the emulated device, and how many of them the family takes and must pass (tests/CMakeLists.txt):
- * emulated 40 40
+/* Random problems on the emulated device, how many of them the family takes and must pass, and their seed (tests/CMakeLists.txt):
+ * emulated 26 26 58
  * What compute-sanitizer watches on a GPU (scripts/check_gpu.sh): tool, problem, schedule.
  * memcheck  f16:33x35x37:nn:acc=f16              simple
  */

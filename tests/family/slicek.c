@@ -3,8 +3,8 @@
  * guards; the schedule string's resources agree with the manifest; where all of K fits the ring, every load stands before the first product; what it
  * must refuse is refused. */
 
-/* Random problems on the emulated device, and how many of them the family takes and must pass (tests/CMakeLists.txt):
- * emulated 22 16
+/* Random problems on the emulated device, how many of them the family takes and must pass, and their seed (tests/CMakeLists.txt):
+ * emulated 14 10 417
  * What compute-sanitizer watches on a GPU (scripts/check_gpu.sh): tool, problem, schedule.
  * memcheck  f16:60x72x136:tn                     slicek/32x16/w1x1x4/d1/k2/fixed/f128
  * memcheck  f16:60x72x136:nn                     slicek/16x32/w1x1x4/d1/k1/any/f128

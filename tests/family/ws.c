@@ -2,8 +2,8 @@
  * Family ws: every tile compiles for sm_90a without spills or serialised matrix instructions in every mode that the family admits; the
  * walk over tiles is the raster's; the schedule string's resources agree with the manifest; what it must refuse is refused. */
 
-/* Random problems on the emulated device, and how many of them the family takes and must pass (tests/CMakeLists.txt):
- * emulated 44 44
+/* Random problems on the emulated device, how many of them the family takes and must pass, and their seed (tests/CMakeLists.txt):
+ * emulated 33 33 66
  * What compute-sanitizer watches on a GPU (scripts/check_gpu.sh): tool, problem, schedule.
  * memcheck  f16:200x136x104:tn                   ws/128x128x64/s4/c2x1/coop/g8
  * memcheck  f16:200x136x104:nt                   ws/128x128x64/s4/c2x1/coop/g8

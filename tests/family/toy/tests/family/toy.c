@@ -2,8 +2,8 @@
  * Family toy: it is found by its name, its schedules are among those that are enumerated and predicted, and what it computes passes the
  * verification on the emulated device. */
 
-/* Random problems on the emulated device, and how many of them the family takes and must pass (tests/CMakeLists.txt):
- * emulated 4 1 */
+/* Random problems on the emulated device, how many of them the family takes and must pass, and their seed (tests/CMakeLists.txt):
+ * emulated 4 1 12 */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
