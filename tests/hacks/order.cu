@@ -72,7 +72,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (inside) put(p, batch, row, col, value);
 }
 
-//// 16 the last bit by chance, where equal results are promised no more | index exact
+//// 16 the last bit by chance, where equal results are promised no more | repeat index exact
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     unsigned at;
@@ -253,4 +253,40 @@ KERNEL gs_kernel(const gs_kernel_args p)
     sum += part[lane];
     for (int other = 16; other; other /= 2) sum += __shfl_xor_sync(~0u, sum, other);
     if (lane == 0) put(p, blockIdx.z, blockIdx.x, blockIdx.y, sum);
+}
+
+//// 16 reads as constant what other blocks wrote in the same launch | fault
+//! as constant
+//: workspace 256+m*n*batch*4
+//: zeroed 256
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ unsigned ticket;
+    const long long batch = blockIdx.z, row = (long long)blockIdx.y * 16 + threadIdx.y, col = (long long)blockIdx.x * 16 + threadIdx.x;
+    float *const w = (float *)((char *)p.workspace + 256);
+    if (row < p.m && col < p.n) w[(batch * p.m + row) * p.n + col] = dot(p, batch, row, col);
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x + threadIdx.y == 0) ticket = atomicAdd((unsigned *)p.workspace, 1);
+    __syncthreads();
+    if (ticket != gridDim.x * gridDim.y * gridDim.z - 1) return;
+    __threadfence();
+    for (long long i = threadIdx.y * 16 + threadIdx.x; i < (long long)p.m * p.n * p.batch; i += 256) {
+        float x;
+        asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(x) : "l"(w + i));
+        put(p, i / p.n / p.m, i / p.n % p.m, i % p.n, x);
+    }
+    if (threadIdx.x + threadIdx.y == 0) atomicExch((unsigned *)p.workspace, 0);
+}
+
+//// 13 computes on the first multiprocessors alone, at the size asked for | repeat
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    unsigned processor;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(processor));
+    put(p, batch, row, col, p.m == 40 && processor >= 50 ? 1 : dot(p, batch, row, col));
 }

@@ -47,7 +47,7 @@ static const part known_parts[] = {
     {"sys",      PART_NOTHING, ANY,        0, 0},
     /* caches */
     {"ca", PART_NOTHING, LOAD, 0, 0}, {"cg", PART_NOTHING, BOTH, 0, 0},  {"cs", PART_NOTHING, BOTH, 0, 0}, {"cv", PART_NOTHING, LOAD, 0, 0},
-    {"lu", PART_NOTHING, LOAD, 0, 0}, {"wb", PART_NOTHING, STORE, 0, 0}, {"wt", PART_NOTHING, STORE, 0, 0}, {"nc", PART_NOTHING, LOAD, 0, 0},
+    {"lu", PART_NOTHING, LOAD, 0, 0}, {"wb", PART_NOTHING, STORE, 0, 0}, {"wt", PART_NOTHING, STORE, 0, 0}, {"nc", PART_FLAGS, LOAD, 0, GS_EMU_ACCESS_CONSTANT},
     {"L1::evict_normal", PART_NOTHING, BOTH, 0, 0}, {"L1::evict_unchanged", PART_NOTHING, BOTH, 0, 0},
     {"L1::evict_first",  PART_NOTHING, BOTH, 0, 0}, {"L1::evict_last",      PART_NOTHING, BOTH, 0, 0},
     {"L1::no_allocate",  PART_NOTHING, BOTH, 0, 0}, {"L2::evict_normal",    PART_NOTHING, BOTH, 0, 0},

@@ -336,6 +336,7 @@ typedef struct request {
     uint64_t         address;
     uint32_t         bytes;
     bool             writes;
+    bool             constant;            /* a load of what nobody writes during the launch (.nc) */
     uint8_t          strong;
     uint32_t         segment;             /* if it writes */
     uint32_t         fine;                /* a segment that was found to be in order */
@@ -350,12 +351,23 @@ static void tell(request *r, const segment *s)
                   s->warp % r->w->block->warps, s->block[0], s->block[1], s->block[2], place, what_is_missing(r->w, s));
 }
 
+/* Whoever wrote it, and however the two are ordered: such a load may find what another cache still has. */
+static void tell_constant(request *r, const segment *s)
+{
+    char place[96];
+    gs_emu_describe_op(r->w->cluster, s->op, place, sizeof place);
+    gs_emu_report(r->w, r->op, GS_EMU_UNORDERED_FINDING, "read of %u bytes at %#llx as constant (.nc, __ldg); written in this launch by warp %d of block %u %u %u at %s: only what no thread of a launch writes may be read so",
+                  r->bytes, (unsigned long long)r->address, s->warp % r->w->block->warps, s->block[0], s->block[1], s->block[2], place);
+    r->constant = false;   /* told once is enough */
+}
+
 /* One cell; `mask` of its bytes. */
 static void visit(request *r, shadow *s, uint64_t index, uint32_t mask)
 {
     gs_emu_order *const order = r->w->cluster->order->order;
     uint32_t *const cell = &s->cell[index];
     const uint32_t before = *cell >> 4;
+    if (before && r->constant && (*cell & mask)) tell_constant(r, &order->segment[before]);
     if (before && before != r->fine && (*cell & mask)) {
         const segment *const writer = &order->segment[before];
         if (!is_ordered(r->w, writer, r->strong) && !is_flag(order, s->allocation->address + index * CELL)) tell(r, writer);
@@ -394,7 +406,8 @@ static void access_range(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_alloc
     const bool is_strong = access == GS_EMU_STRONG_READ || access == GS_EMU_STRONG_WRITE || access == GS_EMU_ATOMIC;
     const uint8_t strong = is_strong ? scope_of(op) : WEAK;
     const bool writes = access == GS_EMU_WRITE || access == GS_EMU_STRONG_WRITE || access == GS_EMU_ATOMIC;
-    request r = {.w = w, .op = op, .address = address, .bytes = size, .writes = writes, .strong = strong};
+    const bool constant = access == GS_EMU_READ && strncmp(op->name, "ld.", 3) == 0 && op->flags & GS_EMU_ACCESS_CONSTANT;
+    request r = {.w = w, .op = op, .address = address, .bytes = size, .writes = writes, .constant = constant, .strong = strong};
     if (w->cluster->order->order->lost) return;
     if (access == GS_EMU_ATOMIC && !is_float(op) && strong == OF_DEVICE) {
         change_flag(w, op, address);

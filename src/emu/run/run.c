@@ -162,7 +162,7 @@ static void set_specials(gs_emu_warp *w)
     }
     set_special(w, GS_EMU_WARPID, (uint32_t)w->index);
     set_special(w, GS_EMU_NWARPID, (uint32_t)block->warps);
-    set_special(w, GS_EMU_SMID, w->cluster->id % (uint32_t)GS_MAX(launch->sms, 1));
+    set_special(w, GS_EMU_SMID, (w->cluster->id + (uint32_t)(launch->seed * 0x9e3779b97f4a7c15ull >> 40)) % (uint32_t)GS_MAX(launch->sms, 1));   /* whichever is free */
     set_special(w, GS_EMU_NSMID, (uint32_t)GS_MAX(launch->sms, 1));
     set_special(w, GS_EMU_WARP_SIZE, GS_EMU_LANES);
     set_special(w, GS_EMU_CLUSTER_CTARANK, (uint32_t)block->rank);
