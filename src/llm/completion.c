@@ -200,6 +200,7 @@ typedef struct code_reader {
     const char *at;
     char        quote;     /* in quotes: theirs; 0 */
     bool        escaped;   /* behind a \ in quotes */
+    char        comment;   /* begins one that ends with its line; 0: as in code */
 } code_reader;
 
 static int next_code(code_reader *r)
@@ -212,7 +213,7 @@ static int next_code(code_reader *r)
             else if (c == r->quote || c == '\n') r->quote = 0;
         } else if (c == '"' || c == '\'') {
             r->quote = c;
-        } else if (c == '/' && r->at[1] == '/') {
+        } else if (r->comment ? c == r->comment : c == '/' && r->at[1] == '/') {
             r->at += strcspn(r->at, "\n");
             continue;
         } else if (c == '/' && r->at[1] == '*') {
@@ -228,10 +229,10 @@ static int next_code(code_reader *r)
     }
 }
 
-/* Whether two texts differ in nothing but comments and white space. */
-static bool is_same_code(const char *text, const char *other)
+/* Whether two texts differ in nothing but comments and white space. comment: what begins one, a manifest's; 0: code's. */
+static bool is_same_code(const char *text, const char *other, char comment)
 {
-    for (code_reader a = {.at = text}, b = {.at = other};;) {
+    for (code_reader a = {.at = text, .comment = comment}, b = {.at = other, .comment = comment};;) {
         const int x = next_code(&a), y = next_code(&b);
         if (x != y) return false;
         if (x == '\0') return true;
@@ -241,7 +242,7 @@ static bool is_same_code(const char *text, const char *other)
 /* An answer beside a parent that is the parent's own kernel is no answer: it would be paid for what another wrote. */
 static void refuse_parent(gs_completion *out, const gs_parent *parent)
 {
-    if (!out->source || !parent || !parent->source || !is_same_code(out->source, parent->source) || !is_same_code(out->manifest, parent->manifest)) return;
+    if (!out->source || !parent || !parent->source || !is_same_code(out->source, parent->source, 0) || !is_same_code(out->manifest, parent->manifest, '#')) return;
     gs_completion_free(out);
     gs_fail(&out->fault, GS_ERROR_PARSE, NULL, "the kernel is its parent: nothing but comments and white space differ");
 }

@@ -365,6 +365,8 @@ static void the_parent_is_no_answer(void **state)
         {"```cuda kernel.cu\nint a = 1;\nchar b = '/';\n```\n", false},
         {"```cuda kernel.cu\n/* two */ int a=1;\n\nchar  b='/'; // */\n```\n```text manifest\nentry  k\nblock 1 1 1\n```\n", false},
         {"```cuda kernel.cu\n" S "char b = '/';\n" M "char b = '/'; /* other */\n" R "```\n", false},
+        {"```text manifest\n# mine\nentry k # own\nblock 1 1 1\n```\n", false},
+        {"```cuda kernel.cu\n# define c 1\nint a = 1;\nchar b = '/';\n```\n", true},
         {"```cuda kernel.cu\nint a = 2;\nchar b = '/';\n```\n", true},
         {"```cuda kernel.cu\nint a = 1;\nchar b = '//';\n```\n", true},
         {"```text manifest\nentry k\nblock 2 1 1\n```\n", true},
