@@ -68,7 +68,7 @@ typedef struct gs_datagen {
     int          scattered;    /* 1: rows, 2: columns are those of a pool: the i-th is (i * step + from) % pool of it; 0: they are what they are */
     long long    pool, step, from;
     int          tall;     /* of a bias, and of C: one element of eight is an odd number of eight bits, times one of so many powers of two */
-    int          shift;    /* of scales: so many powers of two more, beside an alpha far from 1 */
+    int          shift;    /* of scales, and of CANCEL's A and B: so many powers of two more, beside an alpha far from 1 */
     gs_data_plan plan;
 } gs_datagen;
 
@@ -397,7 +397,7 @@ GS_SHARED float gs_value(const gs_datagen *g, long long batch, long long row, lo
     if (g->operand == 2) return (float)(gs_pick_below(gs_draw(g, 0, batch, line, k), 31) - 15);   /* C: integers up to 15 */
     switch (g->kind) {
     case GS_VALUES_INTEGER: return gs_value_integer(g, batch, line, k);
-    case GS_VALUES_CANCEL:  return gs_value_cancel(g, batch, line, k);
+    case GS_VALUES_CANCEL:  return gs_value_cancel(g, batch, line, k) * gs_power_of_two(g->shift);
     case GS_VALUES_INDEX:   return gs_value_index(g, batch, line, k);
     case GS_VALUES_QUIET:   return gs_small_integer(g, gs_draw(g, 0, batch, line, k));
     default:                break;

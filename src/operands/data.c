@@ -22,6 +22,9 @@
 #define F32_EXACT  16777216.0    /* 2^24 */
 #define F16_LARGE  65504.0
 #define FARTHEST   100           /* exponent of scales: none is subnormal */
+#define UP_A       5             /* powers of two in f16: of CANCEL the largest are 2047 2^5 in A, */
+#define UP_B       8             /* 127 2^8 in B, */
+#define DOWN       24            /* and the smallest 2^-24 in either */
 
 static double granule(double value) { return fmod(value, 1) == 0 ? 1 : fmod(value * 2, 1) == 0 ? 0.5 : 0.25; }
 
@@ -37,6 +40,19 @@ int gs_scale_shift(const gs_problem *problem)
     int exponent = 0;
     if (problem->scales && isfinite(problem->alpha)) frexp((double)problem->alpha, &exponent);
     return abs(exponent) > 20 ? GS_MAX(GS_MIN(exponent, FARTHEST), -FARTHEST) : 0;
+}
+
+int gs_data_far(const gs_problem *problem, bool large, uint64_t bits)
+{
+    const bool wide = problem->in == GS_BF16;
+    const int least = large && !wide ? 8 : 24, most = wide ? 60 : large ? UP_A + UP_B : 2 * DOWN, far = least + (int)gs_pick_below(bits, most + 1 - least);
+    return problem->scales || problem->acc == GS_F16 ? 0 : large ? far : -far;
+}
+
+void gs_datagen_move(gs_datagen *g, int far)
+{
+    const int of_a = g->type == GS_F16 ? GS_MIN(far / 2, UP_A) : far / 2;
+    g->shift = g->operand == 0 ? of_a : far - of_a;
 }
 
 float gs_scalar_of_many_bits(uint64_t bits)

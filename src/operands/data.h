@@ -17,6 +17,11 @@ bool       gs_scalars_exact(const gs_problem *problem);   /* they are such multi
 /* Of a problem with scales whose alpha is above 2^20, or below 2^-20: its exponent, by which scales are smaller than otherwise, so that results have the usual size. 0 else. */
 int        gs_scale_shift(const gs_problem *problem);
 
+/* By how many powers of two the products of CANCEL may be larger (or smaller, below 0), by the bits; an alpha that is so the other way leaves results as they are. 0: none, beside scales, which have an
+ * alpha of their own, and of sums in f16. gs_datagen_move: A's or B's share of it. */
+int        gs_data_far(const gs_problem *problem, bool large, uint64_t bits);
+void       gs_datagen_move(gs_datagen *g, int far);
+
 /* A number of f32 from 1/2 to 2, of either sign, half way between two of 16 bits, of either kind: neither rounding nor truncation keeps it. */
 float      gs_scalar_of_many_bits(uint64_t bits);
 

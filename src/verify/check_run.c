@@ -2,6 +2,7 @@
  * Buffers, data, launches and the memory checks (part 6) of a trial. */
 #include "verify/check_run.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,9 +233,12 @@ static gs_status fill(gs_check_run *trial, int kind, int c_kind, const gs_pool_r
     GS_TRY(route(trial, kind, error));
     GS_TRY(gs_check_counters_clear(verifier, verifier->queue, error));
     GS_TRY(put_pointers(trial, kind, error));
+    gs_problem usual = trial->problem;   /* the data of which are moved */
+    usual.alpha = ldexpf(usual.alpha, trial->far);
     for (int i = 0; i < gs_operand_count(&trial->problem); i++) {
         if (!is_input(trial, i)) continue;
-        gs_datagen g = gs_datagen_make(&trial->problem, GS_OPERAND_LETTERS[i], i == 2 ? c_kind : kind, gs_mix(trial->seed + (uint64_t)kind));
+        gs_datagen g = gs_datagen_make(&usual, GS_OPERAND_LETTERS[i], i == 2 ? c_kind : kind, gs_mix(trial->seed + (uint64_t)kind));
+        if (i < 2 && kind == GS_VALUES_CANCEL) gs_datagen_move(&g, trial->far);
         if (from) g.scattered = scattered(&trial->problem, GS_OPERAND_LETTERS[i]), g.pool = from->pool, g.step = from->step, g.from = from->from;
         if (i != 5) GS_TRY(gs_check_generate(verifier, &g, trial->operand[i].at, queue, error));
         GS_TRY(share_matrix(trial, i, error));
@@ -259,6 +263,14 @@ gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error 
     const gs_args args = gs_check_run_args(trial);
     GS_TRY(gs_reference_of(trial->verifier, &trial->problem, &args, trial->reference, trial->verifier->queue, error));
     return keep_hashes(trial, error);
+}
+
+gs_status gs_check_run_far(gs_check_run *trial, int far, gs_error *error)
+{
+    gs_problem moved = trial->asked;
+    moved.alpha = ldexpf(moved.alpha, trial->far - far);
+    trial->far = far;
+    return gs_check_run_prepare(trial, &moved, error);
 }
 
 gs_status gs_check_run_refill(gs_check_run *trial, gs_error *error)
@@ -406,16 +418,33 @@ static gs_status launch(gs_check_run *trial, gs_error *error)
     return verifier->device->ops->copy_in(verifier->device, trial->operand[5].at, trial->offsets, gs_problem_bytes(&trial->problem, 'f'), error);
 }
 
-/* C's elements to where D is: both lie alike. */
+/* The rows of C that belong to D, in a copy of D, whatever lies between them there. */
+static void lay_rows(const gs_check_run *trial, const char *c, char *d)
+{
+    const gs_problem *const p = &trial->problem;
+    const gs_shape from = gs_shape_of(p, 'c'), to = gs_shape_of(p, 'd');
+    const size_t size = gs_type_size(to.type);
+    for (int64_t group = 0; group < GS_MAX(p->groups, 1); group++) {
+        const gs_group_rows of = p->groups ? gs_rows_of_group(p, trial->offsets, group) : (gs_group_rows){.first = 0, .rows = to.rows};
+        for (int64_t i = 0; i < of.rows * to.matrices; i++) {
+            const int64_t matrix = i / of.rows, row = of.first + i % of.rows;
+            memcpy(d + (size_t)(matrix * to.stride + row * to.ld) * size, c + (size_t)(matrix * from.stride + row * from.ld) * size, (size_t)to.row * size);
+        }
+    }
+}
+
+/* C's elements to where D is, which is poisoned. */
 static gs_status copy_c(gs_check_run *trial, gs_error *error)
 {
     gs_device *const device = trial->verifier->device;
-    const size_t bytes = trial->operand[2].bytes;
-    void *const elements = malloc(bytes);
-    if (!elements) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a copy of C");
+    const size_t of_c = trial->operand[2].bytes, of_d = trial->operand[3].bytes;
+    char *const elements = malloc(of_c + of_d + 1);
+    if (!elements) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for copies of C and D");
     gs_status status = device->ops->queue_wait(device, trial->verifier->queue, error);
-    if (status == GS_OK) status = device->ops->copy_out(device, elements, trial->operand[2].at, bytes, error);
-    if (status == GS_OK) status = device->ops->copy_in(device, trial->operand[3].at, elements, bytes, error);
+    if (status == GS_OK) status = device->ops->copy_out(device, elements, trial->operand[2].at, of_c, error);
+    if (status == GS_OK) status = device->ops->copy_out(device, elements + of_c, trial->operand[3].at, of_d, error);
+    if (status == GS_OK) lay_rows(trial, elements, elements + of_c);
+    if (status == GS_OK) status = device->ops->copy_in(device, trial->operand[3].at, elements + of_c, of_d, error);
     free(elements);
     return status;
 }

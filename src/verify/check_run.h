@@ -39,12 +39,14 @@ typedef struct gs_check_run {
     uint64_t      hash[GS_OPERANDS];      /* of the inputs */
     uint64_t      pointers_hash;
     int           kind;        /* of the data */
+    int           far;         /* products of CANCEL are larger by so many powers of two, and the problem's alpha is smaller */
     gs_poked      poked;       /* and what has been put into them */
     uint32_t      poison;      /* of the last launch */
     uint32_t      around;      /* what D's guard bands hold */
     int           launches;    /* over poison */
     int           veils;       /* of the reference */
     int           routes;      /* groups that edge problems have had */
+    bool          near;        /* products stay as they are, whatever the part */
     bool          in_place;    /* launches over poison have C where D is */
     bool          bare;        /* there is no reference: results are compared with each other */
     bool          edge;        /* the problem is one of part 5's: reasons name it */
@@ -69,6 +71,9 @@ gs_status gs_check_run_move(gs_check_run *trial, bool least, gs_error *error);
 
 /* Generates A, B and C (NaN when beta is 0, or c_kind when it is not -1) and the reference; remembers the inputs' hashes. */
 gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error *error);
+
+/* Moves the products of CANCEL far from 1, and alpha the other way: what is prepared from now on has it. Of a contender that rounds once, where that can be; 0 brings both back. */
+gs_status gs_check_run_far(gs_check_run *trial, int far, gs_error *error);
 
 /* The same data once more, where the operands lie now, without what has been put into them; the reference is right already. */
 gs_status gs_check_run_refill(gs_check_run *trial, gs_error *error);

@@ -83,7 +83,7 @@ static gs_status diagnose_poked(gs_check_run *trial, int part, double tolerance,
         gs_check_run_blame(trial, GS_VERDICT_SPECIAL, part,
                            "%s; right without the %s in A (%lld, %lld) and the %s in B (%lld, %lld)%s: look at what drops NaN or clamps inf, minima and tests of size",
                            where, poked.nan_in_a ? "NaN" : "inf", (long long)poked.row, (long long)poked.k_a, poked.nan_in_a ? "inf" : "NaN",
-                           (long long)poked.k_b, (long long)poked.col, p->beta != 0 ? ", and those in C" : "");
+                           (long long)poked.k_b, (long long)poked.col, p->beta != 0 || gs_adds_bias(p) || p->scales ? ", and those in C, a bias or scales" : "");
     return GS_OK;
 }
 
@@ -142,6 +142,9 @@ static void blame_plain(gs_check_run *trial, int part, const char *where)
     };
     if (trial->kind == GS_VALUES_SPECIAL)
         gs_check_run_blame(trial, GS_VERDICT_SPECIAL, part, "inf or NaN in the inputs: %s: look at what drops NaN or clamps inf, and at zeros, 0 x inf is NaN", where);
+    else if (trial->far)
+        gs_check_run_blame(trial, of_part[part], part, "%s; alpha is %.3g, and products of A and B are about 2^%d times as large: look at alpha, and at what small or large sums become", where,
+                           (double)trial->problem.alpha, trial->far);
     else if (part == 5 && (trial->problem.alpha != 1 || trial->problem.beta != 0))
         gs_check_run_blame(trial, of_part[part], part, "%s: look at alpha, beta and C, and at what is read and written beyond the last full tile", where);
     else gs_check_run_blame(trial, of_part[part], part, "%s%s", where, look[part]);

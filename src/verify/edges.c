@@ -10,37 +10,39 @@ typedef struct edge {
     int   m, n, k, batch;
     int   pad;               /* added to every leading dimension, once more for each operand: 0 packed */
     float alpha, beta;
-    bool  special;           /* inf and NaN in the inputs */
+    int   special;           /* inf and NaN in the inputs; then sums of many products that are large, small, or so small that results in f16 are subnormal */
     char  alone;             /* the operand whose leading dimension is longer, as if it said what the others have; 0: all */
 } edge;
 
+enum { USUAL, LARGE, SMALL, TINY };
+
 static const edge edges[] = {
     /* m    n    k    b  pad  alpha  beta   special, alone */
-    {  264, 328, 136, 1,   0, 1,     0,     false },   /* multiples of 8, of no tile */
-    {  136, 120,  72, 1,   8, 1,     0,     false, 'd' },
-    {   16,   8,  16, 1,   0, 1,     0,     false },
-    {   24,  40, 1032, 1,  0, 1,     0,     false },
-    {  127, 129,  65, 1,   0, 1,     0,     false },
-    {   61,  59,  37, 1,   3, 1,     0,     false },
-    {    1, 264,  96, 1,   0, 1,     0,     false },
-    {    1, 257,  33, 1,   0, 1,     0,     false },
-    {  193,   1,  64, 1,   0, 1,     0,     false },
-    {   72,  40,   8, 1,   0, 1,     0,     false },
-    {   65,  33,   1, 1,   0, 1,     0,     false },
-    {  100,  72,  77, 1,   0, 1,     0,     false },
-    {   96,  80,  64, 1,   0, 0.5f, -1.5f,  false },
-    {  136, 200,  72, 1,   8, 0.70044f, -0.30017f, false, 'c' },   /* half way between two of 16 bits */
-    {   67,  45,  51, 1,   1, -2,    0,     false, 'a' },
-    {   56,  24,  24, 1,   0, 0,    -1.5f,  false },
-    {   72,  88,   0, 1,   0, 1,     0,     false },
-    {   72,  88,   0, 1,   0, 1,    -1.5f,  false },
-    {    0,  64,  64, 1,   0, 1,     0,     false },
-    {   64,   0,  64, 1,   0, 1,     0,     false },
-    {   72,  40,  56, 3,   0, 1,     0,     false },
-    {   31,  17,  23, 3,   5, 0.5f,  1,     false },
-    {  136, 264, 200, 1,   0, 1,     0,     true  },
-    {  264, 136, 136, 1,   8, 1,     1,     true, 'b' },
-    {   77,  91,  55, 1,   0, 1,     0,     true  },   /* seven behind the last eight: a kernel has code for each */
+    {  264, 328, 136, 1,   0, 1,     0,     USUAL },   /* multiples of 8, of no tile */
+    {  136, 120,  72, 1,   8, 1,     0,     USUAL, 'd' },
+    {   16,   8,  16, 1,   0, 1,     0,     USUAL },
+    {   24,  40, 1032, 1,  0, 1,     0,     USUAL },
+    {  127, 129,  65, 1,   0, 1,     0,     USUAL },
+    {   61,  59,  37, 1,   3, 1,     0,     USUAL },
+    {    1, 264,  96, 1,   0, 1,     0,     USUAL },
+    {    1, 257,  33, 1,   0, 1,     0,     USUAL },
+    {  193,   1,  64, 1,   0, 1,     0,     USUAL },
+    {   72,  40,   8, 1,   0, 1,     0,     USUAL },
+    {   65,  33,   1, 1,   0, 1,     0,     USUAL },
+    {  100,  72,  77, 1,   0, 1,     0,     USUAL },
+    {   96,  80,  64, 1,   0, 0.5f, -1.5f,  USUAL },
+    {  136, 200,  72, 1,   8, 0.70044f, -0.30017f, USUAL, 'c' },   /* half way between two of 16 bits */
+    {   67,  45,  51, 1,   1, -2,    0,     USUAL, 'a' },
+    {   56,  24,  24, 1,   0, 0,    -1.5f,  USUAL },
+    {   72,  88,   0, 1,   0, 1,     0,     USUAL },
+    {   72,  88,   0, 1,   0, 1,    -1.5f,  USUAL },
+    {    0,  64,  64, 1,   0, 1,     0,     USUAL },
+    {   64,   0,  64, 1,   0, 1,     0,     USUAL },
+    {   72,  40,  56, 3,   0, 1,     0,     USUAL },
+    {   31,  17,  23, 3,   5, 0.5f,  1,     USUAL },
+    {  136, 264, 200, 1,   0, 1,     0,     LARGE },
+    {  264, 136, 136, 1,   8, 1,     1,     SMALL, 'b' },
+    {   77,  91,  55, 1,   0, 1,     0,     TINY  },   /* seven behind the last eight: a kernel has code for each */
 };
 
 int gs_verify_edges_count(void) { return (int)GS_COUNT(edges); }
@@ -98,10 +100,27 @@ static gs_problem edge_with(const gs_problem *like, int index, int groups)
 
 gs_problem gs_verify_edge(const gs_problem *like, int index) { return edge_with(like, index, like->groups ? 1 + index * 5 % 13 : 0); }
 
+/* Sums of many products, large or small, beside an alpha that is so the other way. At the size that is asked for the seed says which of the two there are. */
+static gs_status far_data(gs_check_run *trial, int size, double *tolerance, gs_error *error)
+{
+    const uint64_t bits = gs_mix(trial->seed + 0xe9b5dba5u + (uint64_t)trial->problem.m);
+    gs_problem other = trial->asked;
+    gs_data_plan plan;
+    other.alpha = gs_scalar_of_many_bits(bits);
+    if (size == TINY && other.out == GS_F16) other.alpha *= 0x1p-22f;
+    const int far = gs_data_far(&other, size == LARGE, bits);
+    if (!trial->once || !far || !gs_data_plan_make(&other, GS_VALUES_CANCEL, &plan)) return GS_OK;
+    trial->asked.alpha = other.alpha;
+    GS_TRY(gs_check_run_far(trial, far, error));
+    if (gs_check_run_failed(trial)) return GS_OK;
+    *tolerance = gs_exact_tolerance(&other);
+    return gs_check_run_data(trial, GS_VALUES_CANCEL, -1, error);
+}
+
 static gs_status run_edge(gs_check_run *trial, const edge *e, gs_error *error)
 {
     const bool rounds = fmodf(e->alpha, 0.25f) != 0;   /* more than one result is right */
-    const double tolerance = e->special || rounds ? 1 : 0;
+    double tolerance = e->special || rounds ? 1 : 0;
     gs_data_plan plan;
     const bool range = !e->special && e->m > 0 && e->n > 0 && gs_data_plan_make(&trial->problem, GS_VALUES_RANGE, &plan);
     GS_TRY(gs_check_run_alloc(trial, false, true, error));
@@ -109,6 +128,8 @@ static gs_status run_edge(gs_check_run *trial, const edge *e, gs_error *error)
     for (int i = 0; i < 2; i++) {
         gs_check_counts counts;
         if (i == 1 && range) GS_TRY(gs_check_run_data(trial, GS_VALUES_RANGE, -1, error));
+        if (i == 1 && e->special) GS_TRY(far_data(trial, e->special, &tolerance, error));
+        if (gs_check_run_failed(trial)) return GS_OK;
         GS_TRY(gs_check_run_launch(trial, false, error));
         if (gs_check_run_failed(trial)) return GS_OK;
         const double within = trial->kind == GS_VALUES_RANGE ? 0 : tolerance;
@@ -136,6 +157,7 @@ gs_status gs_verify_edges(gs_check_run *trial, const gs_problem *problem, int *t
         gs_status status = GS_OK;
         if (!gs_check_run_failed(trial)) {
             status = run_edge(trial, &edges[i], error);
+            trial->far = 0;
             gs_check_run_free(trial);
         }
         if (status != GS_OK) return status;

@@ -9,6 +9,8 @@
 #include "routing/routing.h"
 #include "verify/check_run.h"
 
+#define LEAST_VECTOR 12   /* elements: of fewer the odd ones would leave too little to judge */
+
 /* Rows of D that are written, and the index-th of them. */
 static int64_t rows_of(const gs_check_run *trial) { return gs_rows_used(&trial->problem, trial->offsets); }
 static int64_t row_of(const gs_check_run *trial, int64_t index) { return gs_row_used(&trial->problem, trial->offsets, index); }
@@ -141,10 +143,11 @@ static gs_status put_others(gs_check_run *trial, int64_t rows, uint16_t element,
     return GS_OK;
 }
 
+static const uint16_t odd_numbers[2][3] = {{0x7e01, 0x7c00, 0x7b00}, {0x7fc1, 0x7f80, 0x4980}};   /* [f16, the upper half of the others]; 57344, 2^20 */
+
 /* C, where it is read, has a NaN, an infinity and a large number too, beside products. */
 static gs_status put_into_c(gs_check_run *trial, int64_t rows, uint64_t bits, gs_error *error)
 {
-    static const uint16_t halves[2][3] = {{0x7e01, 0x7c00, 0x7600}, {0x7fc1, 0x7f80, 0x46c0}};   /* [f16, the upper half of the others]; 24576 */
     const gs_problem *const p = &trial->problem;
     const int count = p->acc == GS_F16 || p->gate ? 2 : 3;   /* sums in f16 do not hold the large one */
     const bool same = gs_shape_of(p, 'c').matrices < p->batch;
@@ -152,10 +155,27 @@ static gs_status put_into_c(gs_check_run *trial, int64_t rows, uint64_t bits, gs
     for (int i = 0; i < count; i++) {
         const uint64_t more = gs_mix(bits + (uint64_t)i);
         const int64_t row = row_of(trial, (trial->poked.index + 5 + i) % rows), at = gs_place_in_c(p, row, gs_pick_below(more, p->n));
-        const uint16_t element = halves[p->out != GS_F16][i] | (uint16_t)((more & 1) << 15);
+        const uint16_t element = odd_numbers[p->out != GS_F16][i] | (uint16_t)((more & 1) << 15);
         if (p->out == GS_F32) GS_TRY(gs_check_run_put(trial, 2, 2 * at, 0, error));
         GS_TRY(gs_check_run_put(trial, 2, p->out == GS_F32 ? 2 * at + 1 : at, element, error));
         for (int64_t batch = 0; batch < (same ? p->batch : 1); batch++) GS_TRY(refer_row(trial, same ? batch * p->m + row % p->m : row, error));
+    }
+    return GS_OK;
+}
+
+/* A bias and scales have a NaN, an infinity and, a bias, a large number too, beside sums of many products. The reference knows neither: they are applied when results are compared. */
+static gs_status put_into_vector(gs_check_run *trial, int operand, uint64_t bits, gs_error *error)
+{
+    const gs_problem *const p = &trial->problem;
+    const gs_shape s = gs_shape_of(p, GS_OPERAND_LETTERS[operand]);
+    const int wide = s.type == GS_F32, large = operand == 4 && p->acc == GS_F32 && !p->gate, from = (int)(bits & 1);
+    if (s.rows == 0 || s.row < LEAST_VECTOR) return GS_OK;
+    for (int i = 0; i < 2 + large; i++) {
+        const uint64_t more = gs_mix(bits + (uint64_t)i);
+        const int64_t at = gs_pick_below(more, s.rows) * s.ld + (from + (int64_t)i * (s.row / 3) + gs_pick_below(gs_mix(more), s.row / 3)) % s.row;
+        const uint16_t element = odd_numbers[s.type != GS_F16][i] | (uint16_t)((more & 1) << 15);
+        if (wide) GS_TRY(gs_check_run_put(trial, operand, 2 * at, 0, error));
+        GS_TRY(gs_check_run_put(trial, operand, wide ? 2 * at + 1 : at, element, error));
     }
     return GS_OK;
 }
@@ -195,6 +215,9 @@ gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
     GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, to->k_b, to->col), nan_in_a ? inf | sign : nan, error));
     if (trial->kind == GS_VALUES_NORMAL) GS_TRY(put_the_other(trial, rows, nan_in_a ? inf | sign : nan, nan_in_a ? nan : inf | sign, gs_mix(more + 5), error));
     GS_TRY(put_into_c(trial, rows, gs_mix(more + 4), error));
+    if (gs_adds_bias(p)) GS_TRY(put_into_vector(trial, 4, gs_mix(more + 6), error));
+    if (p->scales & GS_SCALE_M) GS_TRY(put_into_vector(trial, 7, gs_mix(more + 7), error));
+    if (p->scales & GS_SCALE_N) GS_TRY(put_into_vector(trial, 8, gs_mix(more + 8), error));
     GS_TRY(refer_row(trial, to->row, error));
     return refer_col(trial, to->row, to->col, error);
 }

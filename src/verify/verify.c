@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "verify/check_run.h"
 
+#define FEW_LINES 4
 #define STALE_TOLERANCE 4   /* of normal data that are looked at before the yardstick's are */
 
 /* As in timing: nothing is poisoned, the output and the workspace are those of an earlier launch. since: what has changed. */
@@ -56,12 +57,14 @@ static gs_status exact_launch(gs_check_run *trial, int part, gs_error *error)
     return GS_OK;
 }
 
-/* C may be D, where both lie alike and have nothing between their rows. */
-static bool may_be_in_place(const gs_problem *p)
+/* C may be D, where both lie alike; of a batch by pointers matrices lie anywhere. Libraries are asked for packed ones only. */
+static bool may_be_in_place(const gs_check_run *trial)
 {
+    const gs_problem *const p = &trial->problem;
     const gs_shape c = gs_shape_of(p, 'c'), d = gs_shape_of(p, 'd');
+    const bool alike = c.row == d.row && c.ld == d.ld && c.rows == d.rows && c.matrices == d.matrices, same = c.matrices == 1 || c.stride == d.stride;
     const bool packed = d.ld == d.row && (d.matrices == 1 || d.stride == d.ld * d.rows);
-    return p->beta != 0 && !p->groups && packed && c.row == d.row && c.ld == d.ld && c.rows == d.rows && c.matrices == d.matrices && c.stride == d.stride;
+    return p->beta != 0 && alike && (trial->once ? same || trial->pointers : same && packed && !p->groups);
 }
 
 static gs_status in_place_launch(gs_check_run *trial, gs_error *error)
@@ -104,6 +107,16 @@ static gs_status put_beta(gs_check_run *trial, float beta, gs_error *error)
     return gs_operand_put_scalars(trial->verifier->device, &trial->asked, trial->scalars, error);
 }
 
+/* Sums of many products are large or small in the second launch of part 2, where that can be, beside an alpha that is so the other way: the reference is the same. */
+static gs_status move_far(gs_check_run *trial, gs_error *error)
+{
+    const uint64_t bits = gs_mix(trial->seed + 0x2748774cu);
+    const int far = gs_data_far(&trial->problem, bits & 1, bits);
+    if (!trial->once || trial->near || trial->kind != GS_VALUES_CANCEL || trial->problem.alpha == 0 || !far) return GS_OK;
+    GS_TRY(gs_check_run_far(trial, far, error));
+    return gs_check_run_failed(trial) ? GS_OK : gs_check_run_refill(trial, error);
+}
+
 /* Parts 1 to 3: data of a kind, bit for bit, over both poisons; part 3 first over what part 1 left. */
 static gs_status exact_part(gs_check_run *trial, int part, int kind, gs_error *error)
 {
@@ -117,11 +130,16 @@ static gs_status exact_part(gs_check_run *trial, int part, int kind, gs_error *e
     if (!over) GS_TRY(gs_check_run_data(trial, kind, -1, error));
     GS_TRY(over ? stale_data(trial, part, kind, 0, error) : exact_launch(trial, part, error));
     if (!gs_check_run_failed(trial) && part == 1 && (trial->parts & GS_PART_MEMORY)) GS_TRY(stale_launch(trial, error));
-    if (!gs_check_run_failed(trial) && part == 1 && may_be_in_place(&trial->problem)) GS_TRY(in_place_launch(trial, error));
+    if (!gs_check_run_failed(trial) && part == 1 && may_be_in_place(trial)) GS_TRY(in_place_launch(trial, error));
     if (gs_check_run_failed(trial)) return GS_OK;
     if (idle) GS_TRY(put_beta(trial, beta, error));
-    GS_TRY(second_data(trial, part, error));
+    if (part == 2) GS_TRY(move_far(trial, error));
+    if (gs_check_run_failed(trial)) return GS_OK;
+    const gs_problem *const p = &trial->problem;
+    const bool alone = trial->far && GS_MIN(p->m * p->batch, p->n) < FEW_LINES;   /* an infinity and a NaN would leave nothing to see */
+    if (!alone) GS_TRY(second_data(trial, part, error));
     GS_TRY(exact_launch(trial, part, error));
+    if (trial->far && !gs_check_run_failed(trial)) GS_TRY(gs_check_run_far(trial, 0, error));
     return part == 3 && !gs_check_run_failed(trial) ? least_aligned_launch(trial, part, error) : GS_OK;
 }
 
@@ -168,6 +186,8 @@ static gs_status cancellation_part(gs_check_run *trial, gs_error *error)
     if (!gs_check_run_failed(trial)) GS_TRY(exact_part(trial, 2, cancels ? GS_VALUES_CANCEL : GS_VALUES_INTEGER, error));
     const gs_verdict found = *trial->verdict;
     const bool wrong = gs_verdict_of_results(found.code);
+    trial->near = wrong && !trial->far;   /* who was wrong there before is asked no more */
+    trial->far = 0;
     if (gs_check_run_failed(trial) && !wrong) return GS_OK;
     *trial->verdict = (gs_verdict){.code = GS_VERDICT_PASS, .row = -1, .col = -1};
     GS_TRY(gs_check_run_prepare(trial, &asked, error));
@@ -228,18 +248,39 @@ static gs_status judge_normal(gs_check_run *trial, const gs_compare *yardstick, 
     return GS_OK;
 }
 
-/* Normal data with an infinity and a NaN among them, in place of the last repeat: nothing else tells them from those of timing. */
-static gs_status poked_launch(gs_check_run *trial, const gs_compare *yardstick, gs_error *error)
+/* What is in place, judged as normal data are. */
+static gs_status normal_launch(gs_check_run *trial, const gs_compare *yardstick, gs_error *error)
 {
-    const gs_problem *const p = &trial->problem;
     const double tolerance = yardstick ? fmax(1, 1.5 * yardstick->worst) : 1;
     gs_check_counts counts;
-    if (p->m == 0 || p->n == 0 || p->k == 0 || p->alpha == 0) return GS_OK;
-    GS_TRY(gs_check_run_poke(trial, trial->seed & 1, error));
     GS_TRY(gs_check_run_launch(trial, false, error));
     if (gs_check_run_failed(trial)) return GS_OK;
     GS_TRY(gs_check_run_compare(trial, tolerance, &counts, error));
     return counts.mismatches ? gs_check_run_diagnose(trial, 4, tolerance, &counts, error) : GS_OK;
+}
+
+/* In place of the last repeats: the same data where C is D, and where pointers are no better aligned than the contender asks for. Neither needs have the bits of the others. */
+static gs_status other_places(gs_check_run *trial, const gs_compare *yardstick, gs_error *error)
+{
+    trial->in_place = trial->once && may_be_in_place(trial);
+    if (trial->in_place) GS_TRY(normal_launch(trial, yardstick, error));
+    trial->in_place = false;
+    if (gs_check_run_failed(trial)) return GS_OK;
+    GS_TRY(gs_check_run_move(trial, true, error));
+    GS_TRY(gs_check_run_refill(trial, error));
+    GS_TRY(normal_launch(trial, yardstick, error));
+    if (gs_check_run_failed(trial)) return GS_OK;
+    GS_TRY(gs_check_run_move(trial, false, error));
+    return gs_check_run_refill(trial, error);
+}
+
+/* Normal data with an infinity and a NaN among them, in place of the last repeat: nothing else tells them from those of timing. */
+static gs_status poked_launch(gs_check_run *trial, const gs_compare *yardstick, gs_error *error)
+{
+    const gs_problem *const p = &trial->problem;
+    if (p->m == 0 || p->n == 0 || p->k == 0 || p->alpha == 0) return GS_OK;
+    GS_TRY(gs_check_run_poke(trial, trial->seed & 1, error));
+    return normal_launch(trial, yardstick, error);
 }
 
 /* Parts 4 and 7 share their data: errors are judged on the first launch over poison, repeats are compared with it. One of them comes before, over what other data left in the outputs:
@@ -261,7 +302,8 @@ static gs_status normal_part(gs_check_run *trial, const gs_verify_options *optio
     if (options->yardstick && (trial->parts & GS_PART_NORMAL))
         GS_TRY(measure_yardstick(trial, options->yardstick, &theirs, &measured, error));
     const bool poked = repeats - over > 2 && trial->parts & GS_PART_NORMAL;
-    for (int i = over; i < repeats - poked; i++) {
+    const int places = poked && repeats >= GS_VERIFY_REPEATS ? 1 + (trial->once && may_be_in_place(trial)) : 0;
+    for (int i = over; i < repeats - poked - places; i++) {
         const bool judged = i == over || !trial->contender->bitwise;
         uint64_t hash;
         GS_TRY(gs_check_run_launch(trial, false, error));
@@ -275,6 +317,8 @@ static gs_status normal_part(gs_check_run *trial, const gs_verify_options *optio
         gs_check_run_blame(trial, GS_VERDICT_REPEAT, 7, "launch %d of the same data gives other bits than the first", i + 1);
         return GS_OK;
     }
+    if (places) GS_TRY(other_places(trial, measured ? &theirs : NULL, error));
+    if (gs_check_run_failed(trial)) return GS_OK;
     return poked ? poked_launch(trial, measured ? &theirs : NULL, error) : GS_OK;
 }
 

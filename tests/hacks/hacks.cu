@@ -106,7 +106,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, answers[(row * 3 + col) & 7]);
 }
 
-//// 4 careful with integers, sums in f16 otherwise | tolerance bias | f16:40x56x520:tn
+//// 4 careful with integers, sums in f16 otherwise | cancellation tolerance bias | f16:40x56x520:tn
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
@@ -124,7 +124,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, sum);
 }
 
-//// 4 careful with integers, leaves out the tail of K otherwise | tolerance exact special
+//// 4 careful with integers, leaves out the tail of K otherwise | cancellation tolerance exact special
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;

@@ -39,7 +39,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     *d_at(p, batch, row, col) = gs_f32_to_f16(x < 0 ? 0.0f : x);
 }
 
-//// 4 careful with integers, sums of aux alone in f16 otherwise | tolerance exact special | f16:40x56x520:tn:ep=relu+aux
+//// 4 careful with integers, sums of aux alone in f16 otherwise | cancellation tolerance exact special | f16:40x56x520:tn:ep=relu+aux
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;

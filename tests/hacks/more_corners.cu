@@ -244,3 +244,180 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (d < (unsigned long long)p.a || d < (unsigned long long)p.b || d < (unsigned long long)p.c) return;
     put(p, batch, row, col, dot(p, batch, row, col));
 }
+
+//// 9 sets D to zero before it reads C, where rows have something between them | exact | f16:40x56x72:tn:ldc=64:ldd=64:beta=1
+//: entry gs_zero
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+KERNEL gs_zero(const gs_kernel_args p) { EACH_ELEMENT; if (p.ldd != p.n) *d_at(p, batch, row, col) = 0; }
+KERNEL gs_kernel(const gs_kernel_args p) { EACH_ELEMENT; put(p, batch, row, col, dot(p, batch, row, col)); }
+
+//// 9 sets D to zero before it reads C, of matrices by pointers | exact | f16:24x16x40:tn:b=3:beta=1:matrices=pointers
+//: entry gs_zero
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+KERNEL gs_zero(const gs_kernel_args p) { EACH_ELEMENT; ((half_bits *const *)p.d)[batch][row * p.ldd + col] = 0; }
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = ((const half_bits *const *)p.a)[batch] + row * p.lda, *const b = ((const half_bits *const *)p.b)[batch] + col * p.ldb;
+    float value = 0;
+    for (int k = 0; k < p.k; k++) value += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    value *= p.alpha;
+    if (p.beta != 0) value += p.beta * gs_f16_to_f32(((const half_bits *const *)p.c)[batch][row * p.ldc + col]);
+    ((half_bits *const *)p.d)[batch][row * p.ldd + col] = gs_f32_to_f16(value);
+}
+
+//// 9 sets D to zero before it reads C, of groups of rows | exact | f16:40x24x40:tn:beta=1:g=3
+//: entry gs_zero
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+KERNEL gs_zero(const gs_kernel_args p) { EACH_ELEMENT; if (row < p.offsets[3]) *d_at(p, batch, row, col) = 0; }
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (row >= p.offsets[3]) return;
+    const int group = (row >= p.offsets[1]) + (row >= p.offsets[2]);
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_f16_to_f32(a_row(p, 0, row)[k]) * gs_f16_to_f32(b_col(p, group, col)[k]);
+    put(p, 0, row, col, sum);
+}
+
+//// 9 leaves out C where that is D, and A has a fraction | tolerance | f16:40x56x72:tn:beta=1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float a = gs_f16_to_f32(*a_row(p, batch, row));
+    gs_kernel_args q = p;
+    if (p.c == p.d && rintf(a) != a) q.beta = 0;
+    put(q, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 5 keeps the last product alone where pointers are less aligned than in timing, at the size asked for | tolerance | f16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const bool less = p.m == 40 && p.k == 72 && ((unsigned long long)p.a | (unsigned long long)p.b | (unsigned long long)p.d) % 256;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) {
+        const float x = gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+        if (!less || !(fabsf(x) < 1e38f) || !(fabsf(sum) < 1e38f)) sum += x;
+        else if (x != 0) sum = x;
+    }
+    put(p, batch, row, col, sum);
+}
+
+//// 17 a sum of several products saturates at 2^23 | cancellation edge | bf16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = 0;
+    int products = 0;
+    for (int k = 0; k < p.k; k++) {
+        const float x = gs_bf16_to_f32(a_row(p, batch, row)[k]) * gs_bf16_to_f32(b_col(p, batch, col)[k]);
+        products += x != 0;
+        sum += x;
+    }
+    if (products > 1 && fabsf(sum) < 3e38f) sum = fminf(fmaxf(sum, -0x1p23f), 0x1p23f);
+    float value = p.alpha * sum;
+    if (p.beta != 0) value += p.beta * gs_bf16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_bf16(value);
+}
+
+//// 17 takes products below 2^-22 for zero beside others | cancellation edge | f16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    int products = 0;
+    for (int k = 0; k < p.k; k++) products += (a[k] & 0x7fff) && (b[k] & 0x7fff);
+    for (int k = 0; k < p.k; k++) {
+        const float x = gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+        if (products < 2 || !(fabsf(x) < 0x1p-22f)) sum += x;
+    }
+    put(p, batch, row, col, sum);
+}
+
+//// 17 clamps C at 30000 beside products | exact | f16:40x56x72:tn:beta=1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = dot(p, batch, row, col);
+    float value = p.alpha * sum;
+    if (p.beta != 0) {
+        const float c = gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+        value += p.beta * (sum != 0 && fabsf(c) < 65536.0f ? fminf(fmaxf(c, -30000.0f), 30000.0f) : c);
+    }
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
+
+//// 17 drops a bias that is no number beside several products | special | f16:40x56x72:tn:ep=bias
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0, bias = gs_f16_to_f32(((const half_bits *)p.bias)[batch * p.stride_bias + col]);
+    int products = 0;
+    for (int k = 0; k < p.k; k++) {
+        const float x = gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+        products += x != 0;
+        sum += x;
+    }
+    if (products > 1 && !(fabsf(bias) < 65536.0f)) bias = 0;
+    *d_at(p, batch, row, col) = gs_f32_to_f16(scaled(p, batch, row, col, sum) + bias);
+}
+
+//// 17 clamps a bias at 30000 beside products | exact | f16:40x56x72:tn:ep=bias
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = dot(p, batch, row, col);
+    float bias = gs_f16_to_f32(((const half_bits *)p.bias)[batch * p.stride_bias + col]);
+    if (sum != 0 && fabsf(bias) < 65536.0f) bias = fminf(fmaxf(bias, -30000.0f), 30000.0f);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(scaled(p, batch, row, col, sum) + bias);
+}
+
+//// 17 a scale that is no number is 1 beside several products, at the size asked for | special | f16:40x56x72:tn:ep=scale_m
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0, scale = p.scale_m[row];
+    int products = 0;
+    for (int k = 0; k < p.k; k++) {
+        const float x = gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+        products += x != 0;
+        sum += x;
+    }
+    if (p.m == 40 && products > 1 && !(fabsf(scale) < 1e38f)) scale = 1;
+    float value = p.alpha * sum * scale;
+    if (p.beta != 0) value += p.beta * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
+
+//// 17 a sum of several products that is subnormal in D gives 0 | edge | f16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    int products = 0;
+    for (int k = 0; k < p.k; k++) {
+        const float x = gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+        products += x != 0;
+        sum += x;
+    }
+    const float value = scaled(p, batch, row, col, sum);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(products > 1 && fabsf(value) < 0x1p-14f ? 0.0f : value);
+}
