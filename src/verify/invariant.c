@@ -192,8 +192,10 @@ static gs_status rows_of_kind(watcher *w, const gs_problem *problem, int *taken,
     w->matrices = GS_MIN(GS_MIN(matrices, MOST_MATRICES), GS_MAX(MOST_SEEN / pool, 1));
     for (int i = 0; i < 2; i++)
         if ((w->of[i] = calloc((size_t)(w->matrices * pool), sizeof *w->of[i])) == NULL) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for rows that were seen");
+    /* What is added to a product that was rounded hides how: where something is, every second seed has ties beside an alpha of many bits. */
+    const gs_problem many = with_many_bits(problem, seed), *const plain = (gs_adds_bias(problem) || problem->beta != 0) && gs_mix(seed + 0x61b8e3a5u) & 1 ? &many : problem;
     for (int turn = 0; turn < (w->plain ? PLAIN : CANCELLING) && !gs_check_run_failed(w->trial); turn++) {
-        const gs_problem p = w->plain ? plain_problem_of_turn(problem, seed, turn) : problem_of_turn(problem, seed, turn);
+        const gs_problem p = w->plain ? plain_problem_of_turn(plain, seed, turn) : problem_of_turn(problem, seed, turn);
         const uint64_t bits = gs_mix(seed + 0x71374491u + (uint64_t)turn), which = gs_mix(seed + 0xb5c0fbcfu) & 1;
         const bool as_they_are = w->plain && turn < 2;
         w->rows = (gs_pool_rows){pool, as_they_are ? 1 : 1 + (int64_t)(bits % (uint64_t)(pool - 1)), as_they_are ? 0 : (int64_t)(bits >> 32) % pool};

@@ -228,7 +228,7 @@ static void test_honest_more(void **state)
 
 /* ---- the catalogue, as a model's answers ---- */
 
-enum { HACKS = 512, LEAST = 65 + 39 + 34 + 50 + 34 };   /* room; so many there are at least */
+enum { HACKS = 512, LEAST = 65 + 39 + 34 + 51 + 34 };   /* room; so many there are at least */
 
 static hack catalogue[HACKS];
 static int  hacks;

@@ -445,3 +445,16 @@ KERNEL gs_kernel(const __grid_constant__ tmap a, const gs_kernel_args p)
         asm volatile("cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;" ::: "memory");
     }
 }
+
+//// 5 rounds the product with alpha before C is added in every second row | invariant | f16:40x72x72:tn:beta=1:inv=1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = dot(p, batch, row, col);
+    float value = __fmul_rn(p.alpha, sum);
+    if (p.beta != 0) {
+        const float c = gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+        value = row & 1 ? fmaf(p.alpha, sum, __fmul_rn(p.beta, c)) : fmaf(p.beta, c, value);
+    }
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
