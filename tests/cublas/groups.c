@@ -49,6 +49,7 @@ static gs_status alloc(gs_device *device, size_t bytes, gs_pointer *out, gs_erro
     (void)device;
     if (lost) return gs_fail(why, GS_ERROR_DEVICE_MEMORY, NULL, "no memory");
     *out = (gs_pointer)(uintptr_t)malloc(bytes);
+    if (!*out) return gs_fail(why, GS_ERROR_DEVICE_MEMORY, NULL, "no memory");
     live++;
     return GS_OK;
 }
@@ -648,6 +649,18 @@ static void memory_for_the_sets_may_be_lacking(void **state)
             assert_string_equal(error.text, "no memory for the offsets of 2 sets");
             assert_int_equal(c.run(&c, args, NULL, &error), GS_ERROR_UNSUPPORTED);
         }
+        int refused = 0;
+        for (int which = 3; which < 100; which++) {   /* what each size of groups needs, or does without */
+            fail_at = which;
+            const gs_status status = c.expect(&c, args, offsets[0], 2, &error);
+            const bool over = fail_at > 0;
+            fail_at = 0;
+            assert_true(status == GS_OK || status == GS_ERROR_MEMORY || status == GS_ERROR_DEVICE_MEMORY);
+            assert_int_equal(c.run(&c, args, NULL, &error), status == GS_OK ? GS_OK : GS_ERROR_UNSUPPORTED);
+            refused += status != GS_OK;
+            if (over) break;
+        }
+        assert_true(refused > 0);
         OK(c.expect(&c, args, offsets[0], 2, &error));
         OK(c.run(&c, args, NULL, &error));
         c.destroy(&c);
