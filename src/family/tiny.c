@@ -105,7 +105,8 @@ static bool has_ends(const gs_problem *p) { return p->bias || p->activation || p
 /* Registers that a thread needs without spilling. Checked against the compiler in tests/family/tiny.c. */
 static int registers_of(const shape *s, const gs_problem *p)
 {
-    const int found = !p->matrices ? 0 : p->beta != 0 && (s->a.vector == 1 || s->b.vector == 1) ? 48 : 8;   /* where matrices are: elements one by one, and C, hide nothing */
+    const bool singly = s->a.vector == 1 || s->b.vector == 1;
+    const int found = !p->matrices ? 0 : !singly ? 8 : p->beta != 0 ? 48 : has_ends(p) ? 16 : 8;   /* where matrices are: elements one by one, C and an activation hide nothing */
     const int pointers = s->stages ? 0 : 4 * s->matrices + found, ends = (p->beta != 0 ? 12 : 0) + (has_ends(p) ? 12 * s->tiles : 0);
     const int odd = p->n % 2 || p->ldd % 2 ? 8 * s->tiles : 0;   /* elements of D are stored one by one */
     return s->tiles * s->columns * 4 + all_words_of(s, p) + pointers + 40 + ends + odd;

@@ -187,6 +187,11 @@ static void test_compiles(void **state)
         compiled += compile_spread("sm_80", gs_caps_find("a100"), problems[i], 13);
     }
     if (compiled < 30) fail_msg("%d compiled", compiled);
+    gs_schedule schedule;   /* one that spilled: matrices by pointers, elements one by one, and an activation */
+    const gs_problem problem = problem_of("f16:6x7x34:nn:lda=51:acc=f16:d=f32:ldd=31:b=70:matrices=pointers:ep=gelu");
+    assert_int_equal(gs_schedule_parse(&schedule, "tiny/b2/r16/direct/w1", &error), GS_OK);
+    compile("sm_90a", gs_caps_find("h200"), &schedule, &problem);
+    compile("sm_80", gs_caps_find("a100"), &schedule, &problem);
 }
 
 /* ---- the choice ---- */
