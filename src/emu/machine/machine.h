@@ -128,8 +128,8 @@ struct gs_emu_code {
     uint32_t  *reconverge;                    /* per op: where its divergent lanes meet again (op index), GS_EMU_NONE: at the exit */
     uint8_t   *leader;                        /* per op: 1 if it starts a basic block */
     uint8_t   *image;                         /* initial register bytes: the constants; garbage in all others */
-    gs_emu_bytes *constant, *garbage;         /* pieces of it: what no instruction writes; registers that may be read before they are written (run/start.c) */
-    int        constants, garbages;
+    gs_emu_bytes *garbage;                    /* pieces of it: registers that may be read before they are written (run/start.c) */
+    int        garbages;
     gs_emu_shared_address *shared_address;    /* constants that are addresses of shared variables: offsets in the own block */
     int        shared_addresses;
     uint32_t   register_bytes, register_capacity;

@@ -181,7 +181,6 @@ void gs_emu_code_free(gs_emu_code **code)
     free((*code)->reconverge);
     free((*code)->leader);
     free((*code)->image);
-    free((*code)->constant);
     free((*code)->garbage);
     free((*code)->shared_address);
     free((*code)->offset_of);

@@ -9,7 +9,7 @@
  * (the immediate post-dominator) but those that end, as the hardware's assembler arranges it. */
 gs_status gs_emu_find_reconvergence(gs_emu_code *code, gs_error *error);
 
-/* Fills code->constant and code->garbage, behind that. */
+/* Fills code->garbage, behind that. */
 gs_status gs_emu_find_starts(gs_emu_decoder *d);
 
 bool gs_emu_warp_ready(const gs_emu_warp *w);   /* whether a fragment can execute */

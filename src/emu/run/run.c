@@ -57,11 +57,6 @@ static void destroy_cluster(gs_emu_cluster *cluster)
     free(cluster);
 }
 
-static void fill_registers(gs_emu_warp *w, const gs_emu_bytes *pieces, int count)
-{
-    for (int i = 0; i < count; i++) memcpy(w->registers + pieces[i].offset, w->code->image + pieces[i].offset, pieces[i].bytes);
-}
-
 /* Addresses of shared variables name their block. */
 static void set_shared_addresses(gs_emu_warp *w)
 {
@@ -86,7 +81,7 @@ static bool create_warps(gs_emu_block *block, const gs_emu_launch *launch)
         w->registers = aligned_alloc(64, ((size_t)code->register_bytes + 63) / 64 * 64);
         if (code->local_bytes) w->local = malloc((size_t)code->local_bytes * GS_EMU_LANES);
         if (!w->registers || (code->local_bytes && !w->local)) return false;
-        fill_registers(w, code->constant, code->constants);
+        memcpy(w->registers, code->image, code->register_bytes);   /* all: an instruction with a finding, or of another lane, may write nothing */
         set_shared_addresses(w);
     }
     return block->warp != NULL;
@@ -177,7 +172,7 @@ static void start_warp(gs_emu_warp *w)
     gs_emu_copy_free(w);
     gs_emu_bulk_free(w);
     gs_emu_wgmma_free(w);
-    fill_registers(w, w->code->garbage, w->code->garbages);
+    for (int i = 0; i < w->code->garbages; i++) memcpy(w->registers + w->code->garbage[i].offset, w->code->image + w->code->garbage[i].offset, w->code->garbage[i].bytes);
     set_specials(w);
     w->early = w->cluster->check && w->cluster->launch->dependent ? w->threads : 0;
     w->waited = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What the register bytes of a warp hold before its first instruction. Constants stay as they are, so a warp that starts anew, in another block, keeps them. Of
- * the registers only those need the garbage of gs_emu_code.image that may be read before they are written: all others would be filled for nothing, which is
- * most of the time of a kernel of thousands of short blocks. Which these are is the usual analysis of live registers. */
+ * What the register bytes of a warp hold before its first instruction: gs_emu_code.image, constants and garbage. Where a warp starts anew, in another block,
+ * constants are as they were, and of the registers only those need the garbage again that may be read before they are written: all others would be filled for
+ * nothing, which is most of the time of a kernel of thousands of short blocks. Which these are is the usual analysis of live registers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "emu/machine/operands.h"
 #include "emu/run/internal.h"
 
-enum { APART = 256, MOST_WORDS = 4 << 20 };   /* bytes between pieces that are copied apart; of the sets, more and every register is filled */
+enum { MOST_WORDS = 4 << 20 };   /* of the sets: with more of them every register is filled */
 
 typedef struct liveness {
     const gs_emu_code *code;
@@ -69,12 +69,12 @@ static void find_live(const liveness *l)
     }
 }
 
-/* Pieces in the order of their places; `apart`: bytes between two that stay two. */
-static void add_piece(gs_emu_bytes *list, int *count, uint32_t offset, uint32_t bytes, uint32_t apart)
+/* Pieces in the order of their places. */
+static void add_piece(gs_emu_code *code, uint32_t offset, uint32_t bytes)
 {
-    gs_emu_bytes *const last = *count ? &list[*count - 1] : NULL;
-    if (last && offset - (last->offset + last->bytes) < apart) last->bytes = offset + bytes - last->offset;
-    else list[(*count)++] = (gs_emu_bytes){offset, bytes};
+    gs_emu_bytes *const last = code->garbages ? &code->garbage[code->garbages - 1] : NULL;
+    if (last && offset == last->offset + last->bytes) last->bytes += bytes;
+    else code->garbage[code->garbages++] = (gs_emu_bytes){offset, bytes};
 }
 
 static void list_pieces(gs_emu_decoder *d, const liveness *l, const uint8_t *size)
@@ -82,8 +82,7 @@ static void list_pieces(gs_emu_decoder *d, const liveness *l, const uint8_t *siz
     gs_emu_code *const code = d->code;
     for (uint32_t at = 0; at < code->register_bytes;) {
         const uint32_t number = l->number[at], bytes = number ? gs_emu_register_size((gs_ptx_type)size[at]) : 4;
-        if (!number) add_piece(code->constant, &code->constants, at, bytes, APART);
-        if (number ? !l->live || has(l->live, number) : d->carry && at == d->carry) add_piece(code->garbage, &code->garbages, at, bytes, 1);
+        if (number ? !l->live || has(l->live, number) : d->carry && at == d->carry) add_piece(code, at, bytes);
         at += bytes;
     }
 }
@@ -99,14 +98,13 @@ gs_status gs_emu_find_starts(gs_emu_decoder *d)
     l.first = malloc(((size_t)l.blocks + 1) * sizeof *l.first);
     l.block_of = malloc(code->ops * sizeof *l.block_of);
     uint8_t *const type = calloc(places, 1);
-    code->constant = malloc((places / APART + 2) * sizeof *code->constant);
     code->garbage = malloc(((size_t)d->entry->registers + 2) * sizeof *code->garbage);
     const bool fits = (uint64_t)l.blocks * l.words <= MOST_WORDS;
     if (fits) {
         l.live = calloc((size_t)l.blocks * l.words, sizeof *l.live);
         l.written = calloc((size_t)l.blocks * l.words, sizeof *l.written);
     }
-    if (!l.number || !l.first || !l.block_of || !type || !code->constant || !code->garbage || (fits && (!l.live || !l.written))) {
+    if (!l.number || !l.first || !l.block_of || !type || !code->garbage || (fits && (!l.live || !l.written))) {
         gs_emu_no_memory(d);
     } else {
         uint32_t block = 0;
