@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "verify/check_run.h"
 
-#define FEW_LINES 4
+#define FEW_LINES 4   /* of D: with fewer an infinity and a NaN would leave nothing to judge */
 #define STALE_TOLERANCE 4   /* of normal data that are looked at before the yardstick's are */
 
 /* As in timing: nothing is poisoned, the output and the workspace are those of an earlier launch. since: what has changed. */
@@ -136,7 +136,7 @@ static gs_status exact_part(gs_check_run *trial, int part, int kind, gs_error *e
     if (part == 2) GS_TRY(move_far(trial, error));
     if (gs_check_run_failed(trial)) return GS_OK;
     const gs_problem *const p = &trial->problem;
-    const bool alone = trial->far && GS_MIN(p->m * p->batch, p->n) < FEW_LINES;   /* an infinity and a NaN would leave nothing to see */
+    const bool alone = trial->far && GS_MIN(p->m * p->batch, p->n) < FEW_LINES;
     if (!alone) GS_TRY(second_data(trial, part, error));
     GS_TRY(exact_launch(trial, part, error));
     if (trial->far && !gs_check_run_failed(trial)) GS_TRY(gs_check_run_far(trial, 0, error));

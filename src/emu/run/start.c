@@ -77,11 +77,11 @@ static void add_piece(gs_emu_code *code, uint32_t offset, uint32_t bytes)
     else code->garbage[code->garbages++] = (gs_emu_bytes){offset, bytes};
 }
 
-static void list_pieces(gs_emu_decoder *d, const liveness *l, const uint8_t *size)
+static void list_pieces(gs_emu_decoder *d, const liveness *l, const uint8_t *type)
 {
     gs_emu_code *const code = d->code;
     for (uint32_t at = 0; at < code->register_bytes;) {
-        const uint32_t number = l->number[at], bytes = number ? gs_emu_register_size((gs_ptx_type)size[at]) : 4;
+        const uint32_t number = l->number[at], bytes = number ? gs_emu_register_size((gs_ptx_type)type[at]) : 4;
         if (number ? !l->live || has(l->live, number) : d->carry && at == d->carry) add_piece(code, at, bytes);
         at += bytes;
     }
