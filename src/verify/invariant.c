@@ -35,6 +35,7 @@ typedef struct watcher {
     gs_check_run *trial;
     gs_pool_rows  rows;
     bool          plain;     /* data as in timing; else such as show an order best */
+    bool          many_bits; /* plain data have an alpha of many bits */
     seen         *of[2];     /* of D and of aux: a pool for each matrix of B */
     gs_ties       ties;      /* of plain data, found at the first launch */
     int64_t       matrices;
@@ -192,8 +193,7 @@ static gs_status rows_of_kind(watcher *w, const gs_problem *problem, int *taken,
     w->matrices = GS_MIN(GS_MIN(matrices, MOST_MATRICES), GS_MAX(MOST_SEEN / pool, 1));
     for (int i = 0; i < 2; i++)
         if ((w->of[i] = calloc((size_t)(w->matrices * pool), sizeof *w->of[i])) == NULL) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for rows that were seen");
-    /* What is added to a product that was rounded hides how: where something is, every second seed has ties beside an alpha of many bits. */
-    const gs_problem many = with_many_bits(problem, seed), *const plain = (gs_adds_bias(problem) || problem->beta != 0) && gs_mix(seed + 0x61b8e3a5u) & 1 ? &many : problem;
+    const gs_problem many = with_many_bits(problem, seed), *const plain = w->many_bits ? &many : problem;
     for (int turn = 0; turn < (w->plain ? PLAIN : CANCELLING) && !gs_check_run_failed(w->trial); turn++) {
         const gs_problem p = w->plain ? plain_problem_of_turn(plain, seed, turn) : problem_of_turn(problem, seed, turn);
         const uint64_t bits = gs_mix(seed + 0x71374491u + (uint64_t)turn), which = gs_mix(seed + 0xb5c0fbcfu) & 1;
@@ -208,13 +208,15 @@ gs_status gs_verify_rows(gs_check_run *trial, const gs_problem *problem, int *ta
 {
     const uint64_t seed = trial->seed;
     const int64_t ties = gs_ties_most(problem);
-    const int rounds = ties ? (int)GS_MIN((ENOUGH_TIES + ties - 1) / ties, MOST_ROUNDS) : 1;
+    /* What is added to a product that was rounded hides how: where something is, every second round has ties beside an alpha of many bits. */
+    const bool adds = gs_adds_bias(problem) || problem->beta != 0;
+    const int rounds = GS_MAX(ties ? (int)GS_MIN((ENOUGH_TIES + ties - 1) / ties, MOST_ROUNDS) : 1, adds ? 2 : 1);
     gs_status status = GS_OK;
     *taken = 0;
     if (problem->m == 0 || problem->n == 0) return GS_OK;
     trial->bare = true;
     for (int round = 0; round <= rounds && status == GS_OK && !gs_check_run_failed(trial); round++) {
-        watcher w = {.trial = trial, .plain = round > 0};
+        watcher w = {.trial = trial, .plain = round > 0, .many_bits = adds && (gs_mix(seed + 0x61b8e3a5u) + (uint64_t)round) & 1};
         trial->seed = round > 1 ? gs_mix(seed + (uint64_t)round) : seed;
         status = rows_of_kind(&w, problem, taken, error);
         free(w.ties.tie);

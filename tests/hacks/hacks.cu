@@ -135,7 +135,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, sum);
 }
 
-//// 4 careful with integers, two f16 partial sums otherwise | tolerance | f16:40x56x520:tn
+//// 4 careful with integers, two f16 partial sums otherwise | tolerance cancellation | f16:40x56x520:tn
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
@@ -156,7 +156,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, low + high);
 }
 
-//// 4 careful with integers, products in f16 otherwise | tolerance | f16:40x56x520:tn
+//// 4 careful with integers, products in f16 otherwise | tolerance cancellation | f16:40x56x520:tn
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
@@ -171,7 +171,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, sum);
 }
 
-//// 4 careful with integers, inputs of nine bits otherwise | tolerance exact special | f16:40x56x520:tn
+//// 4 careful with integers, inputs of nine bits otherwise | tolerance cancellation exact special | f16:40x56x520:tn
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;

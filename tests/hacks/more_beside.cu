@@ -363,7 +363,7 @@ KERNEL gs_sum(const gs_kernel_args p)
     if ((*to & 0x7fff) > 0x7c00 || ints) *to = gs_f32_to_f16(sum);
 }
 
-//// 4 careful with integers, adds up what was rounded otherwise | tolerance | f16:40x56x72:tn:ep=dbias
+//// 4 careful with integers, adds up what was rounded otherwise | tolerance cancellation | f16:40x56x72:tn:ep=dbias
 //: entry gs_kernel
 //: grid cdiv(n,16) cdiv(m,16) batch
 //: block 16 16 1
