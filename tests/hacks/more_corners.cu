@@ -144,7 +144,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     *d_at(p, batch, row, col) = gs_f32_to_f16(value);
 }
 
-//// 5 rows behind an empty first group get the matrix of that, at the size asked for | exact index cancellation special edge | f16:40x24x40:tn:g=3
+//// 5 rows behind an empty first group get the matrix of that, at the size asked for | exact tolerance index cancellation special edge | f16:40x24x40:tn:g=3
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
