@@ -406,7 +406,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     *d_at(p, batch, row, col) = gs_f32_to_f16(value);
 }
 
-//// 17 a sum of several products that is subnormal in D gives 0 | edge | f16:40x56x72:tn
+//// 17 a sum of several products that is subnormal in D gives 0 | edge special | f16:40x56x72:tn
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;

@@ -222,7 +222,7 @@ class Kills(Case):
         for identity in ids:
             until(lambda i=identity: self.anywhere(lambda s: s.result(i, 5))["state"] == "done", 120)
         answers = [{i: s.result(i, 5)[1] for i in ids} for s in self.services]
-        self.assertEqual(collections.Counter(a["verdict"] for a in answers[0].values()), {"pass": len(ids)})
+        self.assertEqual([a for a in answers[0].values() if a["verdict"] != "pass"], [])
         self.assertEqual(answers[1:], answers[:1] * 2)
         counts = timed(*self.services)
         self.assertEqual(len(counts), len(ids))
