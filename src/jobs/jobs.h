@@ -12,7 +12,8 @@
 #include "jobs/item.h"
 #include "jobs/options.h"
 
-enum { GS_SERVICE_ATTEMPTS = 3 };
+/* So often a job is begun whose service is gone each time, before it is taken for the cause. Services that are killed at random, once per second, kill one job in ten with them: three were too few. */
+enum { GS_SERVICE_ATTEMPTS = 5 };
 
 typedef struct gs_service_counts {
     _Atomic int64_t accepted, joined, refused, evaluated, passed, raced, machine, repeated, forgotten, cancelled, expired, shared;

@@ -454,7 +454,7 @@ static void what_was_left_open_is_gone_on_with(void **state)
     CHECK(find(left, 0, &found));
     expect_verdict(&found, "pass", false);
     CHECK(find(often, 0, &found));
-    expect_answer(&found, "was begun 3 times, and the service ended each time", true);
+    expect_answer(&found, "was begun 5 times, and the service ended each time", true);
     CHECK(find(bad, 0, &found));
     expect_answer(&found, "cannot be read", true);
     assert_true(row_of(foreign).open);   /* another device's */
