@@ -239,6 +239,12 @@ static bool invariant(draft *d, int value)
     return true;
 }
 
+static bool constant(draft *d, int value)
+{
+    d->p.constant = (uint32_t)value;
+    return true;
+}
+
 /* ---- the table ---- */
 
 #define EXTENTS "tiles", "eights", "odd", "few", "1", "any"
@@ -283,6 +289,7 @@ static const struct feature {
     {"biases",       biases,       0,  {"one", "each"}},
     {"found by",     pointers,     0,  {"strides", "pointers"}},
     {"bits of rows", invariant,    8,  {"any", "invariant"}},
+    {"B",            constant,     0,  {"any", "constant"}},
 };
 enum { FEATURES = (int)GS_COUNT(features), LAST_BASE = 3 };   /* every problem has types and a layout, none of which is plainer than others */
 _Static_assert(FEATURES <= GS_FEATURES_MOST, "a combination has a value of each");

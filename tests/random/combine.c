@@ -79,6 +79,7 @@ static void values_are_those_of_the_problem(void **state)
         assert_int_equal(is(&c, "biases", "each"), p->stride_bias != 0);
         assert_int_equal(is(&c, "found by", "pointers"), p->matrices == GS_MATRICES_POINTERS);
         assert_int_equal(is(&c, "bits of rows", "invariant"), p->invariant);
+        assert_int_equal(is(&c, "B", "constant"), p->constant);
         if (p->batch == 1) assert_true(!p->stride_a && !p->stride_b && !p->stride_c && !p->stride_d && !p->stride_bias && !p->stride_aux);
         if (is(&c, "empty", "K")) assert_int_equal(p->k, 0);
         if (is(&c, "batch of A", "beside")) assert_true(p->lda >= p->batch * p->stride_a && p->stride_a > 0);
