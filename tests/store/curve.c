@@ -176,6 +176,8 @@ static void refuses_bad_input(void **state)
     assert_int_equal(gs_store_curve(store, &unbegun, "s", "n", steps, other, 1, &error), GS_ERROR_ARGUMENT);
     assert_int_equal(gs_store_curve(store, NULL, "s", "n", steps, other, 1, &error), GS_ERROR_ARGUMENT);
     expect(store, "", "");
+    assert_int_equal(gs_store_curve(store, &session, longest, "n", steps, other, 1, &error), GS_ERROR_ARGUMENT);
+    assert_string_equal(error.text, "must have 1 to 127 characters");
     longest[GS_CURVE_NAME - 1] = '\0';
     CHECK(gs_store_curve(store, &session, longest, "\xc3\xa4", steps, other, 1, &error));
     gs_store_close(&store);

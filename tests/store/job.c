@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "store/sql.h"
 #include "store/store.h"
 #include "store_folder.h"
@@ -324,6 +325,37 @@ static void a_service_that_is_gone(void **state)
     gs_store_close(&store);
 }
 
+static void what_is_missing_is_named(void **state)
+{
+    (void)state;
+    char longest[GS_HASH_TEXT + 64];
+    gs_store *store = open_store("missing.db");
+    const gs_lessee who = service("a", getpid());
+    bool mine;
+    static const struct { gs_job job; const char *field; } bad[] = {
+        {{.device = DEVICE, .request = "r"}, "id"},      {{.id = "", .device = DEVICE, .request = "r"}, "id"},
+        {{.id = "a", .request = "r"}, "device"},         {{.id = "a", .device = "", .request = "r"}, "device"},
+        {{.id = "a", .device = DEVICE}, "request"},      {{.id = "a", .device = DEVICE, .request = ""}, "request"},
+    };
+    for (size_t i = 0; i < GS_COUNT(bad); i++) {
+        assert_int_equal(gs_store_jobs_claim(store, &bad[i].job, 1, &who, 1000, &mine, &error), GS_ERROR_ARGUMENT);
+        assert_string_equal(error.field, bad[i].field);
+    }
+    memset(longest, 'x', sizeof longest);                 /* a lease has "job:" before the name */
+    for (size_t length = sizeof longest - 4; length >= sizeof longest - 5; length--) {
+        gs_lease lease = GS_LEASE_TAKEN;
+        longest[length] = '\0';
+        const bool fits = length + 4 < sizeof longest;
+        assert_int_equal(gs_store_jobs_claim(store, &(gs_job){.id = longest, .device = DEVICE, .request = "r"}, 1, &who, 1000, &mine, &error),
+                         fits ? GS_OK : GS_ERROR_ARGUMENT);
+        assert_int_equal(gs_store_job_begin(store, DEVICE, longest, &who, 1000, &lease, &error), fits ? GS_OK : GS_ERROR_ARGUMENT);
+        assert_int_equal(lease, fits ? GS_LEASE_TAKEN : GS_LEASE_HELD);
+        if (!fits) assert_string_equal(error.field, "id");
+        if (!fits) expect_open(store, "");
+    }
+    gs_store_close(&store);
+}
+
 static void a_wish_goes_to_whoever_has_it(void **state)
 {
     (void)state;
@@ -346,7 +378,7 @@ int main(void)
         cmocka_unit_test(an_answer_stays),
         cmocka_unit_test(a_job_is_one_service_s),
         cmocka_unit_test(a_service_that_is_gone),
-        cmocka_unit_test(a_wish_goes_to_whoever_has_it),
+        cmocka_unit_test(what_is_missing_is_named), cmocka_unit_test(a_wish_goes_to_whoever_has_it),
         cmocka_unit_test(a_failure_of_the_machine_is_open_again_when_asked_again),
         cmocka_unit_test(all_or_none),
         cmocka_unit_test(old_answers_are_forgotten_and_open_jobs_never),

@@ -278,19 +278,38 @@ static void refuses_bad_input(void **state)
     gs_store *store = open_store("input.db");
     const gs_lessee mine = lessee("run"), none = {0};
     gs_lease lease = GS_LEASE_TAKEN;
-    assert_int_equal(gs_store_lease(store, "", PROBLEM, &mine, LONG, &lease, &error), GS_ERROR_ARGUMENT);
-    assert_string_equal(error.field, "device");
-    assert_int_equal(lease, GS_LEASE_HELD);
-    assert_int_equal(gs_store_lease(store, DEVICE, NULL, &mine, LONG, &lease, &error), GS_ERROR_ARGUMENT);
-    assert_string_equal(error.field, "problem");
+    const struct { const char *device, *problem; const gs_lessee *who; const char *field; } bad[] = {
+        {"", PROBLEM, &mine, "device"}, {NULL, PROBLEM, &mine, "device"}, {DEVICE, "", &mine, "problem"}, {DEVICE, NULL, &mine, "problem"}, {DEVICE, PROBLEM, &none, "run"},
+    };
+    for (size_t i = 0; i < GS_COUNT(bad); i++) {
+        lease = GS_LEASE_TAKEN;
+        assert_int_equal(gs_store_lease(store, bad[i].device, bad[i].problem, bad[i].who, LONG, &lease, &error), GS_ERROR_ARGUMENT);
+        assert_string_equal(error.field, bad[i].field);
+        assert_int_equal(lease, GS_LEASE_HELD);
+        assert_int_equal(gs_store_release(store, bad[i].device, bad[i].problem, bad[i].who, true, &error), GS_ERROR_ARGUMENT);
+        assert_string_equal(error.field, bad[i].field);
+    }
     assert_int_equal(gs_store_lease(store, DEVICE, PROBLEM, &none, LONG, &lease, NULL), GS_ERROR_ARGUMENT);
-    assert_int_equal(gs_store_release(store, DEVICE, PROBLEM, &none, true, &error), GS_ERROR_ARGUMENT);
-    assert_string_equal(error.field, "run");
     assert_int_equal(rows(store), 0);
     char a[GS_LEASE_RUN], b[GS_LEASE_RUN];
     gs_lessee_run(a);
     gs_lessee_run(b);
     assert_true(strlen(a) == GS_LEASE_RUN - 1 && strcmp(a, b) != 0);
+    gs_store_close(&store);
+}
+
+static void a_failure_takes_nothing(void **state)
+{
+    (void)state;
+    gs_store *store = open_store("failure.db");
+    const gs_lessee mine = lessee("run");
+    gs_lease lease = GS_LEASE_TAKEN;
+    assert_int_equal(gs_sql_text_run(store, store_server() ? "ALTER TABLE lease ADD CHECK (problem <> 'b')"
+                                                           : "CREATE TRIGGER no BEFORE INSERT ON lease WHEN new.problem = 'b' BEGIN SELECT raise(ABORT, 'no'); END"), SQLITE_OK);
+    assert_int_equal(gs_store_lease(store, DEVICE, "b", &mine, LONG, &lease, &error), GS_ERROR_STORE);
+    assert_int_equal(lease, GS_LEASE_HELD);
+    assert_int_equal(take(store, "a", &mine, LONG), GS_LEASE_TAKEN);
+    assert_int_equal(rows(store), 1);
     gs_store_close(&store);
 }
 
@@ -311,6 +330,7 @@ static void a_named_run_keeps_its_marks(void **state)
     static const char *const good[] = {"a", "march-2027.b_1", "0123456789abcdef0123456789ABCDEF"}, *const bad[] = {"", "a b", "a/b", "0123456789abcdef0123456789abcdef0", "\xc3\xa4"};
     for (size_t i = 0; i < GS_COUNT(good); i++) assert_int_equal(gs_lessee_run_check(good[i], &error), GS_OK);
     for (size_t i = 0; i < GS_COUNT(bad); i++) assert_int_equal(gs_lessee_run_check(bad[i], &error), GS_ERROR_ARGUMENT);
+    assert_string_equal(error.text, "has 1 to 32 letters, digits and any of ._-");
 }
 
 int main(void)
@@ -324,6 +344,7 @@ int main(void)
         cmocka_unit_test(many_do_everything_once),
         cmocka_unit_test(an_older_store_gets_the_table),
         cmocka_unit_test(refuses_bad_input),
+        cmocka_unit_test(a_failure_takes_nothing),
         cmocka_unit_test(a_named_run_keeps_its_marks),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
