@@ -129,6 +129,8 @@ static void test_the_wait_of_another_thread(void **state)
         {"bar.sync 0;\nsetp.eq.u32 p, t, 0;\n@p " WAIT "ld.global.u32 b, [x];\n", 8},           /* the barrier comes too early */
         {"and.b32 c, t, 31;\nsetp.eq.u32 p, c, 5;\n@p " WAIT "ld.global.u32 b, [x];\n", 8},     /* a lane of each warp */
         {"and.b32 c, t, 31;\nsetp.eq.u32 p, c, 5;\n@p " WAIT "bar.warp.sync -1;\nld.global.u32 b, [x];\n", 0},
+        /* the lane that waits is not among those that meet */
+        {"and.b32 c, t, 31;\nsetp.eq.u32 p, c, 5;\n@p " WAIT "@p bra DONE;\nbar.warp.sync 0xffffffdf;\nld.global.u32 b, [x];\n", 8},
         {"and.b32 c, t, 31;\nsetp.eq.u32 p, c, 5;\n@p " WAIT "setp.eq.u32 q, c, 9;\n@q bra DONE;\n@p ld.global.u32 b, [x];\n", 0},
         /* over an mbarrier: the first warp waits for the launch, the second for the first */
         {"setp.lt.u32 p, t, 32;\n@!p bra LOOP;\nsetp.ne.u32 p, t, 0;\n@p bra DONE;\n" WAIT "mbarrier.arrive.shared::cta.b64 _, [g];\nbra DONE;\n"

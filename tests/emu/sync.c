@@ -126,6 +126,22 @@ static void test_reduction_of_subsets(void **state)
                         "FIRST:\nbar.red.popc.u32 a, 1, 64, 1;\nbra OUT;\nTHIRD:\nbar.sync 2, 64;\nsetp.ne.u32 q, t, t;\nbar.red.popc.u32 b, 1, 64, q;\nmov.u32 a, 64;\nOUT:\n" STORE), 96, 1, 96, 64);
 }
 
+/* ---- mbarriers ---- */
+
+/* A barrier of which nothing is pending may begin a new life, and no other one. */
+static void test_mbarrier_initialised_again(void **state)
+{
+#define AGAIN "@!p mbarrier.init.shared::cta.b64 [f], 1;\n"
+#define LIFE  "@!p mbarrier.arrive.shared::cta.b64 _, [f];\nbar.sync 0;\nmov.u32 a, 5;\n" STORE
+    (void)state;
+    expect_words(KERNEL(INIT(2) AGAIN LIFE), 32, 1, 32, 5);
+    expect_words(KERNEL(INIT(1) "@!p mbarrier.arrive.shared::cta.b64 _, [f];\n" AGAIN LIFE), 32, 1, 32, 5);
+    expect_finding(KERNEL(INIT(2) "@!p mbarrier.arrive.shared::cta.b64 _, [f];\n" AGAIN), 32, 1, GS_EMU_BARRIER_FINDING, "initialised again");
+    expect_finding(KERNEL(INIT(1) "@!p mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [f], 16;\n" AGAIN), 32, 1, GS_EMU_BARRIER_FINDING, "initialised again");
+#undef AGAIN
+#undef LIFE
+}
+
 /* ---- the cluster's barrier ---- */
 
 static void test_cluster_barrier_by_parted_lanes(void **state)
@@ -312,7 +328,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exit_inside_a_branch), cmocka_unit_test(test_masks_of_halves), cmocka_unit_test(test_warp_barrier_joins),
-        cmocka_unit_test(test_reduction_of_subsets), cmocka_unit_test(test_cluster_barrier_by_parted_lanes), cmocka_unit_test(test_relaxed_arrival),
+        cmocka_unit_test(test_reduction_of_subsets), cmocka_unit_test(test_mbarrier_initialised_again), cmocka_unit_test(test_cluster_barrier_by_parted_lanes), cmocka_unit_test(test_relaxed_arrival),
         cmocka_unit_test(test_drop_of_many), cmocka_unit_test(test_wait_gives_up), cmocka_unit_test(test_look_without_wait),
         cmocka_unit_test(test_wait_for_nothing), cmocka_unit_test(test_copies_beside_a_poll), cmocka_unit_test(test_grid_barrier),
         cmocka_unit_test(test_threads_change_nothing), cmocka_unit_test(test_every_block_starts_alike), cmocka_unit_test(test_required_shape),
