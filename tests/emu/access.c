@@ -241,7 +241,7 @@ static void what_is_not_known_is_refused(void **state)
         {"cp.async.ca.shared.global [smem], [%rd1], %r2;", "16 bytes, with .ca"},
         {"cp.async.ca.shared.global.L2::32B [smem], [%rd1], 4;", "unknown modifier"},
         {"cp.async.ca.shared::cluster.global [smem], [%rd1], 4;", "only from .global"}, {"cp.async.wait_group %r2;", "number of groups"},
-        {"cp.async.commit_group 1;", "1 operands"}, {"cp.async.foo;", "unknown form"},
+        {"cp.async.wait_group 1, 2;", "2 operands"}, {"cp.async.commit_group 1;", "1 operands"}, {"cp.async.foo;", "unknown form"},
         {"cp.async.mbarrier.arrive.foo.b64 [smem];", "only .arrive"},
         {"cvta.shared.u32 %r2, %r3;", "64 bits"}, {"cvta.reg.u64 %rd3, %rd4;", "state space"},
         {"mapa.shared::cta.u32 %r2, %r3, 1;", "only {.shared::cluster}"},

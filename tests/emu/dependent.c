@@ -48,6 +48,7 @@ static int early(const char *body, uint32_t threads, bool dependent, bool check,
         for (int i = 0; i < t.launch.findings; i++) {
             const gs_emu_finding *const finding = &t.launch.finding[i];
             if (finding->kind != GS_EMU_EARLY_ACCESS_FINDING || !strstr(finding->text, words)) fail_msg("%s: %s", body, finding->text);
+            if (strncmp(finding->text, "no thread ", 10) == 0) assert_int_equal(finding->warp, -1);
         }
         found += t.launch.findings > 0;
         emu_end(&t);

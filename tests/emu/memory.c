@@ -44,8 +44,16 @@ static void addresses_are_aligned_separated_and_reused(void **state)
     assert_true(gs_emu_memory_free(memory, a));
     assert_false(gs_emu_memory_free(memory, a));
     assert_int_equal(gs_emu_memory_used(memory), 4097);
-    assert_true(alloc(memory, 1300) > c);            /* too wide for the gap */
+    const uint64_t d = alloc(memory, 1300);
+    assert_true(d > c);                              /* too wide for the gap */
     assert_int_equal(alloc(memory, 900), a);         /* fits where a was */
+    const uint64_t at[] = {a, b, c, d}, size[] = {900, 1, 4096, 1300};
+    for (int i = 0; i < 4; i++) {                    /* those behind the gap are there as before */
+        const gs_emu_allocation *const found = gs_emu_memory_find(memory, at[i], size[i]);
+        assert_non_null(found);
+        assert_int_equal(found->address, at[i]);
+        assert_int_equal(found->size, size[i]);
+    }
     gs_emu_memory_destroy(&memory);
     assert_null(memory);
 }

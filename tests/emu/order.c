@@ -149,6 +149,8 @@ static void test_what_does_not_conflict(void **state)
         /* lanes of a warp are not told apart */
         "@p st.global.u32 [d], a;\n@p ld.global.u32 c, [d];\n",
         "ld.global.u32 c, [d];\n",
+        /* a line that is discarded ends before the next word */
+        "@p discard.global.L2 [d], 128;\n@!p ld.global.u32 c, [d+128];\n",
     };
     for (size_t i = 0; i < GS_COUNT(right); i++) expect_right(right[i], one);
     expect_wrong("@p st.global.u32 [d], a;\n", told, "no barrier is between");   /* two warps of a block */
@@ -157,6 +159,7 @@ static void test_what_does_not_conflict(void **state)
     expect_wrong("@p st.volatile.global.u32 [d], a;\n@!p ld.global.u32 c, [d];\n", told, "read of 4 bytes");
     expect_wrong("@p red.global.add.f32 [d], f;\n@!p ld.global.f32 f, [d];\n", told, "read of 4 bytes");
     expect_wrong("@p st.global.u32 [m], a;\n@!p st.u32 [m], a;\n", told, "write of");
+    expect_wrong("@p discard.global.L2 [d], 128;\n@!p ld.global.u32 c, [d+124];\n", one, "read of 4 bytes");
     expect_wrong("st.global.u32 [d], a;\nred.global.add.f32 [d], f;\n", told, "of 4 bytes");
     /* only where it is asked for, or blocks talk */
     expect_right("st.global.u32 [d], a;\n", (shape){8, 64, 1, false, false});

@@ -358,6 +358,7 @@ static void test_shapes(void **state)
         r.t.launch.cluster[0] = cases[i].cluster;
         r.t.launch.smem = cases[i].smem;
         assert_int_equal(emu_run(&r.t), cases[i].status);
+        if (cases[i].grid == 3) assert_string_equal(r.t.error.text, "a grid of 3 blocks is no multiple of a cluster of 2");
         emu_end(&r.t);
     }
 }

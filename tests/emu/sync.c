@@ -211,6 +211,15 @@ static void test_look_without_wait(void **state)
                         "FIRST:\nbar.sync 1, 64;\nsetp.eq.u32 r, t, 0;\n@r mbarrier.arrive.shared::cta.b64 _, [f];\n@r mbarrier.arrive.shared::cta.b64 _, [f];\nbar.sync 2, 64;\nEND:\n" STORE), 64, 1, 64, 2);
 }
 
+/* A state of the second phase is not one of the first: a look with it finds nothing before that phase ends. */
+static void test_state_of_a_later_phase(void **state)
+{
+    (void)state;
+    expect_words(KERNEL(INIT(2) "@p bra END;\nmbarrier.arrive.shared::cta.b64 _, [f];\nmbarrier.arrive.shared::cta.b64 _, [f];\nmbarrier.arrive.shared::cta.b64 y, [f];\n"
+                        "mbarrier.test_wait.shared::cta.b64 q, [f], y;\nmbarrier.arrive.shared::cta.b64 _, [f];\nmbarrier.test_wait.shared::cta.b64 r, [f], y;\n"
+                        "selp.u32 a, 1, 2, q;\nselp.u32 b, 4, 8, r;\nadd.u32 a, a, b;\n" STORE "END:"), 32, 1, 1, 6);
+}
+
 /* Without the checker, too, a wait for what is no mbarrier is told as such. */
 static void test_wait_for_nothing(void **state)
 {
@@ -330,7 +339,7 @@ int main(void)
         cmocka_unit_test(test_exit_inside_a_branch), cmocka_unit_test(test_masks_of_halves), cmocka_unit_test(test_warp_barrier_joins),
         cmocka_unit_test(test_reduction_of_subsets), cmocka_unit_test(test_mbarrier_initialised_again), cmocka_unit_test(test_cluster_barrier_by_parted_lanes), cmocka_unit_test(test_relaxed_arrival),
         cmocka_unit_test(test_drop_of_many), cmocka_unit_test(test_wait_gives_up), cmocka_unit_test(test_look_without_wait),
-        cmocka_unit_test(test_wait_for_nothing), cmocka_unit_test(test_copies_beside_a_poll), cmocka_unit_test(test_grid_barrier),
+        cmocka_unit_test(test_state_of_a_later_phase), cmocka_unit_test(test_wait_for_nothing), cmocka_unit_test(test_copies_beside_a_poll), cmocka_unit_test(test_grid_barrier),
         cmocka_unit_test(test_threads_change_nothing), cmocka_unit_test(test_every_block_starts_alike), cmocka_unit_test(test_required_shape),
     };
     return cmocka_run_group_tests_name("synchronisation of the emulated machine", tests, NULL, NULL);

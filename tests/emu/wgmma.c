@@ -368,6 +368,11 @@ static void warps_go_together(void **state)
     r.t.launch.block[0] = 96;
     assert_int_equal(go(&r, 1), GS_ERROR_FAULT);
     assert_true(emu_found(&r.t, GS_EMU_DIVERGED_FINDING) > 0);
+    r.t.launch.block[0] = 124;   /* whole warps beside one that is not */
+    assert_int_equal(go(&r, 1), GS_ERROR_FAULT);
+    bool whole = false;
+    for (int i = 0; i < r.t.launch.findings; i++) whole = whole || strstr(r.t.launch.finding[i].text, "lanes 0xffffffff of warp");
+    assert_true(whole);
     end(&r);
 }
 
