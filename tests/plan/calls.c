@@ -208,6 +208,7 @@ static void test_saved(void **state)
         assert_int_equal(gs_plan_origin(again), gs_plan_origin(plan));
         assert_memory_equal(gs_plan_problem(again), gs_plan_problem(plan), sizeof problem);
         for (const char *name = GS_OPERAND_LETTERS; *name; name++) assert_int_equal(gs_plan_alignment(again, *name), gs_plan_alignment(plan, *name));
+        assert_int_equal(gs_plan_alignment(plan, 'a' + GS_OPERANDS), 0);
         const gs_args args = arguments();
         assert_int_equal(gs_plan_run(plan, &args, NULL), GS_OK);
         const fake_cuda_launch before = *last_launch();
@@ -246,6 +247,65 @@ static void test_saved(void **state)
         free(bytes);
         gs_plan_destroy(&plan);
     }
+    gs_close(&context);
+    assert_int_equal(live(), 0);
+}
+
+/* Whole, with a checksum that is right. */
+static gs_status load_as(gs_context *context, char *bytes, uint64_t size)
+{
+    gs_plan *plan = NULL;
+    memcpy(bytes + 25, &size, sizeof size);
+    const gs_hash hash = gs_hash_bytes(bytes + 25, size - 25);
+    memcpy(bytes + 9, &hash, sizeof hash);
+    const gs_status status = gs_plan_load(context, bytes, size, &plan, &error);
+    assert_true((status == GS_OK) == (plan != NULL));
+    gs_plan_destroy(&plan);
+    return status;
+}
+
+/* What no gemmsmith writes is refused also where the checksum is right. */
+static void test_saved_contents(void **state)
+{
+    (void)state;
+    const gs_config config = settings();
+    gs_context *context = open_context(&config);
+    const gs_problem nothing = gs_problem_make(GS_F16, GS_TN, 0, 256, 64);
+    gs_plan *plan = NULL;
+    char bytes[1024];
+    size_t size = sizeof bytes;
+    OK(gs_plan_create(context, &nothing, &plan, &error));
+    OK(gs_plan_save(plan, bytes, &size, &error));
+    gs_plan_destroy(&plan);
+
+    char *part[4], *at = bytes + 33;   /* version, target, problem, numbers */
+    for (int i = 0; i < 4; i++) {
+        uint64_t wide;
+        memcpy(&wide, at, sizeof wide);
+        part[i] = at + sizeof wide;
+        at = part[i] + wide;
+    }
+    int32_t numbers[2];   /* origin, kind */
+    memcpy(numbers, part[3], sizeof numbers);
+    assert_int_equal(numbers[0], GS_ORIGIN_EMPTY);
+    assert_int_equal(numbers[1], 0);
+    for (int32_t origin = GS_ORIGIN_TABLE - 1; origin <= GS_ORIGIN_PACK + 1; origin++) {
+        memcpy(part[3], &origin, sizeof origin);
+        assert_int_equal(load_as(context, bytes, size), origin >= GS_ORIGIN_TABLE && origin <= GS_ORIGIN_PACK ? GS_OK : GS_ERROR_CORRUPT);
+    }
+    memcpy(part[3], numbers, sizeof numbers);
+    for (int32_t kind = -1; kind <= 3; kind++) {   /* 1: the kernel is not there; 2: nor is cuBLASLt */
+        memcpy(part[3] + 4, &kind, sizeof kind);
+        const gs_status status = load_as(context, bytes, size);
+        if (kind == 2) assert_true(status != GS_OK && status != GS_ERROR_CORRUPT);
+        else assert_int_equal(status, kind == 0 ? GS_OK : GS_ERROR_CORRUPT);
+    }
+    memcpy(part[3], numbers, sizeof numbers);
+    part[2][0] ^= 1;
+    assert_int_equal(load_as(context, bytes, size), GS_ERROR_CORRUPT);
+    part[2][0] ^= 1;
+    for (size_t less = 33; less < size; less++) assert_int_equal(load_as(context, bytes, less), GS_ERROR_CORRUPT);
+    assert_int_equal(load_as(context, bytes, size), GS_OK);
     gs_close(&context);
     assert_int_equal(live(), 0);
 }
@@ -370,7 +430,7 @@ static void test_bounded_cache(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),  cmocka_unit_test(test_scalars), cmocka_unit_test(test_saved_operands), cmocka_unit_test(test_saved),         cmocka_unit_test(test_pending),
+        cmocka_unit_test(test_sizes),  cmocka_unit_test(test_scalars), cmocka_unit_test(test_saved_operands), cmocka_unit_test(test_saved),         cmocka_unit_test(test_saved_contents), cmocka_unit_test(test_pending),
         cmocka_unit_test(test_workspace_limit), cmocka_unit_test(test_log), cmocka_unit_test(test_bounded_cache),
     };
     return cmocka_run_group_tests(tests, group_setup, NULL);
