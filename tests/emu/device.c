@@ -271,6 +271,20 @@ static void test_time(void **state)
     gs_device_close(&device);
 }
 
+/* All extents count. */
+static void test_shape(void **state)
+{
+    (void)state;
+    gs_emu_function function = {.info = {.static_smem = 20, .registers = 40}};
+    const gs_emu_work work = {.function = &function, .grid = {2, 3, 5}, .block = {7, 11, 13}, .cluster = {2, 3, 1}, .smem = 100};
+    const gs_launch_shape shape = gs_emu_shape_of(&work);
+    assert_true(shape.grid == 30);
+    assert_int_equal(shape.threads, 1001);
+    assert_int_equal(shape.cluster, 6);
+    assert_int_equal(shape.smem, 120);
+    assert_int_equal(shape.registers, 40);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +296,7 @@ int main(void)
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_handles_share),
         cmocka_unit_test(test_time),
+        cmocka_unit_test(test_shape),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
