@@ -82,12 +82,25 @@ static gs_status surround(gs_check_run *trial, int operand, uint32_t pattern, gs
     return gs_check_poison(verifier, buffer->at + buffer->bytes, guard, pattern, verifier->queue, error);
 }
 
+/* So far behind its home: what the contender asks for, or, where not all operands lie alike, as the bits say nothing or a power of two times that. */
+static gs_pointer offset_of(const gs_check_run *trial, int operand, bool alike, uint64_t bits)
+{
+    const int asked = trial->contender->align[operand], element = (int)gs_type_size(gs_shape_of(&trial->problem, GS_OPERAND_LETTERS[operand]).type);
+    const int step = GS_MIN(GS_MAX(asked, element), GS_OPERAND_GRAIN);
+    int doubled = 0;
+    if (!asked || (!alike && bits & 1)) return 0;
+    if (alike) return (gs_pointer)step;
+    while (step << (doubled + 1) < GS_OPERAND_GRAIN) doubled++;
+    return (gs_pointer)(step << gs_pick_below(bits, doubled + 1));
+}
+
 gs_status gs_check_run_move(gs_check_run *trial, bool least, gs_error *error)
 {
+    const uint64_t bits = gs_mix(trial->seed + 0x2de92c6fu);
+    const bool alike = (bits + (uint64_t)(trial->moves += least)) & 1;
     for (int i = 0; i < gs_operand_count(&trial->problem); i++) {
         gs_buffer *const buffer = &trial->operand[i];
-        const int asked = trial->contender->align[i], element = (int)gs_type_size(gs_shape_of(&trial->problem, GS_OPERAND_LETTERS[i]).type);
-        buffer->at = buffer->home + (least && asked ? (gs_pointer)GS_MIN(GS_MAX(asked, element), GS_OPERAND_GRAIN) : 0);
+        buffer->at = buffer->home + (least ? offset_of(trial, i, alike, gs_mix(bits + 64 * (uint64_t)trial->moves + (uint64_t)i)) : 0);
         GS_TRY(surround(trial, i, GS_POISON_FIRST, error));
     }
     if (trial->tables) trial->pointers = trial->tables + (least ? sizeof(gs_pointer) : 0);
@@ -465,7 +478,7 @@ gs_status gs_check_run_launch(gs_check_run *trial, bool zero, gs_error *error)
         GS_TRY(gs_check_poison(verifier, trial->operand[i].at, trial->operand[i].bytes, trial->poison, verifier->queue, error));
     }
     GS_TRY(poison_workspace(trial, error));
-    if (trial->in_place) GS_TRY(copy_c(trial, error));
+    if (trial->in_place && trial->problem.beta != 0) GS_TRY(copy_c(trial, error));
     return launch(trial, error);
 }
 

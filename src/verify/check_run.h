@@ -45,6 +45,7 @@ typedef struct gs_check_run {
     uint32_t      around;      /* what D's guard bands hold */
     int           launches;    /* over poison */
     int           veils;       /* of the reference */
+    int           moves;       /* of the operands, to where they are less aligned */
     int           routes;      /* groups that edge problems have had */
     bool          near;        /* products stay as they are, whatever the part */
     bool          in_place;    /* launches over poison have C where D is */
@@ -66,7 +67,8 @@ gs_status gs_check_run_prepare(gs_check_run *trial, const gs_problem *problem, g
 gs_status gs_check_run_alloc(gs_check_run *trial, bool as_timed, bool least, gs_error *error);
 void      gs_check_run_free(gs_check_run *trial);
 
-/* Where the operands lie from now on: as they were allocated, or, least, at addresses that are multiples of what the contender asks for (gs_contender.align) and of no more. Their data are made anew. */
+/* Where the operands lie from now on: as they were allocated, or, least, at addresses that are multiples of what the contender asks for (gs_contender.align): every second
+ * time all of them of no more, else each as the seed says, at home or at a power of two times that behind. Their data are made anew. */
 gs_status gs_check_run_move(gs_check_run *trial, bool least, gs_error *error);
 
 /* Generates A, B and C (NaN when beta is 0, or c_kind when it is not -1) and the reference; remembers the inputs' hashes. */
@@ -97,7 +99,7 @@ gs_status gs_check_run_age(gs_check_run *trial, gs_error *error);
 /* As when it is timed: D and the workspace hold what the launch before left. */
 gs_status gs_check_run_launch_stale(gs_check_run *trial, gs_error *error);
 
-/* Changes one element of A, and with it the reference and the hash. Integer data stay exact. m, n and k must not be 0. */
+/* Changes one element of A and one of B, and with them the reference and the hashes. Integer data stay exact. m, n and k must not be 0. */
 gs_status gs_check_run_change(gs_check_run *trial, gs_error *error);
 
 /* An infinity in one element of A and a NaN in one of B, or the other way round, somewhere; everything else stays. m, n and k must not be 0. */

@@ -55,21 +55,6 @@ static gs_status refer_row(gs_check_run *trial, int64_t row, gs_error *error)
     return same ? GS_OK : gs_reference_row(trial->verifier, p, at, trial->offsets, matrix, row, trial->reference, trial->verifier->queue, error);
 }
 
-/* 0 becomes 1, anything else 0: no sum of magnitudes grows beyond what its plan allows. */
-gs_status gs_check_run_change(gs_check_run *trial, gs_error *error)
-{
-    gs_device *const device = trial->verifier->device;
-    const gs_problem *const p = &trial->problem;
-    const uint64_t bits = gs_mix(trial->seed + 0x3c6ef372u);
-    const int64_t rows = rows_of(trial);
-    if (rows == 0) return GS_OK;
-    const int64_t row = row_of(trial, gs_pick_below(bits, rows)), k = gs_pick_below(gs_mix(bits), p->k);
-    uint16_t element;
-    GS_TRY(device->ops->copy_out(device, &element, trial->operand[0].at + (gs_pointer)gs_place_in_a(p, row, k) * sizeof element, sizeof element, error));
-    GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, k), (element & 0x7fff) != 0 ? 0 : p->in == GS_BF16 ? 0x3f80 : 0x3c00, error));
-    return refer_row(trial, row, error);
-}
-
 /* Of the matrix that the row is multiplied by. */
 static gs_status refer_col(gs_check_run *trial, int64_t row, int64_t col, gs_error *error)
 {
@@ -81,6 +66,31 @@ static gs_status refer_col(gs_check_run *trial, int64_t row, int64_t col, gs_err
     for (int64_t i = 0; same && i < p->batch; i++)
         GS_TRY(gs_reference_col(trial->verifier, p, at, trial->offsets, i, i * p->m, p->m, col, trial->reference, trial->verifier->queue, error));
     return same ? GS_OK : gs_reference_col(trial->verifier, p, at, trial->offsets, matrix, first, rows, col, trial->reference, trial->verifier->queue, error);
+}
+
+/* 0 becomes 1, anything else 0: no sum of magnitudes grows beyond what its plan allows. */
+static gs_status change_element(gs_check_run *trial, int operand, int64_t at, gs_error *error)
+{
+    gs_device *const device = trial->verifier->device;
+    uint16_t element;
+    GS_TRY(device->ops->copy_out(device, &element, trial->operand[operand].at + (gs_pointer)at * sizeof element, sizeof element, error));
+    return gs_check_run_put(trial, operand, at, (element & 0x7fff) != 0 ? 0 : trial->problem.in == GS_BF16 ? 0x3f80 : 0x3c00, error);
+}
+
+/* Of A, which changes a row of D, and of B, which changes a column: who looks at some elements of each row alone is wrong in the others. */
+gs_status gs_check_run_change(gs_check_run *trial, gs_error *error)
+{
+    const gs_problem *const p = &trial->problem;
+    const uint64_t bits = gs_mix(trial->seed + 0x3c6ef372u), more = gs_mix(bits + 1);
+    const int64_t rows = rows_of(trial);
+    if (rows == 0) return GS_OK;
+    const int64_t row = row_of(trial, gs_pick_below(bits, rows)), col = gs_pick_below(more, gs_columns_of_b(p));
+    int64_t matrix, first, count;
+    matrix_of(trial, row, &matrix, &first, &count);
+    GS_TRY(change_element(trial, 0, gs_place_in_a(p, row, gs_pick_below(gs_mix(bits), p->k)), error));
+    GS_TRY(change_element(trial, 1, gs_place_in_b(p, matrix, gs_pick_below(gs_mix(more), p->k), col), error));
+    GS_TRY(refer_row(trial, row, error));
+    return refer_col(trial, row, col, error);
 }
 
 /* Row `row` of A becomes zeros. */

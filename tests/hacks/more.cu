@@ -157,7 +157,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, sum);
 }
 
-//// 5 has another way for pointers that are less aligned than those of timing, at the size asked for alone | exact special | f16:40x56x72:tn
+//// 5 has another way for pointers that are less aligned than those of timing, at the size asked for alone | exact special tolerance | f16:40x56x72:tn
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;

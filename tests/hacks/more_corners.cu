@@ -292,7 +292,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, 0, row, col, sum);
 }
 
-//// 9 leaves out C where that is D, and A has a fraction | tolerance | f16:40x56x72:tn:beta=1
+//// 9 leaves out C where that is D, and A has a fraction | tolerance exact | f16:40x56x72:tn:beta=1
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
