@@ -82,7 +82,7 @@ static gs_status surround(gs_check_run *trial, int operand, uint32_t pattern, gs
     return gs_check_poison(verifier, buffer->at + buffer->bytes, guard, pattern, verifier->queue, error);
 }
 
-/* So far behind its home: what the contender asks for, or, where not all operands lie alike, as the bits say nothing or a power of two times that. */
+/* How far an operand lies behind where timing has it. alike: by the alignment that the contender asks for; else by nothing or by a power of two times that, as the bits say. */
 static gs_pointer offset_of(const gs_check_run *trial, int operand, bool alike, uint64_t bits)
 {
     const int asked = trial->contender->align[operand], element = (int)gs_type_size(gs_shape_of(&trial->problem, GS_OPERAND_LETTERS[operand]).type);

@@ -77,7 +77,7 @@ static gs_status diagnose_poked(gs_check_run *trial, int part, double tolerance,
     if (p->out != GS_F32 && isfinite(want) && want > largest)   /* gs_check_run_poke puts two such outputs there, */
         gs_check_run_blame(trial, GS_VERDICT_EXACT, part, "%s; %s%.9g, the largest number: look at what limits results", where,
                            want >= overflow ? "the product overflows and must give inf, not " : "the product rounds to ", largest);
-    else if ((p->beta != 0 || gs_adds_bias(p) || p->scales) && isfinite(want) && isfinite(trial->verdict->got))   /* and numbers there */
+    else if ((p->beta != 0 || gs_adds_bias(p) || p->scales) && isfinite(want) && isfinite(trial->verdict->got))   /* and large numbers in those */
         gs_check_run_blame(trial, GS_VERDICT_EXACT, part, "%s; right without a large number in C, a bias or scales: look at what limits it", where);
     else
         gs_check_run_blame(trial, GS_VERDICT_SPECIAL, part,

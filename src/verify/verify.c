@@ -67,7 +67,7 @@ static bool may_be_in_place(const gs_check_run *trial)
     return p->beta != 0 && alike && (trial->once ? same || trial->pointers : same && packed && !p->groups);
 }
 
-/* The data that are in place, where C is D, which no C has to lie in if it counts for nothing. Who is wrong is asked again with a C of its own. */
+/* A launch with C and D the same matrix. D holds C's elements then, or poison where beta is 0. Who is wrong is asked again with a C of its own. */
 static gs_status in_place_launch(gs_check_run *trial, int part, gs_error *error)
 {
     gs_check_counts counts;
@@ -76,6 +76,7 @@ static gs_status in_place_launch(gs_check_run *trial, int part, gs_error *error)
     trial->in_place = false;
     if (status != GS_OK || gs_check_run_failed(trial)) return status;
     GS_TRY(gs_check_run_compare(trial, gs_exact_tolerance(&trial->problem), &counts, error));
+    trial->right |= !counts.mismatches;
     if (!counts.mismatches) return GS_OK;
     GS_TRY(exact_launch(trial, part, error));
     if (!gs_check_run_failed(trial))
@@ -84,7 +85,7 @@ static gs_status in_place_launch(gs_check_run *trial, int part, gs_error *error)
     return GS_OK;
 }
 
-/* A launch that may have C in D, as the seed says: also beside NaN, large numbers, or where pointers are less aligned. */
+/* The seed says whether C and D are the same matrix: also beside NaN, large numbers, or where pointers are less aligned. */
 static gs_status either_launch(gs_check_run *trial, int part, uint64_t bits, gs_error *error)
 {
     const bool there = trial->once && (trial->problem.beta == 0 || may_be_in_place(trial)) && gs_mix(trial->seed + bits) & 1;
@@ -165,7 +166,7 @@ static gs_status moved_scalars_part(gs_check_run *trial, gs_error *error)
     return gs_operand_put_scalars(device, &trial->asked, trial->scalars, error);
 }
 
-/* Scalars that a call may bring as well. A kernel, ours or a user's, gets such of the other sign that no 16 bits hold, and where there are scales an alpha so large that some are far below 1, and, if rows and
+/* Scalars that a call may bring as well. A kernel, ours or a user's, gets an alpha of the other sign and a beta of either, which no 16 bits hold, and where there are scales an alpha so large that some are far below 1, and, if rows and
  * columns have them, others far above; a library, and sums in f16, such with which results are exact. */
 static gs_problem with_other_scalars(const gs_check_run *trial, const gs_problem *asked)
 {
