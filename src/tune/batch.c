@@ -75,10 +75,12 @@ static gs_status look_up(gs_list *l, gs_error *error)
 
 static double left_s(const gs_list *l) { return l->budget_s > 0 ? l->budget_s - gs_clock_since(l->started) : 1e30; }
 
-/* Time for one more, and for confirming it and those before it. */
-static bool may_search(const gs_list *l)
+/* Time for one more, and for proving and confirming it and those before it: as long as the batches before took, and no less than twice what
+ * the search of one took in this one. */
+static bool may_search(const gs_list *l, int64_t began)
 {
-    const double each = l->options.unconfirmed ? 0.2 : l->confirm_s;
+    const double searched = l->items > 0 ? gs_clock_since(began) / l->items : 0;
+    const double each = l->options.unconfirmed ? GS_MAX(0.2, searched) : GS_MAX(l->finish_s, 2 * searched);
     return left_s(l) > (l->items + 1) * each + 1;
 }
 
@@ -109,6 +111,7 @@ static gs_status open_item(gs_list *l, int index, gs_error *error)
 
 static gs_status finish_batch(gs_list *l, gs_error *error)
 {
+    const int64_t began = gs_clock_ns();
     GS_TRY(gs_ahead_wait_edges(l->ahead, error));
     int to_confirm = 0;
     for (int i = 0; i < l->items && !l->ended; i++) {
@@ -127,9 +130,9 @@ static gs_status finish_batch(gs_list *l, gs_error *error)
         gs_error why = {0};
         if (it->reported) continue;
         GS_TRY(gs_list_settle(l, it, gs_list_confirm(l, it, &why), &why, error));
-        l->confirm_s = GS_MAX(l->confirm_s, it->result.spent.confirm);
         gs_list_report(l, it);
     }
+    if (to_confirm > 0) l->finish_s = GS_MAX(l->finish_s, gs_clock_since(began) / to_confirm);
     return GS_OK;
 }
 
@@ -156,9 +159,10 @@ static gs_status wait_for_others(const gs_list *l, gs_error *error)
 static gs_status open_batch(gs_list *l, bool *time, gs_error *error)
 {
     const int most = l->caps->emulated ? 1 : GS_LIST_BATCH;
+    const int64_t began = gs_clock_ns();
     while (gs_work_queue_left(l->turns) > 0 && l->items < most && !l->ended) {
         int index;
-        if (!(*time = may_search(l))) break;
+        if (!(*time = may_search(l, began))) break;
         GS_TRY(gs_work_queue_next(l->turns, &index, error));
         if (index < 0) break;
         GS_TRY(open_item(l, index, error));
@@ -227,7 +231,7 @@ gs_status gs_tune_list(gs_store *store, gs_session *session, gs_worker *worker, 
 {
     gs_list l = {
         .store = store, .session = session, .worker = worker, .caps = caps, .problems = problems, .count = count, .options = *options,
-        .budget_s = options->budget_s, .confirm_s = 0.5, .started = gs_clock_ns(), .finished = finished, .self = self,
+        .budget_s = options->budget_s, .finish_s = 0.5, .started = gs_clock_ns(), .finished = finished, .self = self,
         .most = gs_run_candidates(options, caps->emulated, CANDIDATES),
     };
     l.options.budget_s = 0;

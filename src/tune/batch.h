@@ -51,7 +51,7 @@ typedef struct gs_list {
     int               count, most;
     int               ahead_most;   /* of these, proposed and compiled ahead; the rest after those of a batch have been raced */
     gs_tune_options   options;      /* of each problem: without a budget of its own */
-    double            budget_s, confirm_s;   /* confirm_s: so far the longest of a problem */
+    double            budget_s, finish_s;    /* finish_s: so far the longest to prove and confirm a problem */
     int64_t           started;
     gs_tune_finished  finished;
     void             *self;

@@ -315,6 +315,22 @@ static void a_budget_ends_the_list(void **state)
     assert_int_equal(resumed, first);
 }
 
+/* Where each answer takes long, a batch is small enough for all that was searched in it to be proved and confirmed in time. */
+static void a_budget_reckons_with_a_slow_worker(void **state)
+{
+    static const char *const texts[] = {PROBLEM, "f16:256x512x1024:tn", "f16:512x4096x256:nn", "f16:64x512x1024:tn", "f16:128x512x1024:tn"};
+    bench *const b = *state;
+    char script[160];
+    gs_tune_options options = options_of(b);
+    options.budget_s = 8;
+    options.candidates = 4;
+    snprintf(script, sizeof script, "delay=1200;log=%s", b->log_path);
+    assert_int_equal(list_with(b, texts, 5, script, &options), GS_ERROR_INTERRUPTED);
+    assert_in_range(seen.count, 1, 3);
+    assert_int_equal(winners(b), seen.count);
+    assert_int_equal(asked(b, "\"narrow\":true"), seen.count);
+}
+
 /* Without a search, what the usual tuning found fastest. */
 static void own_is_known_from_tuning_too(void **state)
 {
@@ -580,7 +596,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(every_problem_gets_its_fastest), CASE(the_library_may_win), CASE(a_search_compares_nothing), CASE(unconfirmed_is_found_again),
         CASE(bad_ones_fall_out), CASE(suspects_are_left_out), CASE(one_bad_problem_stops_no_other), CASE(alone_where_the_library_fails), CASE(nothing_passes), CASE(a_stopped_list_goes_on),
-        CASE(a_budget_ends_the_list), CASE(own_is_known_from_tuning_too), CASE(edges_are_proved_once),
+        CASE(a_budget_ends_the_list), CASE(a_budget_reckons_with_a_slow_worker), CASE(own_is_known_from_tuning_too), CASE(edges_are_proved_once),
         CASE(kernels_are_compiled_ahead), CASE(refine_searches_what_was_found_again), CASE(refine_asks_the_neighbours),
         CASE(refine_races_what_other_kernels_found), CASE(what_was_found_may_be_much), CASE(what_learns_is_no_list),
     };
