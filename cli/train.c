@@ -19,7 +19,7 @@
 typedef struct settings {
     cli_common  common;
     const char *gpu, *profile, *from, *rows, *store;
-    int64_t     epochs, problems, steps, held_out, seed;
+    int64_t     nets, epochs, problems, steps, held_out, seed;
     bool        json;
 } settings;
 
@@ -28,6 +28,7 @@ static const cli_option options[] = {
     {"profile",  0, CLI_TEXT, offsetof(settings, profile),  "NAME", "the device profile whose time model is corrected; default h200"},
     {"from",     0, CLI_TEXT, offsetof(settings, from),     "FILE", "start from these weights"},
     {"rows",     0, CLI_OUTPUT, offsetof(settings, rows),     "FILE", "also write the times that were read as rows of text, which can be\ngiven in place of the stores"},
+    {"nets",     0, CLI_INT,  offsetof(settings, nets),     "N",    "networks of the surrogate, whose mean counts; default 4, 1 without\nmeasured times; not with --from", 1, GS_MOST_NETS},
     {"epochs",   0, CLI_INT,  offsetof(settings, epochs),   "N",    "passes over all measured times; default 12; 0: nor are the fastest\nimitated", 0, 10000},
     {"problems", 0, CLI_INT,  offsetof(settings, problems), "N",    "number of random problems for which the actor imitates the\nsurrogate's choices; default 600 without measured times, else 0", 0, 10000000},
     {"steps",    0, CLI_INT,  offsetof(settings, steps),    "N",    "steps after all that as `tune --learn` makes them, on some times of a\nproblem each, held near the weights before; default 0", 0, 10000000},
@@ -172,6 +173,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (code >= 0) return code;
     for (int i = 2; i <= words; i++)
         if (gs_file_same(argv[1], argv[i]) && gs_file_need_regular(argv[i], NULL) == GS_OK) return cli_usage(command, "%s: cannot be learned from and replaced", argv[i]);
+    if (s.from && s.nets > 0) return cli_usage(command, "--nets: the weights of --from have their number of networks");
     cli_signals();
     const gs_profile *const profile = gs_profile_find(s.profile);
     if (!profile) return cli_usage(command, "--profile: there is no device profile '%s'", s.profile);
@@ -181,7 +183,8 @@ static int run(const cli_command *command, int argc, char **argv)
     if (status == GS_OK && s.rows) status = gs_sample_set_write(&data, s.rows, &error);
     gs_store *store = NULL;
     if (status == GS_OK && s.store) status = gs_store_open(&store, s.store, &error);
-    if (status == GS_OK) status = s.from ? gs_weights_load(&weights, s.from, &error) : gs_weights_create(&weights, (uint64_t)s.seed, &error);
+    const int nets = s.nets > 0 ? (int)s.nets : data.count > 0 ? GS_MOST_NETS : 1;
+    if (status == GS_OK) status = s.from ? gs_weights_load(&weights, s.from, &error) : gs_weights_create(&weights, nets, (uint64_t)s.seed, &error);
     if (status == GS_OK) {
         status = train(&s, &weights, &data, profile, argv[1], store, &error);
         gs_weights_free(&weights);
@@ -196,7 +199,7 @@ const cli_command cli_train = {
     .name     = "train",
     .words    = "WEIGHTS [STORE|ROWS...]",
     .summary  = "learn from measured times which schedules are fast, for tune --policy learned",
-    .about    = "The surrogate, a small network, learns from stores to correct the predictions of the time model; the\nactor, another one, learns to propose schedules by imitating those that were fast. Without a store\n"
+    .about    = "The surrogate, a few small networks, learns from stores to correct the predictions of the time\nmodel; the actor, another one, learns to propose schedules by imitating those that were fast. Without a store\n"
                 "they learn from the time model alone, on random problems.\nNo GPU is needed.",
     .options  = options,
     .examples = "  gemmsmith train h200.weights ~/.local/share/gemmsmith/store.db\n"

@@ -15,6 +15,7 @@ enum {
     ROOM    = 2 * (GS_HIDDEN + GS_HIDDEN + 1),
     BATCH   = 8,        /* groups of a step */
     MOST_GROUP = 256,   /* samples of a group that are looked at */
+    APART = 1000003,    /* seeds of the networks of an ensemble */
     USUAL = 16          /* so many samples count as one group: a problem of which more is known counts more */
 };
 #define NEAR     0.1    /* a schedule so much (log) behind the best of its group counts 1/e of it */
@@ -61,10 +62,7 @@ static row row_of_sample(const gs_sample *sample, const gs_profile *profile)
 }
 
 /* What the first layer has of cuBLASLt: GS_HIDDEN numbers. */
-static float *library_weights(const gs_surrogate *surrogate)
-{
-    return surrogate->net.weights + (NUMBERS + gs_token_of(GS_FAMILIES, -1, 0)) * surrogate->net.width[1];
-}
+static float *library_weights(const gs_net *net) { return net->weights + (NUMBERS + gs_token_of(GS_FAMILIES, -1, 0)) * net->width[1]; }
 
 bool gs_surrogate_knows(const gs_surrogate *surrogate, gs_family_id family) { return !(surrogate->unknown >> family & 1); }
 
@@ -81,17 +79,27 @@ static void fill(float x[INPUTS], const row *r)
     for (int i = 0; i < r->tokens; i++) x[NUMBERS + r->token[i]] = 1;
 }
 
-gs_status gs_surrogate_create(gs_surrogate *surrogate, uint64_t seed, gs_error *error)
+gs_status gs_surrogate_create(gs_surrogate *surrogate, int nets, uint64_t seed, gs_error *error)
 {
     static const int width[] = {INPUTS, GS_HIDDEN, GS_HIDDEN, 1};
+    *surrogate = (gs_surrogate){.nets = nets};
     if (gs_token_count() > GS_MOST_TOKENS) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "more than %d tokens", GS_MOST_TOKENS);
-    GS_TRY(gs_net_create(&surrogate->net, 3, width, seed, error));
-    surrogate->unknown = 0;
-    memset(library_weights(surrogate), 0, GS_HIDDEN * sizeof(float));   /* until a time of it was seen, as gs_surrogate_library_us looks at */
+    for (int i = 0; i < nets; i++) {
+        const gs_status status = gs_net_create(&surrogate->net[i], 3, width, seed + (uint64_t)i * APART, error);
+        if (status != GS_OK) {
+            gs_surrogate_free(surrogate);
+            return status;
+        }
+        memset(library_weights(&surrogate->net[i]), 0, GS_HIDDEN * sizeof(float));   /* until a time of it was seen, as gs_surrogate_library_us looks at */
+    }
     return GS_OK;
 }
 
-void gs_surrogate_free(gs_surrogate *surrogate) { gs_net_free(&surrogate->net); }
+void gs_surrogate_free(gs_surrogate *surrogate)
+{
+    for (int i = 0; i < surrogate->nets; i++) gs_net_free(&surrogate->net[i]);
+    *surrogate = (gs_surrogate){0};
+}
 
 static double us_of(const gs_surrogate *surrogate, const row *r)
 {
@@ -100,7 +108,9 @@ static double us_of(const gs_surrogate *surrogate, const row *r)
     int count = 0;
     for (int i = 0; i < NUMBERS; i++) x[count++] = (gs_net_input){i, r->numbers[i]};
     for (int i = 0; i < r->tokens; i++) x[count++] = (gs_net_input){NUMBERS + r->token[i], 1};
-    return exp(r->model + *gs_net_forward_inputs(&surrogate->net, x, count, room, 0, 1));
+    double sum = 0;
+    for (int i = 0; i < surrogate->nets; i++) sum += *gs_net_forward_inputs(&surrogate->net[i], x, count, room, 0, 1);
+    return exp(r->model + sum / surrogate->nets);
 }
 
 double gs_surrogate_us(const gs_surrogate *surrogate, const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile)
@@ -111,9 +121,8 @@ double gs_surrogate_us(const gs_surrogate *surrogate, const gs_schedule *schedul
 
 double gs_surrogate_library_us(const gs_surrogate *surrogate, const gs_problem *problem, const gs_profile *profile)
 {
-    const float *const known = library_weights(surrogate);
     bool any = false;
-    for (int i = 0; i < GS_HIDDEN; i++) any |= known[i] != 0;
+    for (int i = 0; i < surrogate->nets * GS_HIDDEN; i++) any |= library_weights(&surrogate->net[i / GS_HIDDEN])[i % GS_HIDDEN] != 0;
     if (!any) return 0;
     const row r = library_row(problem, &profile->caps);
     return us_of(surrogate, &r);
@@ -174,13 +183,13 @@ static void forget(lesson *l)
     free(l->x);
 }
 
-static gs_status prepare(lesson *l, const gs_surrogate *surrogate, const gs_sample *samples, int count, const gs_profile *profile, gs_error *error)
+static gs_status prepare(lesson *l, const gs_net *net, const gs_sample *samples, int count, const gs_profile *profile, gs_error *error)
 {
     *l = (lesson){
         .rows     = malloc(((size_t)count + 1) * sizeof *l->rows),
         .groups   = malloc(((size_t)count + 1) * sizeof *l->groups),
         .rooms    = malloc((size_t)MOST_GROUP * ROOM * sizeof *l->rooms),
-        .gradient = calloc((size_t)surrogate->net.count, sizeof *l->gradient),
+        .gradient = calloc((size_t)net->count, sizeof *l->gradient),
         .x        = malloc(INPUTS * sizeof *l->x),
     };
     if (!l->rows || !l->groups || !l->rooms || !l->gradient || !l->x) {
@@ -196,7 +205,7 @@ static gs_status prepare(lesson *l, const gs_surrogate *surrogate, const gs_samp
 }
 
 /* Adds a group's gradient; returns its loss: the weighted square of how far predicted distances are from measured ones. */
-static double learn_group(const gs_surrogate *surrogate, const lesson *l, span group)
+static double learn_group(const gs_net *net, const lesson *l, span group)
 {
     const row *const rows = l->rows + group.begin;
     float error[MOST_GROUP], weight[MOST_GROUP], best = INFINITY;
@@ -205,7 +214,7 @@ static double learn_group(const gs_surrogate *surrogate, const lesson *l, span g
         if (!rows[i].library) best = fminf(best, rows[i].y);
     for (int i = 0; i < group.count; i++) {
         fill(l->x, &rows[i]);
-        error[i] = rows[i].model + *gs_net_forward(&surrogate->net, l->x, l->rooms + i * ROOM) - rows[i].y;
+        error[i] = rows[i].model + *gs_net_forward(net, l->x, l->rooms + i * ROOM) - rows[i].y;
         weight[i] = (float)(rows[i].library ? LIBRARY : FAR + exp((best - rows[i].y) / NEAR));
         sum += weight[i];
         mean += weight[i] * error[i];
@@ -217,7 +226,7 @@ static double learn_group(const gs_surrogate *surrogate, const lesson *l, span g
         float d_out = (float)(2 * counts * weight[i] * (e + ANCHOR * fmax(-WORST, fmin(WORST, mean))) / sum / BATCH);
         loss += weight[i] * e * e / sum;
         fill(l->x, &rows[i]);
-        gs_net_backward(&surrogate->net, l->x, l->rooms + i * ROOM, &d_out, l->gradient);
+        gs_net_backward(net, l->x, l->rooms + i * ROOM, &d_out, l->gradient);
     }
     return loss;
 }
@@ -232,41 +241,57 @@ static void shuffle(span *groups, int count, gs_random *random)
     }
 }
 
-double gs_surrogate_learn(const gs_surrogate *surrogate, const gs_sample *samples, int count, const gs_profile *profile, float *gradient)
+double gs_surrogate_learn(const gs_net *net, const gs_sample *samples, int count, const gs_profile *profile, float *gradient)
 {
     lesson l;
-    if (prepare(&l, surrogate, samples, count, profile, NULL) != GS_OK) return NAN;
-    const double loss = learn_group(surrogate, &l, (span){0, GS_MIN(count, MOST_GROUP)});
-    for (int i = 0; i < surrogate->net.count; i++) gradient[i] += l.gradient[i];
+    if (prepare(&l, net, samples, count, profile, NULL) != GS_OK) return NAN;
+    const double loss = learn_group(net, &l, (span){0, GS_MIN(count, MOST_GROUP)});
+    for (int i = 0; i < net->count; i++) gradient[i] += l.gradient[i];
     forget(&l);
     return loss;
+}
+
+/* One pass over all groups, in an order of its own; adds the mean loss to *loss. false: a number is not finite. */
+static bool train_epoch(gs_net *net, const lesson *l, gs_adam *adam, gs_random *random, double *loss)
+{
+    double sum = 0;
+    int learned = 0;
+    bool finite = true;
+    shuffle(l->groups, l->group_count, random);
+    for (int g = 0; g < l->group_count; g++) {
+        if (l->groups[g].count < 2) continue;
+        sum += learn_group(net, l, l->groups[g]);
+        if (++learned % BATCH == 0) finite &= gs_adam_step(adam, net, l->gradient, STEEPEST);
+    }
+    if (learned % BATCH != 0) finite &= gs_adam_step(adam, net, l->gradient, STEEPEST);
+    *loss += sum / GS_MAX(learned, 1);
+    return finite;
+}
+
+static gs_status train_nets(gs_surrogate *surrogate, const lesson *l, gs_adam *adam, const gs_training *training, gs_error *error)
+{
+    gs_random random = {training->seed};
+    for (int epoch = 0; epoch < training->epochs; epoch++) {
+        double loss = 0;
+        for (int i = 0; i < surrogate->nets; i++) {
+            adam[i].rate = training->rate * (float)pow(0.1, (double)epoch / training->epochs);
+            if (!train_epoch(&surrogate->net[i], l, &adam[i], &random, &loss)) return gs_net_diverged("surrogate", error);
+        }
+        if (training->epoch && !training->epoch(training->self, epoch, loss / surrogate->nets)) break;
+    }
+    return GS_OK;
 }
 
 gs_status gs_surrogate_train(gs_surrogate *surrogate, const gs_sample *samples, int count, const gs_profile *profile, const gs_training *training,
                              gs_error *error)
 {
     lesson l;
-    gs_adam adam;
-    GS_TRY(prepare(&l, surrogate, samples, count, profile, error));
-    gs_status status = gs_adam_create(&adam, &surrogate->net, training->rate, error);
-    gs_random random = {training->seed};
-    const bool made = status == GS_OK;
-    bool finite = true;
-    for (int epoch = 0; status == GS_OK && epoch < training->epochs; epoch++) {
-        double loss = 0;
-        int learned = 0;
-        adam.rate = training->rate * (float)pow(0.1, (double)epoch / GS_MAX(training->epochs, 1));
-        shuffle(l.groups, l.group_count, &random);
-        for (int g = 0; g < l.group_count; g++) {
-            if (l.groups[g].count < 2) continue;
-            loss += learn_group(surrogate, &l, l.groups[g]);
-            if (++learned % BATCH == 0) finite &= gs_adam_step(&adam, &surrogate->net, l.gradient, STEEPEST);
-        }
-        if (learned % BATCH != 0) finite &= gs_adam_step(&adam, &surrogate->net, l.gradient, STEEPEST);
-        if (!finite) status = gs_net_diverged("surrogate", error);
-        else if (training->epoch && !training->epoch(training->self, epoch, loss / GS_MAX(learned, 1))) break;
-    }
-    if (made) gs_adam_free(&adam);
+    gs_adam adam[GS_MOST_NETS] = {{0}};
+    GS_TRY(prepare(&l, &surrogate->net[0], samples, count, profile, error));
+    gs_status status = GS_OK;
+    for (int i = 0; status == GS_OK && i < surrogate->nets; i++) status = gs_adam_create(&adam[i], &surrogate->net[i], training->rate, error);
+    if (status == GS_OK) status = train_nets(surrogate, &l, adam, training, error);
+    for (int i = 0; i < surrogate->nets; i++) gs_adam_free(&adam[i]);
     gs_surrogate_learned(surrogate, samples, count);
     forget(&l);
     return status;

@@ -5,10 +5,11 @@
  *     about ...
  *     numbers 40 30               of a problem, of a schedule: what the networks see; fewer: the first so many, the others weigh nothing
  *     hidden 64
+ *     nets 4                      of the surrogate; there is no such line where it is one
  *     tokens 435                  and so many lines, a name each
  *     data 390144 0123456789abcdef    bytes, hash; then the bytes: f32, little endian
  *
- * surrogate: rows of numbers and of tokens [64], bias, [64][64], bias, [64], bias. actor: rows of numbers (a problem's) and of tokens [64], bias,
+ * surrogate, each network: rows of numbers and of tokens [64], bias, [64][64], bias, [64], bias. actor: rows of numbers (a problem's) and of tokens [64], bias,
  * [64][64], bias, then for each of 64 the tokens, bias of tokens. */
 #include "learn/weights.h"
 
@@ -30,10 +31,10 @@ enum { FIRST_PROBLEM = 24, FIRST_WORK = 28 };
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "weights are copied as they lie in memory");
 
-gs_status gs_weights_create(gs_weights *weights, uint64_t seed, gs_error *error)
+gs_status gs_weights_create(gs_weights *weights, int nets, uint64_t seed, gs_error *error)
 {
     *weights = (gs_weights){.about = "untrained"};
-    GS_TRY(gs_surrogate_create(&weights->surrogate, seed, error));
+    GS_TRY(gs_surrogate_create(&weights->surrogate, nets, seed, error));
     const gs_status status = gs_actor_create(&weights->actor, seed + 1, error);
     if (status != GS_OK) gs_surrogate_free(&weights->surrogate);
     return status;
@@ -84,21 +85,22 @@ static void visit_net(const gs_net *net, const block *numbers, int blocks, bool 
 /* What a file has: numbers of a problem and of a schedule, and tokens. */
 typedef struct contents {
     block numbers[2];
-    int   token[GS_MOST_TOKENS], tokens;
+    int   nets, token[GS_MOST_TOKENS], tokens;
 } contents;
 
 static void visit_all(const gs_weights *weights, const contents *file, visitor *visit, void *self)
 {
-    visit_net(&weights->surrogate.net, file->numbers, 2, false, file->token, file->tokens, visit, self);
+    for (int i = 0; i < weights->surrogate.nets; i++) visit_net(&weights->surrogate.net[i], file->numbers, 2, false, file->token, file->tokens, visit, self);
     visit_net(&weights->actor.net, file->numbers, 1, true, file->token, file->tokens, visit, self);
 }
 
 /* Networks with a number that is not finite rank everything alike, so nobody would notice: they are neither written nor read. */
 static gs_status need_finite(const gs_weights *weights, gs_error *error)
 {
-    if (gs_net_finite(&weights->surrogate.net) && gs_net_finite(&weights->actor.net)) return GS_OK;
-    return gs_fail(error, GS_ERROR_CORRUPT, "weights", "some of the %s are not finite",
-                   gs_net_finite(&weights->surrogate.net) ? "actor's numbers" : "surrogate's numbers");
+    bool surrogate = true;
+    for (int i = 0; i < weights->surrogate.nets; i++) surrogate &= gs_net_finite(&weights->surrogate.net[i]);
+    if (surrogate && gs_net_finite(&weights->actor.net)) return GS_OK;
+    return gs_fail(error, GS_ERROR_CORRUPT, "weights", "some of the %s are not finite", surrogate ? "actor's numbers" : "surrogate's numbers");
 }
 
 /* ---- saving ---- */
@@ -139,8 +141,9 @@ gs_status gs_weights_save(const gs_weights *weights, const char *path, gs_error 
     GS_TRY(need_finite(weights, error));
     put_tokens(weights, &all);
     visit_all(weights, &all, put_floats, &data);
-    gs_text_addf(&file, MAGIC "\nabout %s\nnumbers %d %d\nhidden %d\ntokens %d\n", weights->about, GS_PROBLEM_FEATURES, GS_WORK_FEATURES,
-                 GS_HIDDEN, all.tokens);
+    gs_text_addf(&file, MAGIC "\nabout %s\nnumbers %d %d\nhidden %d\n", weights->about, GS_PROBLEM_FEATURES, GS_WORK_FEATURES, GS_HIDDEN);
+    if (weights->surrogate.nets > 1) gs_text_addf(&file, "nets %d\n", weights->surrogate.nets);
+    gs_text_addf(&file, "tokens %d\n", all.tokens);
     for (int i = 0; i < all.tokens; i++) gs_text_addf(&file, "%s\n", gs_token_name(all.token[i], name));
     gs_text_addf(&file, "data %zu %016llx %016llx\n", data.size, (unsigned long long)gs_hash64(gs_text_string(&data), data.size),
                  (unsigned long long)gs_hash64(gs_text_string(&file), file.size));
@@ -172,12 +175,13 @@ static bool next_line(lines *l)
     return strlen(l->line) == length;
 }
 
-static bool number_after(lines *l, const char *word, int64_t *value)
+static bool number_of(const lines *l, const char *word, int64_t *value)
 {
-    if (!next_line(l)) return false;
     gs_scan scan = gs_scan_from(l->line);
     return gs_scan_take(&scan, word) && gs_scan_int(&scan, value) && gs_scan_end(&scan);
 }
+
+static bool number_after(lines *l, const char *word, int64_t *value) { return next_line(l) && number_of(l, word, value); }
 
 static int token_named(const char *name, int guess)
 {
@@ -202,7 +206,7 @@ static gs_status corrupt(gs_error *error, const char *what) { return gs_fail(err
 /* Up to the data, where l->at stands then. */
 static gs_status read_head(lines *l, char about[256], contents *file, gs_error *error)
 {
-    int64_t hidden, count, numbers[2];
+    int64_t hidden, count, nets = 1, numbers[2];
     if (!next_line(l) || strcmp(l->line, MAGIC) != 0) return corrupt(error, "these are no weights");
     if (!next_line(l) || strncmp(l->line, "about ", 6) != 0) return corrupt(error, "'about' is missing");
     snprintf(about, 256, "%.255s", l->line + 6);
@@ -213,7 +217,11 @@ static gs_status read_head(lines *l, char about[256], contents *file, gs_error *
     file->numbers[0] = (block){(int)numbers[0], GS_PROBLEM_FEATURES};
     file->numbers[1] = (block){(int)numbers[1], GS_WORK_FEATURES};
     if (!number_after(l, "hidden ", &hidden) || hidden != GS_HIDDEN) return corrupt(error, "the weights are of another width than this program's");
-    if (!number_after(l, "tokens ", &count) || count < 1 || count > GS_MOST_TOKENS) return corrupt(error, "the number of tokens is missing");
+    if (!next_line(l)) return corrupt(error, "the number of tokens is missing");
+    const bool several = number_of(l, "nets ", &nets);
+    if (several && (nets < 2 || nets > GS_MOST_NETS)) return corrupt(error, "the weights are of more networks than this program's");
+    file->nets = (int)nets;
+    if (!(several ? number_after(l, "tokens ", &count) : number_of(l, "tokens ", &count)) || count < 1 || count > GS_MOST_TOKENS) return corrupt(error, "the number of tokens is missing");
     for (file->tokens = 0; file->tokens < count; file->token[file->tokens] = token_named(l->line, file->tokens), file->tokens++)
         if (!next_line(l)) return corrupt(error, "a token is missing");
     return GS_OK;
@@ -232,8 +240,10 @@ static gs_status read_data(lines *l, const char *head, gs_weights *weights, cons
     snprintf(wanted, sizeof wanted, "%s %016llx", older, (unsigned long long)gs_hash64(head, head_size));
     if (strcmp(l->line, wanted) != 0 && strcmp(l->line, older) != 0) return corrupt(error, "the data are not those that were written");
     /* what the file has no word or number for must not say anything at random */
-    gs_net *const nets[] = {&weights->surrogate.net, &weights->actor.net};
-    for (size_t i = 0; i < GS_COUNT(nets); i++) memset(nets[i]->weights, 0, (size_t)nets[i]->count * sizeof *nets[i]->weights);
+    for (int i = 0; i <= weights->surrogate.nets; i++) {
+        const gs_net *const net = i < weights->surrogate.nets ? &weights->surrogate.net[i] : &weights->actor.net;
+        memset(net->weights, 0, (size_t)net->count * sizeof *net->weights);
+    }
     const char *at = l->at;
     visit_all(weights, file, take_floats, &at);
     return need_finite(weights, error);
@@ -245,7 +255,7 @@ gs_status gs_weights_parse(gs_weights *weights, const char *data, size_t size, g
     char about[256];
     lines l = {.at = data, .end = data + size};
     GS_TRY(read_head(&l, about, &file, error));
-    GS_TRY(gs_weights_create(weights, 1, error));
+    GS_TRY(gs_weights_create(weights, file.nets, 1, error));
     memcpy(weights->about, about, sizeof about);
     weights->surrogate.unknown = unknown_in(&file);
     const gs_status status = read_data(&l, data, weights, &file, error);

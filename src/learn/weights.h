@@ -19,17 +19,17 @@ typedef struct gs_weights {
     char         about[256];   /* one line: what they were trained on, by which command */
 } gs_weights;
 
-/* Untrained: the time model's prediction, and values at random. MEMORY. */
-gs_status gs_weights_create(gs_weights *weights, uint64_t seed, gs_error *error);
+/* Untrained: the time model's prediction, by an ensemble of 1 to GS_MOST_NETS networks, and values at random. MEMORY. */
+gs_status gs_weights_create(gs_weights *weights, int nets, uint64_t seed, gs_error *error);
 void      gs_weights_free(gs_weights *weights);
 
-/* NOT_FOUND, IO, CORRUPT (cut, changed, numbers that are not finite, or other numbers than this program sees), MEMORY. Words that the grammar has no longer are dropped;
+/* Of as many networks as the file has. NOT_FOUND, IO, CORRUPT (cut, changed, numbers that are not finite, or other numbers than this program sees), MEMORY. Words that the grammar has no longer are dropped;
  * new ones say nothing. *weights is to be freed only after GS_OK. */
 gs_status gs_weights_load(gs_weights *weights, const char *path, gs_error *error);
 gs_status gs_weights_parse(gs_weights *weights, const char *data, size_t size, gs_error *error);
 
 /* What the weights would try first, best first, at most `most`: valid schedules among those that the actor finds most probable,
- * in the surrogate's order. Under a millisecond; where the actor says nothing valid, gs_surrogate_shortlist. Of families that the weights do not know
+ * in the surrogate's order. Some milliseconds; where the actor says nothing valid, gs_surrogate_shortlist. Of families that the weights do not know
  * (gs_surrogate_knows) the time model's choices, before the others if it finds them faster than the first of those. Returns how many. */
 int gs_weights_choose(const gs_weights *weights, const gs_problem *problem, const gs_caps *caps, uint32_t families, gs_schedule *list, int most);
 

@@ -125,7 +125,7 @@ static int own_choices(const gs_context *context, const gs_plan *plan, const gs_
     gs_schedule all[LOOKED_AT];
     int count = 0;
     if (near && !near->library && gs_schedule_check(&near->schedule, problem, caps, NULL) == GS_OK) list[count++] = near->schedule;
-    const int found = context->weights.surrogate.net.count > 0 ? gs_weights_choose(&context->weights, problem, caps, 0, all, LOOKED_AT)
+    const int found = context->weights.surrogate.nets > 0 ? gs_weights_choose(&context->weights, problem, caps, 0, all, LOOKED_AT)
                                                                : gs_schedule_shortlist(problem, caps, 0, all, LOOKED_AT);
     for (int pass = 0; pass < 3; pass++)
         for (int i = 0; i < (pass == 0 ? GS_MIN(found, BEST) : found); i++)

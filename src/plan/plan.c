@@ -62,7 +62,7 @@ static bool over_limit(gs_status status, const gs_error *error)
     return status == GS_ERROR_UNSUPPORTED && strcmp(error->field, "workspace_limit") == 0;
 }
 
-static bool has_weights(const gs_context *context) { return context->weights.surrogate.net.count > 0; }
+static bool has_weights(const gs_context *context) { return context->weights.surrogate.nets > 0; }
 
 /* A row for this very problem whose schedule cannot run it is a mistake in the table, which whoever keeps it should hear of. */
 static int row_level(const gs_plan *plan, const gs_row *row)

@@ -195,9 +195,11 @@ static void correct(learned *self, const gs_problem *problem)
     }
 }
 
+/* Of as many networks. */
 static void copy_weights(gs_weights *to, const gs_weights *from)
 {
-    memcpy(to->surrogate.net.weights, from->surrogate.net.weights, (size_t)from->surrogate.net.count * sizeof(float));
+    for (int i = 0; i < from->surrogate.nets; i++)
+        memcpy(to->surrogate.net[i].weights, from->surrogate.net[i].weights, (size_t)from->surrogate.net[i].count * sizeof(float));
     to->surrogate.unknown = from->surrogate.unknown;
     memcpy(to->actor.net.weights, from->actor.net.weights, (size_t)from->actor.net.count * sizeof(float));
     memcpy(to->about, from->about, sizeof from->about);
@@ -290,7 +292,11 @@ static gs_status save_locked(learned *self, const char *path, gs_error *error)
     if (gs_file_exists(path)) {
         gs_weights there;
         GS_TRY(gs_weights_load(&there, path, error));
-        add_difference(&there.surrogate.net, &self->weights.surrogate.net, &self->before.surrogate.net);
+        if (there.surrogate.nets != self->weights.surrogate.nets) {
+            gs_weights_free(&there);
+            return gs_fail(error, GS_ERROR_UNSUPPORTED, "weights", "%.200s: somebody replaced these weights by others, of more or fewer networks", path);
+        }
+        for (int i = 0; i < there.surrogate.nets; i++) add_difference(&there.surrogate.net[i], &self->weights.surrogate.net[i], &self->before.surrogate.net[i]);
         add_difference(&there.actor.net, &self->weights.actor.net, &self->before.actor.net);
         there.surrogate.unknown &= self->weights.surrogate.unknown;
         copy_weights(&self->weights, &there);
@@ -312,14 +318,36 @@ static gs_status save(gs_policy *policy, const char *path, gs_error *error)
     return status;
 }
 
+static void forget(learned *self)
+{
+    gs_learner_free(&self->learner);
+    gs_weights_free(&self->weights);
+    gs_weights_free(&self->before);
+}
+
+/* path NULL: untrained ones. */
+static gs_status start_from(learned *self, const char *path, gs_error *error)
+{
+    GS_TRY(path ? gs_weights_load(&self->weights, path, error) : gs_weights_create(&self->weights, 1, self->seed, error));
+    GS_TRY(gs_weights_create(&self->before, self->weights.surrogate.nets, self->seed, error));
+    copy_weights(&self->before, &self->weights);
+    return gs_learner_create(&self->learner, &self->weights, error);
+}
+
+/* Nothing is changed where it fails. */
 static gs_status load(gs_policy *policy, const char *path, gs_error *error)
 {
     learned *const self = policy->self;
-    gs_weights weights;
-    GS_TRY(gs_weights_load(&weights, path, error));
-    copy_weights(&self->weights, &weights);
-    copy_weights(&self->before, &weights);
-    gs_weights_free(&weights);
+    learned now = {.seed = self->seed};
+    const gs_status status = start_from(&now, path, error);
+    if (status != GS_OK) {
+        forget(&now);
+        return status;
+    }
+    forget(self);
+    self->weights = now.weights;
+    self->before = now.before;
+    self->learner = now.learner;
     self->problem[0] = '\0';
     self->fault = (gs_error){0};
     return GS_OK;
@@ -329,23 +357,12 @@ static void destroy(gs_policy *policy)
 {
     learned *const self = policy->self;
     if (self) {
-        gs_learner_free(&self->learner);
-        gs_weights_free(&self->weights);
-        gs_weights_free(&self->before);
+        forget(self);
         free(self->list);
         free(self->proposed);
     }
     free(self);
     *policy = (gs_policy){0};
-}
-
-static gs_status fill(learned *self, gs_error *error)
-{
-    const char *const path = gs_weights_path();
-    GS_TRY(path ? gs_weights_load(&self->weights, path, error) : gs_weights_create(&self->weights, self->seed, error));
-    GS_TRY(gs_weights_create(&self->before, self->seed, error));
-    copy_weights(&self->before, &self->weights);
-    return gs_learner_create(&self->learner, &self->weights, error);
 }
 
 gs_status gs_policy_learned(gs_policy *out, uint64_t seed, gs_error *error)
@@ -354,7 +371,7 @@ gs_status gs_policy_learned(gs_policy *out, uint64_t seed, gs_error *error)
     if (!self) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the policy");
     self->seed = seed;
     *out = (gs_policy){.name = "learned", .self = self, .asks_found = true, .propose = propose, .learn = learn, .save = save, .load = load, .destroy = destroy};
-    const gs_status status = fill(self, error);
+    const gs_status status = start_from(self, gs_weights_path(), error);
     if (status != GS_OK) destroy(out);
     return status;
 }

@@ -51,9 +51,12 @@ static bool taught_step(gs_taught *taught, gs_net *net, float *gradient)
 
 gs_status gs_learner_create(gs_learner *learner, const gs_weights *weights, gs_error *error)
 {
-    *learner = (gs_learner){.gradient = calloc((size_t)GS_MAX(weights->surrogate.net.count, weights->actor.net.count), sizeof *learner->gradient)};
+    *learner = (gs_learner){.gradient = calloc((size_t)GS_MAX(weights->surrogate.net[0].count, weights->actor.net.count), sizeof *learner->gradient)};
     gs_status status = learner->gradient ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a gradient");
-    if (status == GS_OK) status = taught_create(&learner->surrogate, &weights->surrogate.net, SURROGATE_RATE, error);
+    while (status == GS_OK && learner->nets < weights->surrogate.nets) {
+        const int i = learner->nets++;
+        status = taught_create(&learner->surrogate[i], &weights->surrogate.net[i], SURROGATE_RATE, error);
+    }
     if (status == GS_OK) status = taught_create(&learner->actor, &weights->actor.net, ACTOR_RATE, error);
     if (status != GS_OK) gs_learner_free(learner);
     return status;
@@ -61,7 +64,7 @@ gs_status gs_learner_create(gs_learner *learner, const gs_weights *weights, gs_e
 
 void gs_learner_free(gs_learner *learner)
 {
-    taught_free(&learner->surrogate);
+    for (int i = 0; i < learner->nets; i++) taught_free(&learner->surrogate[i]);
     taught_free(&learner->actor);
     free(learner->gradient);
     *learner = (gs_learner){0};
@@ -76,13 +79,16 @@ gs_status gs_learner_step(gs_learner *learner, gs_weights *weights, const gs_pro
     int timed = 0;
     gs_status status = GS_OK;
     for (int i = 0; i < count; i++)
-        if (measured[i].us > 0 && isfinite(measured[i].us) && gs_schedule_check(&measured[i].schedule, problem, caps, NULL) == GS_OK)
-            samples[timed++] = (gs_sample){*problem, measured[i].schedule, measured[i].us, 0};
+        if (measured[i].us > 0 && isfinite(measured[i].us) && (measured[i].library || gs_schedule_check(&measured[i].schedule, problem, caps, NULL) == GS_OK))
+            samples[timed++] = (gs_sample){*problem, measured[i].schedule, measured[i].us, 0, measured[i].library};
     if (timed > 1) {
-        if (isnan(gs_surrogate_learn(&weights->surrogate, samples, timed, &profile, learner->gradient)))
-            status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d times", count);
-        else if (!taught_step(&learner->surrogate, &weights->surrogate.net, learner->gradient))
-            status = gs_net_diverged("surrogate", error);
+        for (int i = 0; i < learner->nets && status == GS_OK; i++) {
+            gs_net *const net = &weights->surrogate.net[i];
+            if (isnan(gs_surrogate_learn(net, samples, timed, &profile, learner->gradient)))
+                status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d times", count);
+            else if (!taught_step(&learner->surrogate[i], net, learner->gradient))
+                status = gs_net_diverged("surrogate", error);
+        }
         gs_surrogate_learned(&weights->surrogate, samples, timed);
         if (status == GS_OK) gs_train_imitate(&weights->actor, samples, timed, caps, 1, learner->gradient);
         if (status == GS_OK && !taught_step(&learner->actor, &weights->actor.net, learner->gradient)) status = gs_net_diverged("actor", error);

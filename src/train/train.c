@@ -181,12 +181,14 @@ static int *find_groups(const train *t, int *count)
 
 static gs_status take_step(train *t, gs_learner *learner, gs_random *random, int begin, gs_error *error)
 {
-    gs_measured measured[TIMES];
+    gs_measured measured[TIMES + 1];
     const int end = gs_sample_group_end(t->samples, t->count, begin);
     const int from = begin + (end - begin > TIMES ? (int)gs_random_below(random, (uint64_t)(end - begin - TIMES)) : 0);
     int count = 0;
     for (int i = from; i < end && count < TIMES; i++)
-        if (!t->samples[i].library) measured[count++] = (gs_measured){t->samples[i].schedule, t->samples[i].us};
+        if (!t->samples[i].library) measured[count++] = (gs_measured){t->samples[i].schedule, t->samples[i].us, false};
+    for (int i = begin; i < end && count <= TIMES; i++)   /* always: without it, what is expected of cuBLASLt would stay behind the rest */
+        if (t->samples[i].library) measured[count++] = (gs_measured){t->samples[i].schedule, t->samples[i].us, true};
     return gs_learner_step(learner, t->weights, &t->samples[begin].problem, &t->profile->caps, measured, count, error);
 }
 

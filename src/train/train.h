@@ -35,16 +35,18 @@ typedef struct gs_taught {
     float  *began;
 } gs_taught;
 
-/* One problem's times as they come: a step for the surrogate, and one for the actor, which imitates the fastest of them; both are held near the
+/* One problem's times as they come: a step for each network of the surrogate, and one for the actor, which imitates the fastest of them; both are held near the
  * weights of gs_learner_create. */
 typedef struct gs_learner {
-    gs_taught surrogate, actor;
-    float    *gradient;        /* of the larger one */
+    gs_taught surrogate[GS_MOST_NETS], actor;
+    int       nets;            /* that learn */
+    float    *gradient;        /* of the largest network */
 } gs_learner;
 
 typedef struct gs_measured {
     gs_schedule schedule;
     double      us;       /* 0: it was not timed; nothing is learned of it */
+    bool        library;  /* not the schedule's: cuBLASLt's, of its first suggestion */
 } gs_measured;
 
 gs_status gs_learner_create(gs_learner *learner, const gs_weights *weights, gs_error *error);

@@ -112,8 +112,8 @@ static void test_doubt(void **state)
     setenv("GEMMSMITH_TUNED", "", 1);
     for (int faster = 0; faster < 2; faster++) {
         gs_weights weights;
-        OK(gs_weights_create(&weights, 1, &error));
-        gs_net *const net = &weights.surrogate.net;   /* hidden 0 -> 0 -> out, and only cuBLASLt has a part in hidden 0 */
+        OK(gs_weights_create(&weights, 1, 1, &error));
+        gs_net *const net = &weights.surrogate.net[0];   /* hidden 0 -> 0 -> out, and only cuBLASLt has a part in hidden 0 */
         memset(net->weights, 0, (size_t)net->count * sizeof *net->weights);
         net->weights[(GS_PROBLEM_FEATURES + GS_WORK_FEATURES + gs_token_of(GS_FAMILIES, -1, 0)) * GS_HIDDEN] = faster ? 0.001f : 9;
         net->weights[net->width[0] * GS_HIDDEN + GS_HIDDEN] = 1;

@@ -290,8 +290,21 @@ static void the_surrogate_learns_what_the_time_model_gets_wrong(void **state)
 
     /* the same again, bit by bit */
     assert_int_equal(gs_train(&again, samples, count, profile, &how, NULL), GS_OK);
-    assert_memory_equal(again.surrogate.net.weights, weights.surrogate.net.weights, (size_t)weights.surrogate.net.count * sizeof(float));
+    assert_memory_equal(again.surrogate.net[0].weights, weights.surrogate.net[0].weights, (size_t)weights.surrogate.net[0].count * sizeof(float));
     assert_memory_equal(again.actor.net.weights, weights.actor.net.weights, (size_t)weights.actor.net.count * sizeof(float));
+
+    /* an ensemble: each of its networks learns, in another order, and a pass is told once */
+    gs_weights several;
+    const gs_train_options few = {.epochs = 4, .seed = 5, .progress = count_calls, .self = calls};
+    assert_int_equal(gs_weights_create(&several, 2, 3, NULL), GS_OK);
+    memset(calls, 0, sizeof calls);
+    assert_int_equal(gs_train(&several, samples, count, profile, &few, NULL), GS_OK);
+    assert_int_equal(calls[0], 4);
+    const gs_worth mean = gs_train_worth(&several, tests, test_count, 8, GS_TRAIN_ALL, profile);
+    if (!(mean.at[0] > model.at[0] + 0.03)) fail_msg("an ensemble's best of 1: %g, the time model %g", mean.at[0], model.at[0]);
+    for (int i = 0; i < 2; i++) assert_true(several.surrogate.net[i].weights[several.surrogate.net[i].count - 1] != 0);   /* a bias that begins as 0 */
+    assert_memory_not_equal(several.surrogate.net[0].weights, several.surrogate.net[1].weights, (size_t)several.surrogate.net[0].count * sizeof(float));
+    gs_weights_free(&several);
     free(samples);
     gs_weights_free(&weights);
     gs_weights_free(&again);

@@ -22,7 +22,7 @@ static char path[] = "/tmp/gemmsmith-learn-XXXXXX";
 static void filled(gs_weights *weights)
 {
     fresh(weights);
-    random_weights(&weights->surrogate.net, 71);
+    random_weights(&weights->surrogate.net[0], 71);
     random_weights(&weights->actor.net, 72);
     snprintf(weights->about, sizeof weights->about, "a test");
 }
@@ -48,6 +48,63 @@ static void weights_come_back(void **state)
     gs_weights_free(&back);
     gs_error error;
     assert_int_equal(gs_weights_load(&back, "/nowhere/at/all", &error), GS_ERROR_NOT_FOUND);
+}
+
+/* An ensemble says the geometric mean of what its networks say, and comes back whole; a file of more networks than there can be is refused. */
+static void ensembles_come_back(void **state)
+{
+    (void)state;
+    static const char *const counts[] = {"nets 0", "nets 1", "nets 5", "nets x", "nets -4"};
+    const gs_profile *const profile = gs_profile_find("h200");
+    const gs_problem problem = problem_of("f16:500x520x528:tn");
+    const gs_schedule schedule = schedule_of("ws/128x128x64/s4/c1x1/coop/g8");
+    for (int nets = 2; nets <= GS_MOST_NETS; nets++) {
+        gs_weights weights, back, single;
+        double sum = 0;
+        filled(&single);
+        assert_int_equal(gs_weights_create(&weights, nets, 3, NULL), GS_OK);
+        for (int i = 0; i < nets; i++) {
+            random_weights(&weights.surrogate.net[i], (uint64_t)(81 + i));
+            memcpy(single.surrogate.net[0].weights, weights.surrogate.net[i].weights, (size_t)single.surrogate.net[0].count * sizeof(float));
+            sum += log(gs_surrogate_us(&single.surrogate, &schedule, &problem, profile));
+        }
+        random_weights(&weights.actor.net, 72);
+        assert_float_equal(log(gs_surrogate_us(&weights.surrogate, &schedule, &problem, profile)), sum / nets, 1e-6);
+        assert_int_equal(gs_weights_save(&weights, path, NULL), GS_OK);
+        assert_int_equal(gs_weights_load(&back, path, NULL), GS_OK);
+        assert_int_equal(back.surrogate.nets, nets);
+        for (int i = 0; i < nets; i++)
+            assert_true(gs_surrogate_us(&weights.surrogate, &schedule, &problem, profile) == gs_surrogate_us(&back.surrogate, &schedule, &problem, profile));
+        assert_true(gs_actor_log_probability(&weights.actor, &problem, h200(), &schedule) == gs_actor_log_probability(&back.actor, &problem, h200(), &schedule));
+        assert_true(gs_surrogate_library_us(&weights.surrogate, &problem, profile) == gs_surrogate_library_us(&back.surrogate, &problem, profile));
+        gs_weights_free(&single);
+        gs_weights_free(&back);
+
+        char *data;
+        size_t size;
+        assert_int_equal(gs_file_read(path, GS_WEIGHTS_BYTES, &data, &size, NULL), GS_OK);
+        char *const line = strstr(data, "\nnets ") + 1;
+        for (size_t i = 0; i < GS_COUNT(counts); i++) {
+            gs_text other = {0};
+            gs_error error = {0};
+            gs_text_add_bytes(&other, data, (size_t)(line - data));
+            gs_text_add(&other, counts[i]);
+            gs_text_add_bytes(&other, line + 6, size - (size_t)(line + 6 - data));
+            assert_int_equal(gs_weights_parse(&back, other.data, other.size, &error), GS_ERROR_CORRUPT);
+            assert_true(error.text[0] != '\0');
+            gs_text_free(&other);
+        }
+        /* one that says fewer than it has is cut at the wrong place */
+        if (nets > 2) {
+            line[5] = '2';
+            assert_int_equal(gs_weights_parse(&back, data, size, NULL), GS_ERROR_CORRUPT);
+        }
+        free(data);
+        /* any of its networks may be the one that is not finite */
+        weights.surrogate.net[nets - 1].weights[5] = NAN;
+        assert_int_equal(gs_weights_save(&weights, path, NULL), GS_ERROR_CORRUPT);
+        gs_weights_free(&weights);
+    }
 }
 
 /* As files were before they had a checksum of their head: the last word of the line "data" is left out. */
@@ -93,7 +150,7 @@ static void weights_outlive_new_numbers(void **state)
     char *data, head[64];
     size_t size;
     filled(&weights);
-    float *const surrogate = weights.surrogate.net.weights, *const actor = weights.actor.net.weights;
+    float *const surrogate = weights.surrogate.net[0].weights, *const actor = weights.actor.net.weights;
     memset(surrogate + OLD_PROBLEM * GS_HIDDEN, 0, (GS_PROBLEM_FEATURES - OLD_PROBLEM) * GS_HIDDEN * sizeof(float));
     memset(surrogate + (GS_PROBLEM_FEATURES + OLD_WORK) * GS_HIDDEN, 0, (GS_WORK_FEATURES - OLD_WORK) * GS_HIDDEN * sizeof(float));
     memset(actor + OLD_PROBLEM * GS_HIDDEN, 0, (GS_PROBLEM_FEATURES - OLD_PROBLEM) * GS_HIDDEN * sizeof(float));
@@ -114,7 +171,7 @@ static void weights_outlive_new_numbers(void **state)
     gs_text_addf(&file, "gemmsmith-weights 1\nabout a test\nnumbers %d %d%s%s", OLD_PROBLEM, OLD_WORK, names, head);
     gs_text_add_bytes(&file, old.data, old.size);
     assert_int_equal(gs_weights_parse(&back, file.data, file.size, NULL), GS_OK);
-    assert_memory_equal(back.surrogate.net.weights, surrogate, ((size_t)GS_PROBLEM_FEATURES + GS_WORK_FEATURES + tokens) * row);
+    assert_memory_equal(back.surrogate.net[0].weights, surrogate, ((size_t)GS_PROBLEM_FEATURES + GS_WORK_FEATURES + tokens) * row);
     gs_space space;
     space_of(&space, "f16:500x521x528:nn", 1u << GS_FAMILY_MMA);
     const gs_schedule *const some = &space.list[space.count / 2];
@@ -180,13 +237,13 @@ static void weights_that_are_not_finite_are_refused(void **state)
         size_t size;
         filled(&weights);
         assert_int_equal(gs_weights_save(&weights, path, NULL), GS_OK);
-        gs_net *const net = i % 2 ? &weights.actor.net : &weights.surrogate.net;
+        gs_net *const net = i % 2 ? &weights.actor.net : &weights.surrogate.net[0];
         const float good = net->weights[0];
         net->weights[0] = bad[i / 2];
         assert_int_equal(gs_weights_save(&weights, path, &error), GS_ERROR_CORRUPT);
         assert_non_null(strstr(error.text, i % 2 ? "actor" : "surrogate"));
         assert_int_equal(gs_weights_load(&back, path, NULL), GS_OK);   /* those before are still there */
-        assert_true((i % 2 ? back.actor.net : back.surrogate.net).weights[0] == good);
+        assert_true((i % 2 ? back.actor.net : back.surrogate.net[0]).weights[0] == good);
         gs_weights_free(&back);
 
         assert_int_equal(gs_file_read(path, GS_WEIGHTS_BYTES, &data, &size, NULL), GS_OK);
@@ -221,6 +278,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_come_back),
+        cmocka_unit_test(ensembles_come_back),
         cmocka_unit_test(weights_outlive_words),
         cmocka_unit_test(weights_outlive_new_numbers),
         cmocka_unit_test(broken_weights_are_refused),

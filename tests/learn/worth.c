@@ -19,7 +19,7 @@ enum { MOST = 16 };       /* the last of so many is expected to take longer than
 /* One unit of each layer hears of cuBLASLt; schedules keep the time model's prediction. */
 static void expect_of_library(gs_weights *weights)
 {
-    gs_net *const net = &weights->surrogate.net;
+    gs_net *const net = &weights->surrogate.net[0];
     float *const first = net->weights, *const second = first + (net->width[0] + 1) * net->width[1], *const last = second + (net->width[1] + 1) * net->width[2];
     memset(net->weights, 0, (size_t)net->count * sizeof *net->weights);
     first[(GS_PROBLEM_FEATURES + GS_WORK_FEATURES + gs_token_of(GS_FAMILIES, -1, 0)) * net->width[1]] = 1;

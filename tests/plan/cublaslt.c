@@ -98,8 +98,8 @@ static void write_weights(const char *path, double times)
 {
     gs_weights weights;
     gs_error error = {0};
-    if (gs_weights_create(&weights, 1, &error) != GS_OK) fail_msg("%s", error.text);
-    gs_net *const net = &weights.surrogate.net;   /* hidden 0 -> 0 -> out, and only cuBLASLt has a part in hidden 0 */
+    if (gs_weights_create(&weights, 1, 1, &error) != GS_OK) fail_msg("%s", error.text);
+    gs_net *const net = &weights.surrogate.net[0];   /* hidden 0 -> 0 -> out, and only cuBLASLt has a part in hidden 0 */
     memset(net->weights, 0, (size_t)net->count * sizeof *net->weights);
     net->weights[(GS_PROBLEM_FEATURES + GS_WORK_FEATURES + gs_token_of(GS_FAMILIES, -1, 0)) * GS_HIDDEN] = (float)log(times);
     net->weights[net->width[0] * GS_HIDDEN + GS_HIDDEN] = 1;

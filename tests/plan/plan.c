@@ -148,9 +148,9 @@ static void test_weights(void **state)
     gs_plan *plan = NULL;
     char path[96], text[GS_SCHEDULE_TEXT];
     snprintf(path, sizeof path, "%s/w.weights", folder);
-    assert_int_equal(gs_weights_create(&weights, 1, &error), GS_OK);
+    assert_int_equal(gs_weights_create(&weights, 1, 1, &error), GS_OK);
     assert_int_equal(gs_schedule_shortlist(&problem, caps, 0, &first, 1), 1);
-    gs_net *const net = &weights.surrogate.net;   /* the words of its first choice are bad ones */
+    gs_net *const net = &weights.surrogate.net[0];   /* the words of its first choice are bad ones */
     for (int slot = 0; slot < gs_family_parameters((gs_family_id)first.family); slot++) {
         const int token = gs_token_of((gs_family_id)first.family, slot, first.value[slot]);
         net->weights[(GS_PROBLEM_FEATURES + GS_WORK_FEATURES + token) * GS_HIDDEN] = 50;
@@ -250,7 +250,7 @@ static void test_weights_of_other_features(void **state)
     said s = {0};
     const gs_problem problem = gs_problem_make(GS_BF16, GS_NN, 100, 104, 104);
     snprintf(path, sizeof path, "%s/other.weights", folder);
-    assert_int_equal(gs_weights_create(&weights, 1, &error), GS_OK);
+    assert_int_equal(gs_weights_create(&weights, 1, 1, &error), GS_OK);
     assert_int_equal(gs_weights_save(&weights, path, &error), GS_OK);
     gs_weights_free(&weights);
     assert_int_equal(gs_file_read(path, 1 << 26, &data, &size, &error), GS_OK);

@@ -181,7 +181,7 @@ static double distance(const char *left, const char *right)
     double sum = 0;
     assert_int_equal(gs_weights_load(&a, left, NULL), GS_OK);
     assert_int_equal(gs_weights_load(&b, right, NULL), GS_OK);
-    for (int i = 0; i < a.surrogate.net.count; i++) sum += fabs((double)a.surrogate.net.weights[i] - b.surrogate.net.weights[i]);
+    for (int i = 0; i < a.surrogate.net[0].count; i++) sum += fabs((double)a.surrogate.net[0].weights[i] - b.surrogate.net[0].weights[i]);
     gs_weights_free(&a);
     gs_weights_free(&b);
     return sum;

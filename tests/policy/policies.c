@@ -343,8 +343,8 @@ static void learned_follows_its_weights(void **state)
     gs_error error;
     gs_schedule *const list = malloc(MOST * sizeof *list);
     assert_true(close(mkstemp(path)) == 0);
-    assert_int_equal(gs_weights_create(&weights, 1, NULL), GS_OK);
-    gs_net *const net = &weights.surrogate.net;
+    assert_int_equal(gs_weights_create(&weights, 1, 1, NULL), GS_OK);
+    gs_net *const net = &weights.surrogate.net[0];
     for (int i = net->count - net->width[2] - 1; i < net->count; i++) net->weights[i] = (float)(gs_random_unit(&random) - 0.5);
     assert_int_equal(gs_weights_save(&weights, path, NULL), GS_OK);
     assert_int_equal(setenv("GEMMSMITH_WEIGHTS", path, 1), 0);

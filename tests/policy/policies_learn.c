@@ -410,7 +410,7 @@ static void steps_of_two_add_up(void **state)
     gs_weights base, single[2], both, again;
     gs_policy policy[2];
     path_of(shared, "deeper/still/shared");
-    assert_int_equal(gs_weights_create(&base, 9, NULL), GS_OK);
+    assert_int_equal(gs_weights_create(&base, 1, 9, NULL), GS_OK);
     snprintf(base.about, sizeof base.about, "by a test");
     for (int i = 0; i < 2; i++) {
         path_of(alone[i], i ? "second" : "first");
@@ -435,18 +435,53 @@ static void steps_of_two_add_up(void **state)
     assert_int_equal(policy[1].save(&policy[1], shared, NULL), GS_OK);
     kept(shared, &both);
     assert_string_equal(both.about, "by a test");
-    expect_sum(&base.surrogate.net, &single[0].surrogate.net, &single[1].surrogate.net, &both.surrogate.net);
+    expect_sum(&base.surrogate.net[0], &single[0].surrogate.net[0], &single[1].surrogate.net[0], &both.surrogate.net[0]);
     expect_sum(&base.actor.net, &single[0].actor.net, &single[1].actor.net, &both.actor.net);
 
     /* nothing new: nothing is added */
     for (int i = 0; i < 2; i++) assert_int_equal(policy[i].save(&policy[i], shared, NULL), GS_OK);
     kept(shared, &again);
     assert_memory_equal(again.actor.net.weights, both.actor.net.weights, (size_t)both.actor.net.count * sizeof(float));
-    assert_memory_equal(again.surrogate.net.weights, both.surrogate.net.weights, (size_t)both.surrogate.net.count * sizeof(float));
+    assert_memory_equal(again.surrogate.net[0].weights, both.surrogate.net[0].weights, (size_t)both.surrogate.net[0].count * sizeof(float));
     for (int i = 0; i < 2; i++) gs_weights_free(&single[i]), policy[i].destroy(&policy[i]);
     gs_weights_free(&base);
     gs_weights_free(&both);
     gs_weights_free(&again);
+}
+
+/* Files of one network and of several take each other's place when they are loaded, but their steps cannot be added up. */
+static void ensembles_are_loaded_and_kept(void **state)
+{
+    (void)state;
+    char one[96], three[96], *before, *after;
+    size_t size, now;
+    gs_error error = {0};
+    gs_weights weights;
+    for (int nets = 1; nets <= 3; nets += 2) {
+        assert_int_equal(gs_weights_create(&weights, nets, 9, NULL), GS_OK);
+        assert_int_equal(gs_weights_save(&weights, path_of(nets == 1 ? one : three, nets == 1 ? "one" : "three"), NULL), GS_OK);
+        gs_weights_free(&weights);
+    }
+    gs_policy policy = taught(three, 0);
+    assert_int_equal(policy.save(&policy, three, NULL), GS_OK);
+    kept(three, &weights);
+    assert_int_equal(weights.surrogate.nets, 3);
+    for (int i = 0; i < 3; i++) assert_true(weights.surrogate.net[i].weights[weights.surrogate.net[i].count - 1] != 0);   /* each has learned */
+    gs_weights_free(&weights);
+    assert_int_equal(gs_file_read(one, GS_WEIGHTS_BYTES, &before, &size, NULL), GS_OK);
+    assert_int_equal(policy.save(&policy, one, &error), GS_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "networks"));
+    assert_int_equal(gs_file_read(one, GS_WEIGHTS_BYTES, &after, &now, NULL), GS_OK);
+    assert_int_equal(size, now);
+    assert_memory_equal(before, after, size);
+    free(before);
+    free(after);
+    assert_int_equal(policy.load(&policy, one, NULL), GS_OK);
+    assert_int_equal(policy.save(&policy, one, NULL), GS_OK);
+    kept(one, &weights);
+    assert_int_equal(weights.surrogate.nets, 1);
+    gs_weights_free(&weights);
+    policy.destroy(&policy);
 }
 
 static void what_cannot_be_kept_is_said(void **state)
@@ -503,6 +538,7 @@ int main(void)
         cmocka_unit_test(learned_says_nothing_twice),
         cmocka_unit_test(learned_begins_with_what_the_other_type_found),
         cmocka_unit_test(steps_of_two_add_up),
+        cmocka_unit_test(ensembles_are_loaded_and_kept),
         cmocka_unit_test(what_cannot_be_kept_is_said),
     };
     return cmocka_run_group_tests_name("policy/policies_learn", tests, set_up, tear_down);

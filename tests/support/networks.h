@@ -16,7 +16,7 @@ static inline void random_weights(gs_net *net, uint64_t seed)
     for (int i = 0; i < net->count; i++) net->weights[i] = (float)(gs_random_unit(&random) - 0.5);
 }
 
-static inline void fresh(gs_weights *weights) { assert_int_equal(gs_weights_create(weights, 3, NULL), GS_OK); }
+static inline void fresh(gs_weights *weights) { assert_int_equal(gs_weights_create(weights, 1, 3, NULL), GS_OK); }
 
 static inline void space_of(gs_space *space, const char *problem, uint32_t families)
 {

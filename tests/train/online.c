@@ -214,7 +214,7 @@ static void what_is_chosen_is_valid_and_in_order(void **state)
         gs_weights weights;
         fresh(&weights);
         if (seed > 0) random_weights(&weights.actor.net, seed);
-        if (seed > 1) random_weights(&weights.surrogate.net, seed);
+        if (seed > 1) random_weights(&weights.surrogate.net[0], seed);
         for (size_t i = 0; i < GS_COUNT(problems) * GS_COUNT(families) * GS_COUNT(most); i++) {
             const gs_problem problem = problem_of(problems[i % GS_COUNT(problems)]);
             const uint32_t only = families[i / GS_COUNT(problems) % GS_COUNT(families)];
@@ -260,7 +260,7 @@ static void nothing_valid_in_the_beam_is_the_shortlist(void **state)
     gs_schedule list[FEW], shortlist[FEW], invalid = gs_schedule_first(GS_FAMILY_WS);
     gs_weights weights;
     fresh(&weights);
-    random_weights(&weights.surrogate.net, 12);
+    random_weights(&weights.surrogate.net[0], 12);
     gs_net *const net = &weights.actor.net;
     float *const bias = net->weights + net->count - net->width[3];
     /* the first two words of schedule strings of which none is valid */
@@ -295,7 +295,7 @@ static void the_descent_reaches_what_the_surrogate_likes(void **state)
     assert_int_equal(gs_schedule_check(&liked, &problem, h200(), NULL), GS_OK);
     imitate(&weights, &problem, &shown, 200);
     /* one hidden unit that a liked word switches on, through both layers, to an output that takes off half */
-    gs_net *const net = &weights.surrogate.net;
+    gs_net *const net = &weights.surrogate.net[0];
     memset(net->weights, 0, (size_t)net->count * sizeof *net->weights);
     float *const second = net->weights + (net->width[0] + 1) * net->width[1], *const third = second + (net->width[1] + 1) * net->width[2];
     for (int slot = 0; slot < gs_family_parameters(GS_FAMILY_WS); slot++)
@@ -353,7 +353,7 @@ static void learning_refuses_what_is_not_finite(void **state)
         assert_int_equal(gs_learner_step(&learner, &weights, &problem, h200(), measured, 2, &error), GS_ERROR_CORRUPT);
         assert_non_null(strstr(error.text, "actor"));
         assert_memory_equal(before, net->weights, bytes);
-        assert_true(gs_net_finite(&weights.surrogate.net));
+        assert_true(gs_net_finite(&weights.surrogate.net[0]));
     }
     memset(net->weights, 0, bytes);
     memset(learner.actor.began, 0, bytes);
@@ -398,9 +398,9 @@ static void training_refuses_what_is_not_finite(void **state)
     for (int i = 0; i < 3; i++) {
         gs_weights weights;
         fresh(&weights);
-        (i == 0 ? &weights.surrogate.net : &weights.actor.net)->weights[0] = 3e38f;   /* finite, but their products are not */
+        (i == 0 ? &weights.surrogate.net[0] : &weights.actor.net)->weights[0] = 3e38f;   /* finite, but their products are not */
         for (int j = 0; j < weights.actor.net.count && i > 0; j++) weights.actor.net.weights[j] = 3e38f;
-        for (int j = 0; j < weights.surrogate.net.count && i == 0; j++) weights.surrogate.net.weights[j] = 3e38f;
+        for (int j = 0; j < weights.surrogate.net[0].count && i == 0; j++) weights.surrogate.net[0].weights[j] = 3e38f;
         assert_int_equal(gs_train(&weights, samples, i < 2 ? 2 : 0, &profile, i < 2 ? &measured : &tried, &error), GS_ERROR_CORRUPT);
         assert_non_null(strstr(error.text, i == 0 ? "surrogate" : "actor"));
         gs_weights_free(&weights);
@@ -449,6 +449,29 @@ static bool count_steps(void *self, gs_train_stage stage, int done, int total, d
     return true;
 }
 
+/* Steps know what cuBLASLt takes, too: else what is expected of it would stay where it was while schedules move. */
+static void steps_learn_what_cublaslt_takes(void **state)
+{
+    (void)state;
+    enum { N = 24 };   /* more than a step takes of a group: its time of cuBLASLt is taken all the same */
+    const gs_problem problem = problem_of(PROBLEM);
+    const gs_profile profile = gs_profile_of(h200());
+    gs_schedule list[N];
+    gs_sample samples[N + 1];
+    gs_weights weights;
+    assert_int_equal(gs_schedule_shortlist(&problem, h200(), 0, list, N), N);
+    for (int i = 0; i < N; i++) samples[i] = (gs_sample){problem, list[i], 10.0 + i, 1, false};
+    samples[N] = (gs_sample){.problem = problem, .us = 30, .group = 1, .library = true};
+    const gs_train_options how = {.steps = 200, .seed = 3};
+    fresh(&weights);
+    assert_true(gs_surrogate_library_us(&weights.surrogate, &problem, &profile) == 0);
+    assert_int_equal(gs_train(&weights, samples, N, &profile, &how, NULL), GS_OK);
+    assert_true(gs_surrogate_library_us(&weights.surrogate, &problem, &profile) == 0);   /* nobody measured it */
+    assert_int_equal(gs_train(&weights, samples, N + 1, &profile, &how, NULL), GS_OK);
+    assert_true(gs_surrogate_library_us(&weights.surrogate, &problem, &profile) > 0);
+    gs_weights_free(&weights);
+}
+
 static void steps_come_last(void **state)
 {
     (void)state;
@@ -475,7 +498,7 @@ static void steps_come_last(void **state)
     assert_int_equal(gs_train(&b, samples, N, &profile, &how, NULL), GS_OK);
     assert_int_equal(told, 2);
     assert_memory_equal(a.actor.net.weights, b.actor.net.weights, (size_t)a.actor.net.count * sizeof(float));
-    assert_memory_equal(a.surrogate.net.weights, b.surrogate.net.weights, (size_t)a.surrogate.net.count * sizeof(float));
+    assert_memory_equal(a.surrogate.net[0].weights, b.surrogate.net[0].weights, (size_t)a.surrogate.net[0].count * sizeof(float));
     assert_true(memcmp(a.actor.net.weights, untouched.actor.net.weights, (size_t)a.actor.net.count * sizeof(float)) != 0);
     assert_true(surrogate_us(&a, &list[N - 1], &problem) / surrogate_us(&a, &list[0], &problem) <
                 surrogate_us(&untouched, &list[N - 1], &problem) / surrogate_us(&untouched, &list[0], &problem));
@@ -624,7 +647,7 @@ static void a_step_moves_towards_what_was_measured(void **state)
 
 static bool equal(const gs_weights *a, const gs_weights *b, bool actor)
 {
-    const gs_net *const left = actor ? &a->actor.net : &a->surrogate.net, *const right = actor ? &b->actor.net : &b->surrogate.net;
+    const gs_net *const left = actor ? &a->actor.net : &a->surrogate.net[0], *const right = actor ? &b->actor.net : &b->surrogate.net[0];
     return memcmp(left->weights, right->weights, (size_t)left->count * sizeof *left->weights) == 0;
 }
 
@@ -682,6 +705,7 @@ int main(void)
         cmocka_unit_test(a_sure_actor_learns_of_other_families),
         cmocka_unit_test(training_refuses_what_is_not_finite),
         cmocka_unit_test(distilling_tells_what_the_actor_is_worth),
+        cmocka_unit_test(steps_learn_what_cublaslt_takes),
         cmocka_unit_test(steps_come_last),
         cmocka_unit_test(a_step_moves_towards_what_was_measured),
         cmocka_unit_test(what_is_no_measurement_is_harmless),

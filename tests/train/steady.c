@@ -79,9 +79,9 @@ static void thousands_of_steps_do_no_harm(void **state)
         const int count = some_times(measured, set.list + begin, gs_sample_group_end(set.list, kept, begin) - begin, &random);
         if (gs_learner_step(&learner, &weights, &set.list[begin].problem, h200(), measured, count, &error) != GS_OK) fail_msg("step %d: %s", step, error.text);
     }
-    assert_true(gs_net_finite(&weights.surrogate.net) && gs_net_finite(&weights.actor.net));
-    assert_true(furthest(&weights.surrogate.net, learner.surrogate.began) > 0 && furthest(&weights.actor.net, learner.actor.began) > 0);
-    assert_true(furthest(&weights.surrogate.net, learner.surrogate.began) < 0.5 && furthest(&weights.actor.net, learner.actor.began) < 0.5);
+    assert_true(gs_net_finite(&weights.surrogate.net[0]) && gs_net_finite(&weights.actor.net));
+    assert_true(furthest(&weights.surrogate.net[0], learner.surrogate[0].began) > 0 && furthest(&weights.actor.net, learner.actor.began) > 0);
+    assert_true(furthest(&weights.surrogate.net[0], learner.surrogate[0].began) < 0.5 && furthest(&weights.actor.net, learner.actor.began) < 0.5);
     const gs_worth after = gs_train_worth(&weights, set.list + kept, set.count - kept, LEAST, GS_TRAIN_ALL, &profile);
     print_message("%d steps: the first choice for %d sizes that they do not see reaches %.4f of the fastest, before them %.4f\n", STEPS, after.groups, after.at[0],
                   before.at[0]);

@@ -227,7 +227,7 @@ static void weights_are_loaded_and_written(void **state)
 
     /* a file that has nothing good to say of any family that was tried */
     const uint32_t tried = fastest_tried(b, three[0]).families;
-    gs_net *const net = &before.surrogate.net;
+    gs_net *const net = &before.surrogate.net[0];
     memset(net->weights, 0, (size_t)net->count * sizeof *net->weights);
     float *const second = net->weights + (net->width[0] + 1) * net->width[1], *const third = second + (net->width[1] + 1) * net->width[2];
     for (int family = 0; family < GS_FAMILIES; family++)
