@@ -17,7 +17,7 @@ void      gs_actor_free(gs_actor *actor);
 
 /* In microseconds: how probable each family is, and the most probable schedule strings of one by a beam of that width (GS_MOST_BEAM at most), most probable
  * first. Not all of them need be valid. Returns how many. */
-enum { GS_MOST_BEAM = 32 };
+enum { GS_MOST_BEAM = 64 };
 void gs_actor_families(const gs_actor *actor, const gs_problem *problem, const gs_caps *caps, double p[GS_FAMILIES]);
 int  gs_actor_beam(const gs_actor *actor, const gs_problem *problem, const gs_caps *caps, gs_family_id family, int width, gs_schedule *list);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the weights choose for a problem that nobody has measured, in about a millisecond: a beam of the actor's for each family, ordered by the surrogate,
+ * What the weights choose for a problem that nobody has measured, in about two milliseconds: a beam of the actor's for each family, ordered by the surrogate,
  * and from the best of each family downhill, value by value. */
 #include <math.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "learn/weights.h"
 
-enum { MOST = 32, WIDTH = 16, DESCENTS = 4 };
+enum { MOST = 64, WIDTH = 64, DESCENTS = 4 };
 #define MOST_BEHIND 2.0   /* a family whose best is so much slower has no chance */
 enum { UNKNOWN = 4 };      /* most choices from a family that the weights do not know */
 #define IMPROBABLE 0.003   /* beside the first family that had something valid: not looked into */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The policy "learned". Before anything is measured: what was found for the problem with the other input type, which runs the same instructions at the
- * same rate; then of the schedules that the time model finds fast, the ones that the surrogate finds fastest. (Samples of the actor among them changed
- * nothing: docs/internals/learn.md.) Then the surrogate's prediction is corrected by what was measured (learn/residual.h), and neighbours of the fastest,
+ * same rate; then of the schedules that the time model finds fast, and of those that a plan would choose (gs_weights_choose), the ones that the surrogate
+ * finds fastest. Then the surrogate's prediction is corrected by what was measured (learn/residual.h), and neighbours of the fastest,
  * one value away, come in. What is measured also moves the weights (train/learner.c), which save keeps. They are those that $GEMMSMITH_WEIGHTS
  * names, else the installed ones, else untrained ones, which leave the order to the time model. */
 #include <math.h>
@@ -20,8 +20,9 @@
 #include "policy/policies.h"
 
 enum {
-    BY_MODEL = 8192,  /* looked at, of those that the time model finds fastest */
-    KEPT     = 2048,  /* and kept, of those that the surrogate does */
+    BY_MODEL = 8192,  /* looked at, of those that the time model finds fastest, */
+    CHOSEN   = 32,    /* and of those that a plan would choose, */
+    KEPT     = 2048,  /* kept, of those that the surrogate does */
     PARENTS  = 3,     /* fastest measured ones whose neighbours are looked at, */
     NEIGHBOURS = 256  /* for which there is room */
 };
@@ -121,7 +122,7 @@ static gs_status rank_all(learned *self, const gs_problem *problem, const gs_cap
     gs_space space;
     GS_TRY(gs_space_create(&space, problem, caps, self->families, NULL));
     free(self->list);
-    self->capacity = space.count + NEIGHBOURS;
+    self->capacity = space.count + CHOSEN + NEIGHBOURS;
     self->list = malloc((size_t)self->capacity * sizeof *self->list);
     gs_status status = self->list ? GS_OK : GS_ERROR_MEMORY;
     self->count = self->next = 0;
@@ -133,6 +134,9 @@ static gs_status rank_all(learned *self, const gs_problem *problem, const gs_cap
             const gs_schedule schedule = self->list[i].schedule;
             add(self, &schedule, problem);
         }
+        gs_schedule chosen[CHOSEN];
+        const int count = gs_weights_choose(&self->weights, problem, caps, self->families, chosen, CHOSEN);
+        for (int i = 0; i < count; i++) add(self, &chosen[i], problem);
         status = put_in_order(self);
     }
     gs_space_free(&space);
