@@ -151,8 +151,10 @@ static gs_status train(const settings *s, gs_weights *weights, gs_sample_set *da
     if (status == GS_OK) status = keep_curves(&heard, store, kept > 0, error);
     gs_curves_free(&heard.curves);
     GS_TRY(status);
-    snprintf(weights->about, sizeof weights->about, "%d times of %s, %d epochs, %d problems, %d steps, seed %d%s%s", kept, s->gpu, (int)s->epochs, problems, (int)s->steps, (int)s->seed,
-             s->held_out ? ", some sizes held out" : "", cli_stopped() ? ", stopped before the end" : "");
+    char before[128] = "";
+    if (s->from) snprintf(before, sizeof before, "%.110s, then ", weights->about);
+    snprintf(weights->about, sizeof weights->about, "%s%d times of %s, %d epochs, %d problems, %d steps, seed %d%s%s", before, kept, s->gpu, (int)s->epochs, problems, (int)s->steps,
+             (int)s->seed, s->held_out ? ", some sizes held out" : "", cli_stopped() ? ", stopped before the end" : "");
     GS_TRY(gs_weights_save(weights, out, error));
     if (s->held_out > 0) print_worths(s, weights, data->list + kept, data->count - kept, profile);
     if (!s->json) printf("%s: %s\n", out, weights->about);
@@ -185,6 +187,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (status == GS_OK && s.store) status = gs_store_open(&store, s.store, &error);
     const int nets = s.nets > 0 ? (int)s.nets : data.count > 0 ? GS_MOST_NETS : 1;
     if (status == GS_OK) status = s.from ? gs_weights_load(&weights, s.from, &error) : gs_weights_create(&weights, nets, (uint64_t)s.seed, &error);
+    if (status == GS_OK && !s.from && data.count > 0) weights.surrogate.unknown = ~0u;   /* of families without times it should say nothing */
     if (status == GS_OK) {
         status = train(&s, &weights, &data, profile, argv[1], store, &error);
         gs_weights_free(&weights);
@@ -199,8 +202,8 @@ const cli_command cli_train = {
     .name     = "train",
     .words    = "WEIGHTS [STORE|ROWS...]",
     .summary  = "learn from measured times which schedules are fast, for tune --policy learned",
-    .about    = "The surrogate, a few small networks, learns from stores to correct the predictions of the time\nmodel; the actor, another one, learns to propose schedules by imitating those that were fast. Without a store\n"
-                "they learn from the time model alone, on random problems.\nNo GPU is needed.",
+    .about    = "The surrogate, a few small networks, learns from stores to correct the predictions of the\ntime model; the actor, another one, learns to propose schedules by imitating those that were\n"
+                "fast. Without a store they learn from the time model alone, on random problems.\nNo GPU is needed.",
     .options  = options,
     .examples = "  gemmsmith train h200.weights ~/.local/share/gemmsmith/store.db\n"
                 "  gemmsmith train h200.weights OUT/store.*.db --held-out 10\n"

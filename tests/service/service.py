@@ -24,6 +24,7 @@ PROGRAM, WORKER = os.path.abspath(sys.argv.pop(1)), os.path.abspath(sys.argv.pop
 PROBLEM = "f16:1024x1024x1024:tn"
 SCHEDULE = "ws/128x128x64/s4/c1x1/coop/g8"
 MANIFEST = ("manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\nentry gs_kernel\ngrid cdiv(n,16) cdiv(m,16) batch\nblock 16 16 1\n")
+GIVE_UP_S = 300   # of a request, on a machine that is busy with other tests
 TOKEN = "0123456789abcdef-token"
 
 
@@ -98,7 +99,7 @@ class Service:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
     def call(self, method, path, body=None, headers=None, connection=None):
-        c = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        c = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=GIVE_UP_S)
         own = {"Content-Type": "application/json"} if body is not None else {}
         if isinstance(body, (dict, list)):
             body = json.dumps(body)
@@ -501,7 +502,7 @@ class Together(Case):
         s = self.serve()
 
         def client(number, rounds):
-            c = http.client.HTTPConnection("127.0.0.1", s.port, timeout=60)
+            c = http.client.HTTPConnection("127.0.0.1", s.port, timeout=GIVE_UP_S)
             got = {}
             for i in range(rounds):
                 which = (number * 7 + i) % distinct

@@ -29,7 +29,13 @@ wc -l < again.csv
 gemmsmith train six.weights beside.csv --epochs 3 --problems 0 --quiet
 gemmsmith train seven.weights beside.csv --from six.weights --problems 0 --held_out 1 --quiet | sed 's/[0-9]\.[0-9]*/X/g; s/[0-9]* are doubted/D are doubted/'
 gemmsmith train seven.weights beside.csv --from six.weights --problems 0 --held_out 1 --quiet --json | sed 's/[0-9]\.[0-9]*/X/g; s/"doubts":[0-9]*/"doubts":D/' | grep -v stage
+echo "words of families, untrained: $(grep -acx "mma\|ws\|tiny" one.weights), that saw mma alone: $(grep -acx "mma\|ws\|tiny" six.weights)"
+grep -a "^nets" one.weights six.weights
+gemmsmith train eight.weights beside.csv --nets 2 --epochs 3 --problems 0 --quiet
+grep -a "^nets" eight.weights
 try() { gemmsmith train "$@"; echo "exit $?"; }
+try x.weights --from one.weights --nets 2
+try x.weights --nets 5
 try
 try x.weights --profile a1000
 try x.weights nothing.db
