@@ -74,12 +74,11 @@ static bool on_progress(void *self, gs_train_stage stage, int done, int total, d
         gs_json_end(&json, '}');
         printf("%s\n", gs_text_string(&line));
         gs_text_free(&line);
-    } else if (stage == GS_TRAIN_SURROGATE) {
+    } else if (stage == GS_TRAIN_SURROGATE)
         cli_note("surrogate  %d of %d: error %.4f", done, total, value);
-    } else if (stage == GS_TRAIN_DISTILL) {
+    else if (stage == GS_TRAIN_DISTILL)
         cli_note("distill    %d of %d: the actor's choices reach %.3f of the surrogate's", done, total, value);
-    }
-    if (!s->json && stage == GS_TRAIN_STEPS) cli_note("steps      %d of %d", done, total);
+    else if (stage == GS_TRAIN_STEPS) cli_note("steps      %d of %d", done, total);
     return !cli_stopped() && p->status == GS_OK;
 }
 
@@ -151,8 +150,8 @@ static gs_status train(const settings *s, gs_weights *weights, gs_sample_set *da
     if (status == GS_OK) status = keep_curves(&heard, store, kept > 0, error);
     gs_curves_free(&heard.curves);
     GS_TRY(status);
-    char before[128] = "";
-    if (s->from) snprintf(before, sizeof before, "%.110s, then ", weights->about);
+    char before[128];
+    snprintf(before, sizeof before, "%.100s%s", s->from ? weights->about : "", s->from ? ", then " : "");
     snprintf(weights->about, sizeof weights->about, "%s%d times of %s, %d epochs, %d problems, %d steps, seed %d%s%s", before, kept, s->gpu, (int)s->epochs, problems, (int)s->steps,
              (int)s->seed, s->held_out ? ", some sizes held out" : "", cli_stopped() ? ", stopped before the end" : "");
     GS_TRY(gs_weights_save(weights, out, error));
@@ -185,8 +184,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (status == GS_OK && s.rows) status = gs_sample_set_write(&data, s.rows, &error);
     gs_store *store = NULL;
     if (status == GS_OK && s.store) status = gs_store_open(&store, s.store, &error);
-    const int nets = s.nets > 0 ? (int)s.nets : data.count > 0 ? GS_MOST_NETS : 1;
-    if (status == GS_OK) status = s.from ? gs_weights_load(&weights, s.from, &error) : gs_weights_create(&weights, nets, (uint64_t)s.seed, &error);
+    if (status == GS_OK) status = s.from ? gs_weights_load(&weights, s.from, &error) : gs_weights_create(&weights, s.nets > 0 ? (int)s.nets : data.count > 0 ? GS_MOST_NETS : 1, (uint64_t)s.seed, &error);
     if (status == GS_OK && !s.from && data.count > 0) weights.surrogate.unknown = ~0u;   /* of families without times it should say nothing */
     if (status == GS_OK) {
         status = train(&s, &weights, &data, profile, argv[1], store, &error);
