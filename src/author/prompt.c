@@ -179,13 +179,27 @@ static gs_status choose_template(const gs_source_view *v, gs_schedule *schedule,
     return GS_OK;
 }
 
+/* A schedule's kernel is built for one problem: as an answer its manifest has to refuse the others, by a grid that divides by zero. */
+static gs_status refuse_others(gs_manifest *manifest, const gs_problem *problem, gs_error *error)
+{
+    const int64_t extents[] = {problem->m, problem->n, problem->k};
+    for (int i = 0; i < 3; i++) {
+        char text[2 * GS_FORMULA];
+        const long long extent = (long long)extents[i];
+        snprintf(text, sizeof text, "(%s)/(1-min(1,max(%c,%lld)-min(%c,%lld)))", manifest->entry[0].grid[i].text, "mnk"[i], extent, "mnk"[i], extent);
+        GS_TRY(gs_formula_set(&manifest->entry[0].grid[i], text, error));
+    }
+    return GS_OK;
+}
+
 /* A schedule's kernel with its options as it would be answered. */
 static gs_status build_template(const gs_source_view *v, const gs_schedule *schedule, gs_text *source, gs_text *manifest, gs_error *error)
 {
     static const char licence[] = "/* SPDX-License-Identifier: MIT\n *";
     gs_kernel *const kernel = malloc(sizeof *kernel);
     if (!kernel) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a kernel");
-    const gs_status status = gs_kernel_build(kernel, schedule, v->problem, v->caps, error);
+    gs_status status = gs_kernel_build(kernel, schedule, v->problem, v->caps, error);
+    if (status == GS_OK) status = refuse_others(&kernel->manifest, v->problem, error);
     if (status == GS_OK) {
         for (int i = 0; i < kernel->option_count; i++) {
             const char *const value = strchr(kernel->option[i], '=');
@@ -226,8 +240,8 @@ static gs_status add_template(gs_text *out, const gs_source_view *v, bool *code,
         gs_schedule_format(&schedule, name);
         gs_text_addf(out, "The kernel of the schedule %s", name);
         if (v->best && strcmp(v->best, name) == 0 && v->best_us > 0) gs_text_addf(out, ", which takes %.4g us", v->best_us);
-        gs_text_addf(out, ": it is right, and could be answered as it stands. Its definitions at the top are what a schedule chooses; a kernel for one problem needs none of the\n"
-                          "others' cases.\n```cuda kernel.cu\n%s```\n```text manifest\n%s```\n", gs_text_string(&source), gs_text_string(&manifest));
+        gs_text_addf(out, ": it is right for this problem, and could be answered as it stands. It is built for this problem alone, so its manifest refuses other extents: there\n"
+                          "the grid divides by zero. Its definitions at the top are what a schedule chooses; a kernel for one problem needs none of the others' cases.\n```cuda kernel.cu\n%s```\n```text manifest\n%s```\n", gs_text_string(&source), gs_text_string(&manifest));
         out->failed |= source.failed || manifest.failed;
     }
     gs_text_free(&source);
