@@ -64,9 +64,10 @@ gs_status gs_operand_alloc(gs_device *device, size_t bytes, int sets, gs_random 
 {
     const size_t guard = gs_guard(device), room = gs_operand_room(bytes);
     GS_TRY(device->ops->alloc(device, gs_operand_size(device, bytes, sets), memory, error));
-    const int first = (int)gs_random_below(random, (uint64_t)sets);
+    int place[GS_OPERAND_SETS];   /* in no order: a kernel must not know where the next call's operands are */
+    gs_operand_order(random, sets, place);
     for (int i = 0; i < sets; i++)
-        at[i] = *memory + guard + room * (size_t)((first + i) % sets) + (gs_pointer)gs_random_below(random, MOST_GAP) * GS_OPERAND_GRAIN;
+        at[i] = *memory + guard + room * (size_t)place[i] + (gs_pointer)gs_random_below(random, MOST_GAP) * GS_OPERAND_GRAIN;
     return GS_OK;
 }
 

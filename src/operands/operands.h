@@ -45,8 +45,8 @@ size_t gs_operand_room(size_t bytes);
 size_t gs_operand_size(const gs_device *device, size_t bytes, int sets);
 
 /* Room for so many sets of an operand, 256-byte aligned, with gaps of irregular size between them and a guard band before the first and behind the last;
- * at[i]: the address of set i. Set 0 is at a random place and the others follow it round, so that the distance between two operands of a set says
- * nothing. The memory is the caller's to free. */
+ * at[i]: the address of set i. Sets lie in a random order: neither the distance between two operands of a set nor what lies behind one says anything of the
+ * next call's. sets: at most GS_OPERAND_SETS. The memory is the caller's to free. */
 gs_status gs_operand_alloc(gs_device *device, size_t bytes, int sets, gs_random *random, gs_pointer *memory, gs_pointer *at, gs_error *error);
 
 /* Those that have memory: A, B, C, D, the bias where there is one, and behind a bias that may be empty the offsets, behind both aux, behind all of them the scales. */

@@ -287,6 +287,23 @@ static void stray_accesses_are_found(void **state)
     for (size_t i = 0; i < GS_COUNT(stray); i++) expect_finding(stray[i].body, GS_EMU_OUT_OF_BOUNDS_FINDING, stray[i].words);
     expect_finding("mov.b64 %rd3, blob;\ncvta.param.u64 %rd3, %rd3;\nst.u32 [%rd3], %r1;", GS_EMU_TRAP_FINDING, "write to the kernel's parameters");
     expect_finding("mov.b64 %rd3, depot;\ncvta.local.u64 %rd3, %rd3;\nred.add.u32 [%rd3], 1;", GS_EMU_TRAP_FINDING, "does not have");
+    /* hints may reach a line past the end, no farther: what lies there is the next launch's; a null pointer names nothing */
+    static const char *const hints[] = {"prefetch.global.L2 [%rd3];", "prefetch.L2 [%rd3];", "prefetch.global.L2::evict_last [%rd3];", "prefetchu.L1 [%rd3];",
+                                        "applypriority.global.L2::evict_normal [%rd3], 128;", "cp.async.bulk.prefetch.L2.global [%rd3], 16;"};
+    for (size_t i = 0; i < GS_COUNT(hints); i++) {
+        char body[200];
+        for (int far = 0; far < 2; far++) {
+            machine m;
+            snprintf(body, sizeof body, "add.u64 %%rd3, %%rd1, %d;\n%s", far ? (1 << 20) : -128, hints[i]);
+            if (far) expect_finding(body, GS_EMU_OUT_OF_BOUNDS_FINDING, "hint");
+            else {
+                open_machine(&m, body, NULL, 1);
+                if (emu_run(&m.t) != GS_OK) fail_msg("%s: %s", hints[i], m.t.error.text);
+                close_machine(&m);
+            }
+        }
+    }
+    expect_finding("cp.async.bulk.prefetch.L2.global [%rd1], 1048576;", GS_EMU_OUT_OF_BOUNDS_FINDING, "hint");
     expect_finding("mov.u32 %r2, 20;\ncp.async.cg.shared.global [smem], [%rd1], 16, %r2;", GS_EMU_TRAP_FINDING, "20 bytes for a copy of 16");
 }
 

@@ -107,9 +107,16 @@ static gs_emu_result give_policy(gs_emu_warp *w, const gs_emu_op *op, uint32_t l
     return GS_EMU_NEXT;
 }
 
-static gs_emu_result nothing(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
+/* A prefetch or a priority: nothing is read, but it must be about memory that the launch has. Below the first allocation are shared and local
+ * memory, which have no lines in L2, and pointers that are null. */
+static gs_emu_result hint(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
-    (void)w, (void)op, (void)lanes;
+    enum { LINE = 256 };
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        const uint64_t address = gs_emu_lane_address(w, op, 0, l);
+        if (op->space != GS_PTX_LOCAL && address >= GS_EMU_GLOBAL_BASE - LINE && !gs_emu_hint_resolve(w, op, l, address, 1)) return GS_EMU_FAILED;
+    }
     return GS_EMU_NEXT;
 }
 
@@ -214,7 +221,7 @@ static gs_status decode_hint(gs_emu_decoder *d, const gs_ptx_instruction *in, gs
     if (gs_emu_part(in, "tensormap")) return GS_ERROR_NOT_FOUND;
     GS_TRY(check_parts(d, in, known, GS_COUNT(known)));
     GS_TRY(gs_emu_access_operands(d, 1 + sized, 1 + sized));
-    op->exec = discards ? discard : nothing;
+    op->exec = discards ? discard : hint;
     op->class = GS_EMU_GLOBAL;
     op->space = gs_emu_part(in, "global") ? GS_PTX_GLOBAL : gs_emu_part(in, "local") ? GS_PTX_LOCAL : GS_PTX_GENERIC;
     gs_emu_access_address(d, gs_emu_operand(d, 0), (gs_ptx_space)op->space);

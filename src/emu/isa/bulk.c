@@ -385,8 +385,10 @@ gs_emu_result gs_emu_bulk_exec_prefetch_map(gs_emu_warp *w, const gs_emu_op *op,
     return GS_EMU_NEXT;
 }
 
-gs_emu_result gs_emu_bulk_exec_nothing(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
+gs_emu_result gs_emu_bulk_exec_prefetch(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
-    (void)w, (void)op, (void)lanes;
+    for (int lane = 0; lane < GS_EMU_LANES; lane++)
+        if (lanes >> lane & 1 && !gs_emu_hint_resolve(w, op, lane, address_of(w, op, GS_EMU_BULK_OTHER, lane), gs_emu_u32(w, slot(w, op, GS_EMU_BULK_SIZE))[lane]))
+            return reported(w);
     return GS_EMU_NEXT;
 }

@@ -31,7 +31,7 @@ enum {
 
 /* A reduction has its gs_emu_reduction in op->type2, and the type of its elements, unless the map says it, in op->type. */
 gs_emu_exec gs_emu_bulk_exec_load, gs_emu_bulk_exec_store, gs_emu_bulk_exec_commit, gs_emu_bulk_exec_wait, gs_emu_bulk_exec_prefetch_map,
-            gs_emu_bulk_exec_nothing;
+            gs_emu_bulk_exec_prefetch;
 
 /* ---- bulk_reduce.c ---- */
 

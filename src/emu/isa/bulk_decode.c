@@ -195,7 +195,7 @@ static gs_status decode_prefetch(gs_emu_decoder *d, const gs_ptx_instruction *in
     GS_TRY(read_form(d, in, at + 1, &f));
     if (f.spaces != 1 || strcmp(f.space[0], "global") != 0 || f.barrier || f.group || f.multicast) return gs_emu_unsupported(d, "unknown form");
     const places p = place_operands(&f, false, true);
-    op->exec = f.tensor ? gs_emu_bulk_exec_prefetch_map : gs_emu_bulk_exec_nothing;
+    op->exec = f.tensor ? gs_emu_bulk_exec_prefetch_map : gs_emu_bulk_exec_prefetch;
     return read_operands(d, in, op, &f, &p);
 }
 
