@@ -75,7 +75,8 @@ static gs_status check_registers(const gs_inspector *i)
 /* Not here, and why: brkpt, pmevent (signals to somebody outside), nanosleep (waits for a time), discard (leaves memory undefined),
  * .mmio (devices' registers), alloca, stacksave, stackrestore (stacks are for spills), multimem (other GPUs), tensormap (maps come from the manifest), tex, surf
  * and their kin (no textures are bound), tcgen05, clusterlaunchcontrol (other GPUs' instructions). trap is an honest assertion: when it is
- * reached, the launch has faulted. createpolicy, applypriority and prefetch are here: hints cannot outlast what timing rotates through. */
+ * reached, the launch has faulted. createpolicy, applypriority and prefetch are here: hints cannot outlast what timing rotates through, but for
+ * evict_last (below). */
 static const char *const opcodes[] = {
     "abs", "activemask", "add", "addc", "and", "applypriority", "atom", "bar", "barrier", "bfe", "bfi", "bfind", "bmsk", "bra", "brev", "brx",
     "clz", "cnot", "copysign", "cos", "cp", "createpolicy", "cvt", "cvta", "div", "dp2a", "dp4a", "elect", "ex2", "exit", "fence", "fma", "fns",
@@ -95,6 +96,16 @@ static gs_status check_opcode(const gs_inspector *i, const gs_ptx_instruction *a
 
 #define WAIT_LEAST 1000000   /* ns: longer than what is timed, so that a thread that sleeps so long has gained nothing */
 
+/* Whether the first operand is the register, or a list that has it. */
+static bool is_written(const gs_inspector *i, const gs_ptx_instruction *at, int32_t reg)
+{
+    const gs_ptx_operand *const o = &i->entry->operand[at->operand];
+    bool writes = at->operands > 0 && o->kind == GS_PTX_REGISTER && o->index == reg;
+    for (int c = 0; at->operands > 0 && c < o->children && o->kind != GS_PTX_ADDRESS; c++)
+        writes = writes || (i->entry->operand[o->child + c].kind == GS_PTX_REGISTER && i->entry->operand[o->child + c].index == reg);
+    return writes;
+}
+
 /* Whether a register is set from whole numbers only, none below `least`. */
 static bool is_constant(const gs_inspector *i, int32_t reg, uint64_t least)
 {
@@ -102,10 +113,7 @@ static bool is_constant(const gs_inspector *i, int32_t reg, uint64_t least)
     for (int n = 0; n < i->entry->instructions; n++) {
         const gs_ptx_instruction *const at = &i->entry->instruction[n];
         const gs_ptx_operand *const o = &i->entry->operand[at->operand];
-        bool writes = at->operands > 0 && o->kind == GS_PTX_REGISTER && o->index == reg;
-        for (int c = 0; at->operands > 0 && c < o->children && o->kind != GS_PTX_ADDRESS; c++)
-            writes = writes || (i->entry->operand[o->child + c].kind == GS_PTX_REGISTER && i->entry->operand[o->child + c].index == reg);
-        if (!writes) continue;
+        if (!is_written(i, at, reg)) continue;
         if (strcmp(at->part[0], "mov") != 0 || at->operands != 2 || o[1].kind != GS_PTX_INTEGER || (uint32_t)o[1].bits < least) return false;
         set = true;
     }
@@ -121,6 +129,46 @@ static gs_status check_wait(const gs_inspector *i, const gs_ptx_instruction *at)
     if (time->kind == GS_PTX_INTEGER && (uint32_t)time->bits >= WAIT_LEAST) return GS_OK;
     if (time->kind == GS_PTX_REGISTER && is_constant(i, time->index, WAIT_LEAST)) return GS_OK;
     return gs_inspect_refuse(i, GS_REFUSAL_OPCODE, at, "%.64s with a time to sleep: leave the time out, or write a constant of at least %d ns", at->name, WAIT_LEAST);
+}
+
+/* ---- lines that stay in L2 ---- */
+
+#define EVICT_FIRST  0x12f0000000000000ull   /* what createpolicy gives; others write the constants */
+#define EVICT_NORMAL 0x1000000000000000ull
+#define DEEPEST      8
+
+static bool is_policy(const gs_inspector *i, const gs_ptx_operand *o, int depth);
+
+/* A policy that is set by these instructions alone: createpolicy, whose priorities have names that check_policy looks at, and copies. */
+static bool holds_policy(const gs_inspector *i, int32_t reg, int depth)
+{
+    bool set = false;
+    for (int n = 0; n < i->entry->instructions && depth < DEEPEST; n++) {
+        const gs_ptx_instruction *const at = &i->entry->instruction[n];
+        const gs_ptx_operand *const o = &i->entry->operand[at->operand];
+        if (!is_written(i, at, reg)) continue;
+        const bool created = strcmp(at->part[0], "createpolicy") == 0, copied = strcmp(at->part[0], "mov") == 0 && at->operands == 2;
+        if (!created && !(copied && is_policy(i, &o[1], depth + 1))) return false;
+        set = true;
+    }
+    return set;
+}
+
+static bool is_policy(const gs_inspector *i, const gs_ptx_operand *o, int depth)
+{
+    if (o->kind == GS_PTX_INTEGER) return o->bits == EVICT_FIRST || o->bits == EVICT_NORMAL;
+    return o->kind == GS_PTX_REGISTER && holds_policy(i, o->index, depth);
+}
+
+/* Lines that are evicted last outlast the launch and all that timing reads in between, so later calls would find operands in L2 that a
+ * program's calls do not. */
+static gs_status check_policy(const gs_inspector *i, const gs_ptx_instruction *at)
+{
+    if (gs_inspect_has(at, "L2::evict_last") || (strcmp(at->part[0], "createpolicy") == 0 && gs_inspect_has(at, "cvt")))
+        return gs_inspect_refuse(i, GS_REFUSAL_STATE, at, "%.64s: lines that are evicted last stay in L2 for later launches", at->name);
+    if (!gs_inspect_has(at, "L2::cache_hint") || at->operands == 0) return GS_OK;
+    if (is_policy(i, &i->entry->operand[at->operand + at->operands - 1], 0)) return GS_OK;
+    return gs_inspect_refuse(i, GS_REFUSAL_STATE, at, "%.64s with a policy that is not from createpolicy: nobody sees which lines stay in L2", at->name);
 }
 
 /* ---- entries ---- */
@@ -144,6 +192,7 @@ static gs_status check_entry(const gs_inspector *i)
         GS_TRY(check_operands(i, at));
         GS_TRY(gs_inspect_types(i, at));
         GS_TRY(check_wait(i, at));
+        GS_TRY(check_policy(i, at));
         if (strcmp(at->part[0], "griddepcontrol") != 0) continue;
         if (!entry || !entry->dependent)
             return gs_inspect_refuse(i, GS_REFUSAL_DEPENDENT, at, "%.40s in entry %.64s, which the manifest does not call dependent", at->name, i->entry->name);

@@ -283,7 +283,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
     unsigned long long policy;
-    asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
     const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
     float sum = 0;
     for (int k = 0; k < p.k; k++) {

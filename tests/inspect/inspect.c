@@ -197,8 +197,7 @@ static void test_instructions(void **state)
     static const sample all[] = {
         {IN("trap;"), ""},
         {IN("exit;"), ""},
-        {IN("prefetch.global.L2::evict_last [%rd0];"), ""},
-        {IN("createpolicy.fractional.L2::evict_last.b64 %rd0, 1.0;"), ""},
+        {IN("prefetch.global.L2 [%rd0];"), ""},
         {IN("brkpt;"), "opcode"},
         {IN("nanosleep.u32 100;"), "opcode"},
         {IN("pmevent 1;"), "opcode"},
@@ -235,6 +234,37 @@ static void test_instructions(void **state)
     const gs_manifest plain = manifest_of(GS_F32, false), allowed = manifest_of(GS_F32, true);
     CHECK_ALL(all, &plain, PROBLEM);
     CHECK_ALL(dependent, &allowed, PROBLEM);
+}
+
+/* Lines that are evicted last would outlast the launch, whoever says so. */
+static void test_policies(void **state)
+{
+    (void)state;
+#define HINTED "ld.global.L2::cache_hint.u32 %r0, [%rd1], %rd0;"
+    static const sample all[] = {
+        {IN("createpolicy.fractional.L2::evict_first.b64 %rd0, 1.0; " HINTED), ""},
+        {IN("createpolicy.fractional.L2::evict_first.L2::evict_unchanged.b64 %rd0, 0.5; " HINTED), ""},
+        {IN("createpolicy.range.global.L2::evict_normal.L2::evict_first.b64 %rd0, [%rd1], 128, 256; " HINTED), ""},
+        {IN("createpolicy.fractional.L2::evict_first.b64 %rd2, 1.0; mov.b64 %rd3, %rd2; mov.b64 %rd0, %rd3; " HINTED), ""},
+        {IN("mov.b64 %rd0, 0x12f0000000000000; " HINTED), ""},
+        {IN("ld.global.L2::cache_hint.u32 %r0, [%rd1], 0x1000000000000000;"), ""},
+        {IN("ld.global.L1::evict_last.u32 %r0, [%rd1];"), ""},
+        {IN("prefetch.global.L2::evict_last [%rd0];"), "state"},
+        {IN("applypriority.global.L2::evict_normal [%rd0], 128;"), ""},
+        {IN("createpolicy.fractional.L2::evict_last.b64 %rd0, 1.0;"), "state"},
+        {IN("createpolicy.range.global.L2::evict_first.L2::evict_last.b64 %rd0, [%rd1], 128, 256;"), "state"},
+        {IN("createpolicy.cvt.L2.b64 %rd0, %rd1;"), "state"},
+        {IN("mov.b64 %rd0, 0x14f0000000000000; " HINTED), "state"},
+        {IN("mov.b64 %rd0, 0x12f0000000000000; add.u64 %rd0, %rd0, 0x200000000000000; " HINTED), "state"},
+        {IN("ld.global.u64 %rd0, [%rd1]; " HINTED), "state"},
+        {IN("createpolicy.fractional.L2::evict_first.b64 %rd0, 1.0; shl.b64 %rd0, %rd0, 1; " HINTED), "state"},
+        {IN("mov.b64 %rd0, %rd2; mov.b64 %rd2, %rd0; " HINTED), "state"},
+        {IN(HINTED), "state"},
+        {IN("st.global.L2::cache_hint.u32 [%rd1], %r0, %rd0;"), "state"},
+        {IN("mov.b64 {%r2, %r3}, %rd1; mov.b64 %rd0, {%r2, %r3}; " HINTED), "state"},
+    };
+    const gs_manifest m = manifest_of(GS_F32, false);
+    CHECK_ALL(all, &m, PROBLEM);
 }
 
 #define MMA(types)   IN("mma.sync.aligned.m16n8k16.row.col." types " {%r0, %r1, %r2, %r3}, {%r4, %r5, %r6, %r7}, {%r8, %r9}, {%r0, %r1, %r2, %r3};")
@@ -530,7 +560,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_state),
-        cmocka_unit_test(test_calls), cmocka_unit_test(test_long_chain), cmocka_unit_test(test_clocks), cmocka_unit_test(test_instructions), cmocka_unit_test(test_types),
+        cmocka_unit_test(test_calls), cmocka_unit_test(test_long_chain), cmocka_unit_test(test_clocks), cmocka_unit_test(test_instructions), cmocka_unit_test(test_policies), cmocka_unit_test(test_types),
         cmocka_unit_test(test_includes), cmocka_unit_test(test_limits), cmocka_unit_test(test_lines), cmocka_unit_test(test_agreement), cmocka_unit_test(test_waits),
         cmocka_unit_test(test_places), cmocka_unit_test(test_no_word_for_it),
     };
