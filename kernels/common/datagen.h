@@ -19,7 +19,7 @@ enum {                     /* the first five are gs_data */
     GS_VALUES_INTEGER,     /* small integers everywhere, one long odd integer per segment of K */
     GS_VALUES_CANCEL,      /* K's second half mirrors the first with the opposite sign, plus a small remainder */
     GS_VALUES_INDEX,       /* A: one code in each row, B: codes everywhere */
-    GS_VALUES_SPECIAL,     /* NORMAL with inf and NaN here and there */
+    GS_VALUES_SPECIAL,     /* NORMAL with inf and NaN here and there, some of them beside blocks of zeros */
     GS_VALUES_QUIET,       /* -1, 0, 1: every partial sum stays below 2048 */
     GS_VALUES_LOUD,        /* small positive integers: sums of thousands, but no input needs more than four bits */
     GS_VALUES_ZERO,
@@ -172,8 +172,16 @@ GS_SHARED float gs_value_index(const gs_datagen *g, long long batch, long long l
     return bits & 1 ? code : -code;
 }
 
+/* Where the sum is long one operand is zero at its beginning, the other at its end: whoever skips blocks of zeros drops what the other has there. */
+GS_SHARED int gs_special_zero(const gs_datagen *g, long long k)
+{
+    const long long width = g->operand < 2 && g->k >= 192 ? 64 : 0;
+    return width > 0 && (g->operand == (int)(g->seed >> 40 & 1) ? k < width : k >= g->k - width);
+}
+
 GS_SHARED float gs_value_special(const gs_datagen *g, long long batch, long long line, long long k, long long extent)
 {
+    if (gs_special_zero(g, k)) return 0.0f;
     const long long number = line + (long long)(g->seed % 48);
     if (number % 3 == 0) {   /* one element of every third line; C's special columns are its own */
         const gs_u64 bits = gs_draw(g, 1, batch, line, 0);
@@ -266,6 +274,27 @@ GS_SHARED int gs_range_middle(const gs_datagen *g, long long k)
 
 GS_SHARED int gs_range_between(gs_u64 bits, int low, int high) { return low + (int)gs_pick_below(bits, high - low + 1); }
 
+/* A block of K, from gs_range_gap on, where the lone operand is zero in every line: whoever skips blocks of zeros drops what the other one has there, of which half of
+ * the inf and NaN are. 0: K is too short for it. */
+GS_SHARED long long gs_range_gap_width(const gs_datagen *g)
+{
+    const long long room = g->k / 2 - gs_range_middles(g);   /* so that a place in it can be left by a multiple of the middles */
+    return room >= 64 ? 64 : room >= 32 ? 32 : room >= 16 ? 16 : 0;
+}
+GS_SHARED long long gs_range_gap(const gs_datagen *g)
+{
+    const long long width = gs_range_gap_width(g);
+    return width ? gs_pick_below(gs_mix(g->seed + 0x3c6ef372u), g->k / width) * width : 0;
+}
+
+/* A place beside the gap, a multiple of `step` from where it was. */
+GS_SHARED long long gs_range_beside(const gs_datagen *g, long long k, long long step)
+{
+    const long long width = gs_range_gap_width(g), gap = gs_range_gap(g), far = (width + step - 1) / step * step;
+    if (k < gap || k >= gap + width) return k;
+    return k + far < g->k ? k + far : k - far;
+}
+
 /* Where the lone number of a line stands, and its exponent: with what stands there in the other operand it makes a product of the line's class, or, where K is
  * short, a plain one. */
 GS_SHARED long long gs_range_place(const gs_datagen *g, long long batch, long long line, int *exponent)
@@ -281,9 +310,9 @@ GS_SHARED long long gs_range_place(const gs_datagen *g, long long batch, long lo
     if (above >= 0 && least <= most && g->k >= middles) {
         const int which = gs_range_between(bits << 20, least, most), from = (which - gs_range_start(g) + middles) % middles;
         *exponent = product - first - r->step * which;
-        return from + middles * gs_pick_below(bits << 40, (g->k - from + middles - 1) / middles);
+        return gs_range_beside(g, from + middles * gs_pick_below(bits << 40, (g->k - from + middles - 1) / middles), middles);
     }
-    const long long k = gs_pick_below(bits << 40, g->k);
+    const long long k = gs_range_beside(g, gs_pick_below(bits << 40, g->k), 1);
     *exponent = product - gs_range_middle(g, k);
     if (*exponent >= r->low && *exponent <= r->high) return k;
     *exponent = (r->plain[0] + r->plain[1]) / 2 - gs_range_middle(g, k);   /* as far from the ends as can be */
@@ -325,7 +354,8 @@ GS_SHARED float gs_value_range(const gs_datagen *g, long long batch, long long l
     if (kind == GS_LINE_ZERO) return 0.0f;
     if (kind == GS_LINE_NAN || (kind == GS_LINE_INF && !lone)) {
         const gs_u64 where = gs_draw(g, 1, batch, line, 0);
-        if (gs_special_place(where, g->k) == k) return kind == GS_LINE_NAN ? gs_infinity() - gs_infinity() : gs_range_inf(where);
+        const long long width = gs_range_gap_width(g), place = gs_special_place(where, g->k);
+        if ((lone ? gs_range_beside(g, place, 1) : width && where & 16 ? gs_range_gap(g) + gs_pick_below(where << 8, width) : place) == k) return kind == GS_LINE_NAN ? gs_infinity() - gs_infinity() : gs_range_inf(where);
     }
     if (lone) {
         if (gs_range_place(g, batch, line, &exponent) != k) return 0.0f;

@@ -141,6 +141,30 @@ static void every_order_gives_the_same(void **state)
             }
 }
 
+/* In a block of K one operand is zero in every line, and the other one has NaN and infinities there: who skips blocks of zeros drops them. */
+static void a_block_of_zeros_meets_nan(void **state)
+{
+    (void)state;
+    static const int64_t depths[] = {128, 160, 200, 1000};
+    for (size_t i = 0; i < GS_COUNT(depths); i++)
+        for (uint64_t seed = 1; seed <= 20; seed++) {
+            const int64_t k = depths[i], lines = 96;
+            const gs_problem p = problem_of(&variants[0], lines, lines, k);
+            const gs_datagen both[] = {gs_datagen_make(&p, 'a', GS_VALUES_RANGE, seed * 977), gs_datagen_make(&p, 'b', GS_VALUES_RANGE, seed * 977)};
+            const gs_datagen *const lone = &both[both->plan.range.lone], *const full = &both[!both->plan.range.lone];
+            const int64_t gap = gs_range_gap(lone), width = gs_range_gap_width(lone);
+            int found = 0;
+            assert_true(width >= (k >= 160 ? 32 : 16) && gap % width == 0 && gap + width <= k && gap == gs_range_gap(full));
+            for (int64_t line = 0; line < lines; line++)
+                for (int64_t at = gap; at < gap + width; at++) {
+                    const float zero = lone->operand == 0 ? gs_value(lone, 0, line, at) : gs_value(lone, 0, at, line), other = full->operand == 0 ? gs_value(full, 0, line, at) : gs_value(full, 0, at, line);
+                    if (zero != 0) fail_msg("K %lld, seed %llu: %g at line %lld, %lld", (long long)k, (unsigned long long)seed, (double)zero, (long long)line, (long long)at);
+                    found += !isfinite(other);
+                }
+            assert_true(found > 0);
+        }
+}
+
 /* Every verification, whatever its seed. */
 static void each_kind_of_value_is_there(void **state)
 {
@@ -379,7 +403,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_order_gives_the_same),
-        cmocka_unit_test(each_kind_of_value_is_there),
+        cmocka_unit_test(a_block_of_zeros_meets_nan), cmocka_unit_test(each_kind_of_value_is_there),
         cmocka_unit_test(no_such_data_where_nothing_is_multiplied),
         cmocka_unit_test(idle_c_is_finite_and_nan),
         cmocka_unit_test(likely_sums_by_hand),
