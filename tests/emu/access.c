@@ -304,6 +304,8 @@ static void stray_accesses_are_found(void **state)
         }
     }
     expect_finding("cp.async.bulk.prefetch.L2.global [%rd1], 1048576;", GS_EMU_OUT_OF_BOUNDS_FINDING, "hint");
+    expect_finding("sub.u64 %rd3, %rd2, %rd1;\nadd.u64 %rd3, %rd3, 16;\ncvt.u32.u64 %r2, %rd3;\ncp.async.bulk.prefetch.L2.global [%rd1], %r2;", GS_EMU_OUT_OF_BOUNDS_FINDING,
+                   "hint");   /* all between two allocations */
     expect_finding("mov.u32 %r2, 20;\ncp.async.cg.shared.global [smem], [%rd1], 16, %r2;", GS_EMU_TRAP_FINDING, "20 bytes for a copy of 16");
 }
 

@@ -119,18 +119,23 @@ bool gs_emu_resolve(gs_emu_warp *w, const gs_emu_op *op, int lane, gs_ptx_space 
     }
 }
 
-static bool is_near(const gs_emu_memory *memory, uint64_t address)
+/* The allocation that has the address, or ends or begins so near that a last line may reach it; NULL: none. */
+static const gs_emu_allocation *allocation_near(const gs_emu_memory *memory, uint64_t address)
 {
     enum { PAST = 256 };
-    return gs_emu_memory_find(memory, address, 1) || gs_emu_memory_find(memory, address - PAST, 1) || gs_emu_memory_find(memory, address + PAST, 1);
+    const gs_emu_allocation *a = gs_emu_memory_find(memory, address, 1);
+    if (!a) a = gs_emu_memory_find(memory, address - PAST, 1);
+    return a ? a : gs_emu_memory_find(memory, address + PAST, 1);
 }
 
 bool gs_emu_hint_resolve(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t address, uint64_t size)
 {
     const gs_emu_memory *const memory = w->cluster->launch->memory;
-    const uint64_t last = address + (size > 0 ? size - 1 : 0), bad = is_near(memory, address) ? last : address;
+    const uint64_t last = address + (size > 0 ? size - 1 : 0);
+    const gs_emu_allocation *const a = allocation_near(memory, address);
+    const uint64_t bad = a ? last : address;
     char where[160];
-    if (is_near(memory, address) && is_near(memory, last)) return true;
+    if (a && allocation_near(memory, last) == a) return true;
     gs_emu_report(w, op, GS_EMU_OUT_OF_BOUNDS_FINDING, "lane %d: a hint about memory that is none of the launch's: %s", lane,
                   gs_emu_memory_describe(memory, bad, where, sizeof where));
     return false;

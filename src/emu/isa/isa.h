@@ -16,8 +16,8 @@ gs_emu_decode gs_emu_decode_alu, gs_emu_decode_convert, gs_emu_decode_access, gs
  * another block of the cluster (reports EXIT_IN_USE if that has exited). No checker access is recorded. */
 bool gs_emu_resolve(gs_emu_warp *w, const gs_emu_op *op, int lane, gs_ptx_space space, uint64_t address, uint32_t size, uint32_t align, gs_emu_place *out);
 
-/* A hint about so many bytes of global memory, which may reach 256 bytes past what is allocated, as a last line does; true, or reports. Farther on it would
- * bring what the next launch needs. */
+/* A hint about so many bytes of one allocation of global memory, which may reach 256 bytes past it, as a last line does; true, or reports. Farther on it
+ * would bring what the next launch needs. */
 bool gs_emu_hint_resolve(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t address, uint64_t size);
 /* Records a generic access with the checker: shared memory with gs_emu_check_access, global memory with the bitmap of written bytes. */
 void gs_emu_touch(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_place *place, uint32_t size, gs_emu_access access);
