@@ -275,15 +275,11 @@ gs_status gs_completion_read_edit(gs_completion *out, const char *text, size_t s
     const piece answer = without_marks(without_thoughts((piece){text, size}));
     find_blocks(answer, block, edits);
     gs_status status = GS_OK;
-    const piece schedule_string = trim(block[SCHEDULE]);
-    if (schedule_string.size > 0) {
-        status = take_schedule(out, schedule_string, error);
-    } else {
-        if (block[SOURCE].size == 0 && block[MANIFEST].size == 0) add_bare_edits(&edits[SOURCE], answer);
-        if (edits[SOURCE].failed || edits[MANIFEST].failed) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a candidate");
-        else if (block[SOURCE].size == 0 && block[MANIFEST].size == 0 && edits[SOURCE].size == 0) status = gs_completion_read(out, text, size, error);
-        else status = read_kernel(out, edits, block, parent, error);
-    }
+    if (block[SOURCE].size == 0 && block[MANIFEST].size == 0) add_bare_edits(&edits[SOURCE], answer);
+    if (edits[SOURCE].failed || edits[MANIFEST].failed) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a candidate");
+    else if (block[SOURCE].size > 0 || block[MANIFEST].size > 0 || edits[SOURCE].size > 0) status = read_kernel(out, edits, block, parent, error);
+    else if (trim(block[SCHEDULE]).size > 0 || first_sentence(block[ARRAY].size > 0 ? block[ARRAY] : answer).size > 0)
+        gs_fail(&out->fault, GS_ERROR_PARSE, NULL, "a schedule is no answer where a kernel is to be developed");
     for (int i = 0; i < NAMES; i++) gs_text_free(&edits[i]);
     return status;
 }

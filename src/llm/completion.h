@@ -33,7 +33,7 @@ typedef struct gs_completion {
 gs_status gs_completion_read(gs_completion *out, const char *text, size_t size, gs_error *error);
 
 /* The same of a model that was shown a kernel: it may answer with edits of it (edit.h), in blocks, of which those of one name are taken together, or, where there are
- * no blocks, as they stand in the text; and a text that is not in the answer is the parent's. */
+ * no blocks, as they stand in the text; and a text that is not in the answer is the parent's. A schedule is no candidate here: it would be one of our kernels. */
 gs_status gs_completion_read_edit(gs_completion *out, const char *text, size_t size, const gs_parent *parent, gs_error *error);
 void      gs_completion_free(gs_completion *completion);
 
