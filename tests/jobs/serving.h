@@ -354,4 +354,13 @@ static inline void look_now(void)
     (void)gs_service_jobs_library(s.jobs, &problem, &us, &error);
 }
 
+/* From now on it looks only when it is told to, however long what comes next takes. */
+static inline void look_no_more(void)
+{
+    look_now();
+    pthread_mutex_lock(&s.jobs->lock);
+    s.jobs->look_at = s.jobs->renew_at = gs_clock_ns() + 3600 * SECOND;
+    pthread_mutex_unlock(&s.jobs->lock);
+}
+
 #endif

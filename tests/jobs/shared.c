@@ -221,6 +221,7 @@ static void what_nobody_has_any_more_is_taken_on(void **state)
     s.options.ours = ours;
     s.options.scope = "the scope";
     serve("");
+    look_no_more();
     put_job(kernel(left, 1, "us=10"));
     put_job(kernel(other, 2, "us=10"));
     put_job(kernel(done, 4, "us=10"));
