@@ -76,7 +76,7 @@ static gs_status check_registers(const gs_inspector *i)
  * .mmio (devices' registers), alloca, stacksave, stackrestore (stacks are for spills), multimem (other GPUs), tensormap (maps come from the manifest), tex, surf
  * and their kin (no textures are bound), tcgen05, clusterlaunchcontrol (other GPUs' instructions). trap is an honest assertion: when it is
  * reached, the launch has faulted. createpolicy, applypriority and prefetch are here: hints cannot outlast what timing rotates through, but for
- * evict_last (below). */
+ * evict_last (policy.c). */
 static const char *const opcodes[] = {
     "abs", "activemask", "add", "addc", "and", "applypriority", "atom", "bar", "barrier", "bfe", "bfi", "bfind", "bmsk", "bra", "brev", "brx",
     "clz", "cnot", "copysign", "cos", "cp", "createpolicy", "cvt", "cvta", "div", "dp2a", "dp4a", "elect", "ex2", "exit", "fence", "fma", "fns",
@@ -131,46 +131,6 @@ static gs_status check_wait(const gs_inspector *i, const gs_ptx_instruction *at)
     return gs_inspect_refuse(i, GS_REFUSAL_OPCODE, at, "%.64s with a time to sleep: leave the time out, or write a constant of at least %d ns", at->name, WAIT_LEAST);
 }
 
-/* ---- lines that stay in L2 ---- */
-
-#define EVICT_FIRST  0x12f0000000000000ull   /* what createpolicy gives; others write the constants */
-#define EVICT_NORMAL 0x1000000000000000ull
-#define DEEPEST      8
-
-static bool is_policy(const gs_inspector *i, const gs_ptx_operand *o, int depth);
-
-/* A policy that is set by these instructions alone: createpolicy, whose priorities have names that check_policy looks at, and copies. */
-static bool holds_policy(const gs_inspector *i, int32_t reg, int depth)
-{
-    bool set = false;
-    for (int n = 0; n < i->entry->instructions && depth < DEEPEST; n++) {
-        const gs_ptx_instruction *const at = &i->entry->instruction[n];
-        const gs_ptx_operand *const o = &i->entry->operand[at->operand];
-        if (!is_written(i, at, reg)) continue;
-        const bool created = strcmp(at->part[0], "createpolicy") == 0, copied = strcmp(at->part[0], "mov") == 0 && at->operands == 2;
-        if (!created && !(copied && is_policy(i, &o[1], depth + 1))) return false;
-        set = true;
-    }
-    return set;
-}
-
-static bool is_policy(const gs_inspector *i, const gs_ptx_operand *o, int depth)
-{
-    if (o->kind == GS_PTX_INTEGER) return o->bits == EVICT_FIRST || o->bits == EVICT_NORMAL;
-    return o->kind == GS_PTX_REGISTER && holds_policy(i, o->index, depth);
-}
-
-/* Lines that are evicted last outlast the launch and all that timing reads in between, so later calls would find operands in L2 that a
- * program's calls do not. */
-static gs_status check_policy(const gs_inspector *i, const gs_ptx_instruction *at)
-{
-    if (gs_inspect_has(at, "L2::evict_last") || (strcmp(at->part[0], "createpolicy") == 0 && gs_inspect_has(at, "cvt")))
-        return gs_inspect_refuse(i, GS_REFUSAL_STATE, at, "%.64s: lines that are evicted last stay in L2 for later launches", at->name);
-    if (!gs_inspect_has(at, "L2::cache_hint") || at->operands == 0) return GS_OK;
-    if (is_policy(i, &i->entry->operand[at->operand + at->operands - 1], 0)) return GS_OK;
-    return gs_inspect_refuse(i, GS_REFUSAL_STATE, at, "%.64s with a policy that is not from createpolicy: nobody sees which lines stay in L2", at->name);
-}
-
 /* ---- entries ---- */
 
 static const gs_entry *declared(const gs_inspector *i)
@@ -192,7 +152,6 @@ static gs_status check_entry(const gs_inspector *i)
         GS_TRY(check_operands(i, at));
         GS_TRY(gs_inspect_types(i, at));
         GS_TRY(check_wait(i, at));
-        GS_TRY(check_policy(i, at));
         if (strcmp(at->part[0], "griddepcontrol") != 0) continue;
         if (!entry || !entry->dependent)
             return gs_inspect_refuse(i, GS_REFUSAL_DEPENDENT, at, "%.40s in entry %.64s, which the manifest does not call dependent", at->name, i->entry->name);
@@ -200,6 +159,7 @@ static gs_status check_entry(const gs_inspector *i)
     }
     if (entry && entry->dependent && !waits)
         return gs_inspect_refuse(i, GS_REFUSAL_DEPENDENT, NULL, "entry %.64s is declared dependent and never waits for the launch before it", entry->name);
+    GS_TRY(gs_inspect_policies(i));
     gs_inspect_passed passed;
     gs_status status = gs_inspect_calls(i, &passed);
     if (status == GS_OK) status = gs_inspect_tables(i, &passed);

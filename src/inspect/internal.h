@@ -3,7 +3,7 @@
  *   inspect.c   the module, its variables, its instructions     flow.c    where addresses of tables go
  *   matrix.c    types of arithmetic                             source.c  what the CUDA C includes
  *   agree.c     an entry and what its manifest declares         calls.c   what goes into functions and comes out
- *   refuse.c    refusals */
+ *   refuse.c    refusals                                        policy.c  which lines stay in L2 */
 #ifndef GS_INSPECT_INTERNAL_H
 #define GS_INSPECT_INTERNAL_H
 
@@ -28,6 +28,9 @@ bool gs_inspect_has(const gs_ptx_instruction *at, const char *part);
 
 /* Types of matrix instructions, of arithmetic and of conversions. */
 gs_status gs_inspect_types(const gs_inspector *i, const gs_ptx_instruction *at);
+
+/* Cache hints and priorities, of all instructions. */
+gs_status gs_inspect_policies(const gs_inspector *i);
 
 /* The entry's parameters, blocks, clusters and shared memory are those that the manifest declares. */
 gs_status gs_inspect_agreement(const gs_inspector *i, const gs_entry *declared);

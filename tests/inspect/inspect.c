@@ -262,6 +262,8 @@ static void test_policies(void **state)
         {IN(HINTED), "state"},
         {IN("st.global.L2::cache_hint.u32 [%rd1], %r0, %rd0;"), "state"},
         {IN("mov.b64 {%r2, %r3}, %rd1; mov.b64 %rd0, {%r2, %r3}; " HINTED), "state"},
+        {IN("createpolicy.fractional.L2::evict_first.b64 %rd0, 1.0; ld.global.v2.u64 {%rd0, %rd2}, [%rd1]; " HINTED), "state"},
+        {IN(HINTED " mov.b64 %rd0, %rd3; mov.b64 %rd3, %rd2; createpolicy.fractional.L2::evict_first.b64 %rd2, 1.0;"), ""},
     };
     const gs_manifest m = manifest_of(GS_F32, false);
     CHECK_ALL(all, &m, PROBLEM);
