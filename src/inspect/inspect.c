@@ -96,16 +96,6 @@ static gs_status check_opcode(const gs_inspector *i, const gs_ptx_instruction *a
 
 #define WAIT_LEAST 1000000   /* ns: longer than what is timed, so that a thread that sleeps so long has gained nothing */
 
-/* Whether the first operand is the register, or a list that has it. */
-static bool is_written(const gs_inspector *i, const gs_ptx_instruction *at, int32_t reg)
-{
-    const gs_ptx_operand *const o = &i->entry->operand[at->operand];
-    bool writes = at->operands > 0 && o->kind == GS_PTX_REGISTER && o->index == reg;
-    for (int c = 0; at->operands > 0 && c < o->children && o->kind != GS_PTX_ADDRESS; c++)
-        writes = writes || (i->entry->operand[o->child + c].kind == GS_PTX_REGISTER && i->entry->operand[o->child + c].index == reg);
-    return writes;
-}
-
 /* Whether a register is set from whole numbers only, none below `least`. */
 static bool is_constant(const gs_inspector *i, int32_t reg, uint64_t least)
 {
@@ -113,7 +103,10 @@ static bool is_constant(const gs_inspector *i, int32_t reg, uint64_t least)
     for (int n = 0; n < i->entry->instructions; n++) {
         const gs_ptx_instruction *const at = &i->entry->instruction[n];
         const gs_ptx_operand *const o = &i->entry->operand[at->operand];
-        if (!is_written(i, at, reg)) continue;
+        bool writes = at->operands > 0 && o->kind == GS_PTX_REGISTER && o->index == reg;
+        for (int c = 0; at->operands > 0 && c < o->children && o->kind != GS_PTX_ADDRESS; c++)
+            writes = writes || (i->entry->operand[o->child + c].kind == GS_PTX_REGISTER && i->entry->operand[o->child + c].index == reg);
+        if (!writes) continue;
         if (strcmp(at->part[0], "mov") != 0 || at->operands != 2 || o[1].kind != GS_PTX_INTEGER || (uint32_t)o[1].bits < least) return false;
         set = true;
     }

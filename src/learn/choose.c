@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the weights choose for a problem that nobody has measured, in about two milliseconds: a beam of the actor's for each family, ordered by the surrogate,
+ * What the weights choose for a problem that nobody has measured, in some milliseconds: a beam of the actor's for each family, ordered by the surrogate,
  * and from the best of each family downhill, value by value. */
 #include <math.h>
 #include <string.h>

@@ -73,8 +73,7 @@ static void ensembles_come_back(void **state)
         assert_int_equal(gs_weights_save(&weights, path, NULL), GS_OK);
         assert_int_equal(gs_weights_load(&back, path, NULL), GS_OK);
         assert_int_equal(back.surrogate.nets, nets);
-        for (int i = 0; i < nets; i++)
-            assert_true(gs_surrogate_us(&weights.surrogate, &schedule, &problem, profile) == gs_surrogate_us(&back.surrogate, &schedule, &problem, profile));
+        assert_true(gs_surrogate_us(&weights.surrogate, &schedule, &problem, profile) == gs_surrogate_us(&back.surrogate, &schedule, &problem, profile));
         assert_true(gs_actor_log_probability(&weights.actor, &problem, h200(), &schedule) == gs_actor_log_probability(&back.actor, &problem, h200(), &schedule));
         assert_true(gs_surrogate_library_us(&weights.surrogate, &problem, profile) == gs_surrogate_library_us(&back.surrogate, &problem, profile));
         gs_weights_free(&single);

@@ -449,29 +449,6 @@ static bool count_steps(void *self, gs_train_stage stage, int done, int total, d
     return true;
 }
 
-/* Steps know what cuBLASLt takes, too: else what is expected of it would stay where it was while schedules move. */
-static void steps_learn_what_cublaslt_takes(void **state)
-{
-    (void)state;
-    enum { N = 24 };   /* more than a step takes of a group: its time of cuBLASLt is taken all the same */
-    const gs_problem problem = problem_of(PROBLEM);
-    const gs_profile profile = gs_profile_of(h200());
-    gs_schedule list[N];
-    gs_sample samples[N + 1];
-    gs_weights weights;
-    assert_int_equal(gs_schedule_shortlist(&problem, h200(), 0, list, N), N);
-    for (int i = 0; i < N; i++) samples[i] = (gs_sample){problem, list[i], 10.0 + i, 1, false};
-    samples[N] = (gs_sample){.problem = problem, .us = 30, .group = 1, .library = true};
-    const gs_train_options how = {.steps = 200, .seed = 3};
-    fresh(&weights);
-    assert_true(gs_surrogate_library_us(&weights.surrogate, &problem, &profile) == 0);
-    assert_int_equal(gs_train(&weights, samples, N, &profile, &how, NULL), GS_OK);
-    assert_true(gs_surrogate_library_us(&weights.surrogate, &problem, &profile) == 0);   /* nobody measured it */
-    assert_int_equal(gs_train(&weights, samples, N + 1, &profile, &how, NULL), GS_OK);
-    assert_true(gs_surrogate_library_us(&weights.surrogate, &problem, &profile) > 0);
-    gs_weights_free(&weights);
-}
-
 static void steps_come_last(void **state)
 {
     (void)state;
@@ -705,7 +682,6 @@ int main(void)
         cmocka_unit_test(a_sure_actor_learns_of_other_families),
         cmocka_unit_test(training_refuses_what_is_not_finite),
         cmocka_unit_test(distilling_tells_what_the_actor_is_worth),
-        cmocka_unit_test(steps_learn_what_cublaslt_takes),
         cmocka_unit_test(steps_come_last),
         cmocka_unit_test(a_step_moves_towards_what_was_measured),
         cmocka_unit_test(what_is_no_measurement_is_harmless),

@@ -117,11 +117,35 @@ static void what_is_told_for_ever_moves_weights_so_far(void **state)
     gs_weights_free(&weights);
 }
 
+/* Steps know what cuBLASLt takes, too: else what is expected of it would stay where it was while schedules move. */
+static void steps_learn_what_cublaslt_takes(void **state)
+{
+    (void)state;
+    enum { N = 24 };   /* more than a step takes of a group: its time of cuBLASLt is taken all the same */
+    const gs_problem problem = problem_of("f16:1024x1024x1024:tn");
+    const gs_profile profile = gs_profile_of(h200());
+    gs_schedule list[N];
+    gs_sample samples[N + 1];
+    gs_weights weights;
+    assert_int_equal(gs_schedule_shortlist(&problem, h200(), 0, list, N), N);
+    for (int i = 0; i < N; i++) samples[i] = (gs_sample){problem, list[i], 10.0 + i, 1, false};
+    samples[N] = (gs_sample){.problem = problem, .us = 30, .group = 1, .library = true};
+    const gs_train_options how = {.steps = 200, .seed = 3};
+    fresh(&weights);
+    assert_true(gs_surrogate_library_us(&weights.surrogate, &problem, &profile) == 0);
+    assert_int_equal(gs_train(&weights, samples, N, &profile, &how, NULL), GS_OK);
+    assert_true(gs_surrogate_library_us(&weights.surrogate, &problem, &profile) == 0);   /* nobody measured it */
+    assert_int_equal(gs_train(&weights, samples, N + 1, &profile, &how, NULL), GS_OK);
+    assert_true(gs_surrogate_library_us(&weights.surrogate, &problem, &profile) > 0);
+    gs_weights_free(&weights);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(thousands_of_steps_do_no_harm),
         cmocka_unit_test(what_is_told_for_ever_moves_weights_so_far),
+        cmocka_unit_test(steps_learn_what_cublaslt_takes),
     };
     return cmocka_run_group_tests_name("train/steady", tests, NULL, NULL);
 }

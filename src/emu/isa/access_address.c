@@ -107,15 +107,12 @@ static gs_emu_result give_policy(gs_emu_warp *w, const gs_emu_op *op, uint32_t l
     return GS_EMU_NEXT;
 }
 
-/* A prefetch or a priority: nothing is read, but it must be about memory that the launch has. Below the first allocation are shared and local
- * memory, which have no lines in L2, and pointers that are null. */
+/* A prefetch or a priority: nothing is read, but it must be about memory that the launch has. */
 static gs_emu_result hint(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
-    enum { LINE = 256 };
     for (uint32_t left = lanes; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
-        const uint64_t address = gs_emu_lane_address(w, op, 0, l);
-        if (op->space != GS_PTX_LOCAL && address >= GS_EMU_GLOBAL_BASE - LINE && !gs_emu_hint_resolve(w, op, l, address, 1)) return GS_EMU_FAILED;
+        if (op->space != GS_PTX_LOCAL && !gs_emu_hint_resolve(w, op, l, gs_emu_lane_address(w, op, 0, l), 1)) return GS_EMU_FAILED;
     }
     return GS_EMU_NEXT;
 }

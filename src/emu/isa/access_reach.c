@@ -119,10 +119,11 @@ bool gs_emu_resolve(gs_emu_warp *w, const gs_emu_op *op, int lane, gs_ptx_space 
     }
 }
 
+enum { PAST = 256 };   /* bytes that a hint may reach past an allocation */
+
 /* The allocation that has the address, or ends or begins so near that a last line may reach it; NULL: none. */
 static const gs_emu_allocation *allocation_near(const gs_emu_memory *memory, uint64_t address)
 {
-    enum { PAST = 256 };
     const gs_emu_allocation *a = gs_emu_memory_find(memory, address, 1);
     if (!a) a = gs_emu_memory_find(memory, address - PAST, 1);
     return a ? a : gs_emu_memory_find(memory, address + PAST, 1);
@@ -135,6 +136,7 @@ bool gs_emu_hint_resolve(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t
     const gs_emu_allocation *const a = allocation_near(memory, address);
     const uint64_t bad = a ? last : address;
     char where[160];
+    if (address < GS_EMU_GLOBAL_BASE - PAST) return true;   /* shared and local memory, which have no lines in L2, and null pointers */
     if (a && allocation_near(memory, last) == a) return true;
     gs_emu_report(w, op, GS_EMU_OUT_OF_BOUNDS_FINDING, "lane %d: a hint about memory that is none of the launch's: %s", lane,
                   gs_emu_memory_describe(memory, bad, where, sizeof where));
