@@ -7,8 +7,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json.h"
-#include "base/text.h"
 #include "command.h"
 #include "dataset/samples.h"
 #include "output.h"
@@ -63,18 +61,9 @@ static bool on_progress(void *self, gs_train_stage stage, int done, int total, d
     progress *const p = self;
     const settings *const s = p->s;
     note_point(p, stage, done, value);
-    if (s->json) {
-        gs_text line = {0};
-        gs_json json = gs_json_into(&line);
-        gs_json_begin(&json, NULL, '{');
-        gs_json_string(&json, "stage", gs_train_stage_name(stage));
-        gs_json_int(&json, "done", done);
-        gs_json_int(&json, "total", total);
-        gs_json_double(&json, "value", value);
-        gs_json_end(&json, '}');
-        printf("%s\n", gs_text_string(&line));
-        gs_text_free(&line);
-    } else if (stage == GS_TRAIN_SURROGATE)
+    if (s->json)
+        printf("{\"stage\":\"%s\",\"done\":%d,\"total\":%d,\"value\":%.9g}\n", gs_train_stage_name(stage), done, total, value);
+    else if (stage == GS_TRAIN_SURROGATE)
         cli_note("surrogate  %d of %d: error %.4f", done, total, value);
     else if (stage == GS_TRAIN_DISTILL)
         cli_note("distill    %d of %d: the actor's choices reach %.3f of the surrogate's", done, total, value);
@@ -93,11 +82,8 @@ static gs_status keep_curves(const progress *p, gs_store *store, bool measured, 
 
 static void print_worth(const settings *s, const char *what, const gs_worth *worth)
 {
-    if (s->json)
-        printf("{\"order\":\"%s\",\"groups\":%d,\"at_1\":%.4f,\"at_4\":%.4f,\"at_8\":%.4f,\"at_16\":%.4f}\n", what, worth->groups, worth->at[0], worth->at[1],
-               worth->at[2], worth->at[3]);
-    else
-        printf("%-12s %6d  %8.4f  %8.4f  %8.4f  %8.4f\n", what, worth->groups, worth->at[0], worth->at[1], worth->at[2], worth->at[3]);
+    printf(s->json ? "{\"order\":\"%s\",\"groups\":%d,\"at_1\":%.4f,\"at_4\":%.4f,\"at_8\":%.4f,\"at_16\":%.4f}\n" : "%-12s %6d  %8.4f  %8.4f  %8.4f  %8.4f\n", what, worth->groups,
+           worth->at[0], worth->at[1], worth->at[2], worth->at[3]);
 }
 
 static void print_beside(const settings *s, const char *const *names, const gs_worth *worths)   /* by sizes, all of them last */
@@ -134,6 +120,13 @@ static void print_worths(const settings *s, const gs_weights *weights, const gs_
     print_beside(s, names, beside);
 }
 
+static void print_suggested(const settings *s, const gs_ranker_worth *worth)
+{
+    printf(s->json ? "{\"suggestions_of\":%d,\"first\":%.4f,\"first_fine\":%.4f,\"chosen\":%.4f,\"chosen_fine\":%.4f}\n"
+                   : "cuBLASLt's suggestions for %d problems: the first has %.4f of the fastest one's speed (%.3f of them 0.98 or more), the one that is chosen %.4f (%.3f)\n",
+           worth->groups, worth->first, worth->first_fine, worth->chosen, worth->chosen_fine);
+}
+
 /* ---- the command ---- */
 
 /* store: where the curves go; NULL: nowhere. */
@@ -141,21 +134,27 @@ static gs_status train(const settings *s, gs_weights *weights, gs_sample_set *da
 {
     int kept;
     GS_TRY(gs_sample_set_hold_out(data, (int)s->held_out, &kept, error));
-    const int problems = s->problems >= 0 ? (int)s->problems : kept > 0 ? 0 : 600;
+    const int problems = s->problems >= 0 ? (int)s->problems : kept + data->suggestions.kept > 0 ? 0 : 600;
     const char *const slash = strrchr(out, '/');
     progress heard = {.s = s, .name = slash && slash[1] ? slash + 1 : out, .error = error};
     const gs_train_options how = {.epochs = (int)s->epochs, .problems = problems, .steps = (int)s->steps, .seed = (uint64_t)s->seed, .progress = on_progress, .self = &heard};
     gs_status status = gs_train(weights, data->list, kept, profile, &how, error);
+    if (status == GS_OK) status = gs_suggestion_set_learn(&data->suggestions, &weights->ranker, &profile->caps, (uint64_t)s->seed, error);
     if (status == GS_OK) status = heard.status;
     if (status == GS_OK) status = keep_curves(&heard, store, kept > 0, error);
     gs_curves_free(&heard.curves);
     GS_TRY(status);
     char before[128];
     snprintf(before, sizeof before, "%.100s%s", s->from ? weights->about : "", s->from ? ", then " : "");
-    snprintf(weights->about, sizeof weights->about, "%s%d times of %s, %d epochs, %d problems, %d steps, seed %d%s%s", before, kept, s->gpu, (int)s->epochs, problems, (int)s->steps,
-             (int)s->seed, s->held_out ? ", some sizes held out" : "", cli_stopped() ? ", stopped before the end" : "");
+    if (kept == 0 && data->suggestions.kept > 0)
+        snprintf(weights->about, sizeof weights->about, "%s%d times of cuBLASLt's suggestions, seed %d", before, data->suggestions.kept, (int)s->seed);
+    else
+        snprintf(weights->about, sizeof weights->about, "%s%d times of %s, %d epochs, %d problems, %d steps, seed %d%s%s", before, kept, s->gpu, (int)s->epochs, problems, (int)s->steps,
+                 (int)s->seed, s->held_out ? ", some sizes held out" : "", cli_stopped() ? ", stopped before the end" : "");
     GS_TRY(gs_weights_save(weights, out, error));
     if (s->held_out > 0) print_worths(s, weights, data->list + kept, data->count - kept, profile);
+    const gs_ranker_worth suggested = gs_suggestion_set_judge(&data->suggestions, &weights->ranker, &profile->caps);
+    if (suggested.groups > 0) print_suggested(s, &suggested);
     if (!s->json) printf("%s: %s\n", out, weights->about);
     return GS_OK;
 }
@@ -180,7 +179,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (!profile) return cli_usage(command, "--profile: there is no device profile '%s'", s.profile);
     data.caps = &profile->caps;
     gs_status status = gs_sample_set_read(&data, s.gpu, argv + 2, words - 1, &error);
-    if (status == GS_OK && words > 1 && data.count == 0) cli_note("no times of %s are there: the weights learn from the time model alone (--gpu names another)", s.gpu);
+    if (status == GS_OK && words > 1 && data.count + data.suggestions.count == 0) cli_note("no times of %s are there: the weights learn from the time model alone (--gpu names another)", s.gpu);
     if (status == GS_OK && s.rows) status = gs_sample_set_write(&data, s.rows, &error);
     gs_store *store = NULL;
     if (status == GS_OK && s.store) status = gs_store_open(&store, s.store, &error);

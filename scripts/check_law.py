@@ -20,7 +20,7 @@ LAW = {
     "problem":  {"base"},
     "record":   {"base", "problem"},
     "schedule": {"base", "problem"},
-    "learn":    {"base", "problem", "schedule"},
+    "learn":    {"base", "problem", "schedule", "cublas"},
     "kernel":   {"base", "problem", "schedule"},
     "family":   {"base", "problem", "schedule", "kernel"},
     "ptx":      {"base"},

@@ -18,6 +18,33 @@ static void complain(const gs_problem *problem, const timed *t, const gs_error *
     fprintf(stderr, "%s %s: %s\n", gs_problem_format(problem, text), timed_text(t, schedule), why->text);
 }
 
+gs_status time_contenders(gs_device *device, gs_verifier *verifier, const gs_problem *problems, gs_contender *list, int count, int rounds, double *us, int *mhz,
+                          gs_error *error)
+{
+    char text[GS_PROBLEM_TEXT];
+    gs_bench_options options = gs_bench_defaults();
+    options.rounds = rounds;
+    options.replay_us = REPLAY_US;
+    options.warmup_s = 0.02;
+    options.check = false;
+    options.seed = 1;
+    gs_measurement *measured = NULL;
+    const gs_status status = gs_bench(device, verifier, problems, list, count, &options, &measured, error);
+    for (int i = 0; i < count; i++) us[i] = NAN;
+    for (int i = 0; measured && i < measured->count; i++) {
+        const gs_samples *const samples = &measured->samples[i];
+        if (samples->status == GS_OK)
+            us[i] = samples->device_median;
+        else
+            fprintf(stderr, "%s %s: %s\n", gs_problem_format(problems, text), list[i].name, samples->error.text);
+    }
+    if (measured) *mhz = measured->after.sm_mhz;
+    gs_measurement_destroy(&measured);
+    if (status == GS_OK || status == GS_ERROR_FAULT || status == GS_ERROR_TIMEOUT) return status;
+    fprintf(stderr, "%s: %s\n", gs_problem_format(problems, text), error->text);
+    return GS_OK;
+}
+
 static gs_status prepare(gs_contender *c, gs_device *device, const gs_problem *problem, const timed *t, gs_error *why)
 {
     char text[GS_SCHEDULE_TEXT];
@@ -45,28 +72,9 @@ gs_status time_schedules(gs_device *device, gs_verifier *verifier, const gs_prob
             contenders[ready] = (gs_contender){{0}};
         }
     }
-    gs_bench_options options = gs_bench_defaults();
-    options.rounds = rounds;
-    options.replay_us = REPLAY_US;
-    options.warmup_s = 0.02;
-    options.check = false;
-    options.seed = 1;
-    gs_measurement *measured = NULL;
-    gs_status status = ready > 0 ? gs_bench(device, verifier, problems, contenders, ready, &options, &measured, error) : GS_OK;
-    for (int i = 0; measured && i < measured->count; i++) {
-        const gs_samples *const samples = &measured->samples[i];
-        if (samples->status == GS_OK && isfinite(samples->device_median))
-            list[index[i]].us = samples->device_median;
-        else
-            complain(problem, &list[index[i]], &samples->error);
-    }
-    if (measured) *mhz = measured->after.sm_mhz;
-    gs_measurement_destroy(&measured);
+    double us[GS_MAX_CONTENDERS];
+    const gs_status status = ready > 0 ? time_contenders(device, verifier, problems, contenders, ready, rounds, us, mhz, error) : GS_OK;
+    for (int i = 0; i < ready; i++) list[index[i]].us = isfinite(us[i]) ? us[i] : 0;
     for (int i = 0; i < ready; i++) contenders[i].destroy(&contenders[i]);
-    if (status != GS_OK && status != GS_ERROR_FAULT && status != GS_ERROR_TIMEOUT) {
-        char text[GS_PROBLEM_TEXT];
-        fprintf(stderr, "%s: %s\n", gs_problem_format(problem, text), error->text);
-        status = GS_OK;
-    }
     return status;
 }

@@ -21,4 +21,8 @@ const char *timed_text(const timed *t, char text[GS_SCHEDULE_TEXT]);
 /* Fills in the times; count: at most GS_MAX_CONTENDERS. *mhz: the clock at the end. A fault or a hang is an error; anything else costs the problem its times. */
 gs_status time_schedules(gs_device *device, gs_verifier *verifier, const gs_problem *problem, timed *list, int count, int rounds, int *mhz, gs_error *error);
 
+/* The same of prepared contenders of one problem (problems: count times the same): us[i] NAN where it could not be timed, and why on standard error. */
+gs_status time_contenders(gs_device *device, gs_verifier *verifier, const gs_problem *problems, gs_contender *list, int count, int rounds, double *us, int *mhz,
+                          gs_error *error);
+
 #endif

@@ -418,15 +418,36 @@ void gs_library_destroy(gs_library **library_address)
 int gs_library_count(const gs_library *library) { return library->count; }
 int gs_library_chosen(const gs_library *library) { return library->chosen; }
 
+static gs_suggestion suggestion_of(const gs_library *library, int index)
+{
+    return (gs_suggestion){
+        .id         = config(library, index, GS_LT_CONFIG_ID, 4),
+        .tile       = config(library, index, GS_LT_CONFIG_TILE, 4),
+        .stages     = config(library, index, GS_LT_CONFIG_STAGES, 4),
+        .splitk     = config(library, index, GS_LT_CONFIG_SPLITK, 4),
+        .reduction  = config(library, index, GS_LT_CONFIG_REDUCTION, 4),
+        .swizzle    = config(library, index, GS_LT_CONFIG_SWIZZLE, 4),
+        .cluster    = config(library, index, GS_LT_CONFIG_CLUSTER, 2),
+        .custom     = config(library, index, GS_LT_CONFIG_CUSTOM, 4),
+        .waves      = library->list[index].waves,
+        .workspace  = library->list[index].workspace,
+        .can_choose = !library->rounds[index],
+        .apart      = library->apart[index],
+    };
+}
+
+int gs_library_suggestions(const gs_library *library, gs_suggestion list[GS_LIBRARY_MOST])
+{
+    for (int i = 0; i < library->count; i++) list[i] = suggestion_of(library, i);
+    return library->count;
+}
+
 void gs_library_describe(const gs_library *library, char *text, size_t size)
 {
-    const int chosen = library->chosen;
+    const gs_suggestion s = suggestion_of(library, library->chosen);
     snprintf(text, size, "algo %" PRIu32 " tile %" PRIu32 " stages %" PRIu32 " splitk %" PRIu32 " reduction %" PRIu32 " swizzle %" PRIu32
              " cluster %" PRIu32 " custom %" PRIu32 " workspace %zu (%d of %d)",
-             config(library, chosen, GS_LT_CONFIG_ID, 4), config(library, chosen, GS_LT_CONFIG_TILE, 4), config(library, chosen, GS_LT_CONFIG_STAGES, 4),
-             config(library, chosen, GS_LT_CONFIG_SPLITK, 4), config(library, chosen, GS_LT_CONFIG_REDUCTION, 4),
-             config(library, chosen, GS_LT_CONFIG_SWIZZLE, 4), config(library, chosen, GS_LT_CONFIG_CLUSTER, 2),
-             config(library, chosen, GS_LT_CONFIG_CUSTOM, 4), library->list[chosen].workspace, chosen + 1, library->count);
+             s.id, s.tile, s.stages, s.splitk, s.reduction, s.swizzle, s.cluster, s.custom, s.workspace, library->chosen + 1, library->count);
 }
 
 size_t gs_library_workspace(const gs_library *library) { return workspace_of(library, library->chosen); }

@@ -9,6 +9,7 @@
 
 #include <gemmsmith/plan.h>
 
+#include "cublas/suggestion.h"
 #include "device/device.h"
 
 #define GS_LIBRARY_ASKED     100            /* algorithms asked for at a time */
@@ -36,6 +37,7 @@ void      gs_library_destroy(gs_library **library);
 int       gs_library_count(const gs_library *library);              /* algorithms, >= 1 */
 gs_status gs_library_choose(gs_library *library, int index);        /* which one run uses; RANGE; UNSUPPORTED: rounds its sums to D's type */
 int       gs_library_chosen(const gs_library *library);             /* its index */
+int       gs_library_suggestions(const gs_library *library, gs_suggestion list[GS_LIBRARY_MOST]);   /* all of them; returns how many */
 void      gs_library_describe(const gs_library *library, char *text, size_t size);  /* "algo 66 tile 20 stages 36 splitk 1 ... (3 of 8)" */
 size_t    gs_library_workspace(const gs_library *library);          /* bytes that the chosen algorithm needs */
 size_t    gs_library_alignment(const gs_library *library, char operand);            /* bytes that pointer 'a' to 'e' must be a multiple of */

@@ -97,6 +97,7 @@ static gs_status read_file(gs_sample_set *s, const char *gpu, const char *path, 
     if (gs_store_is_server(path)) return read_store(s, gpu, path, error);
     if (!gs_file_exists(path)) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%.200s: no such file", path);
     GS_TRY(gs_file_need_regular(path, error));   /* what was read of a pipe to see what it is would be lost */
+    if (gs_suggestion_set_is(path)) return gs_suggestion_set_read(&s->suggestions, path, error);
     if (is_rows(path)) {
         GS_TRY(gs_file_read(path, MOST_BYTES, &text, &size, error));
         status = read_rows(s, path, text, error);
@@ -141,7 +142,7 @@ gs_status gs_sample_set_hold_out(gs_sample_set *s, int of, int *kept, gs_error *
     }
     free(s->list);
     s->list = sorted;
-    return GS_OK;
+    return gs_suggestion_set_hold_out(&s->suggestions, of, error);
 }
 
 void gs_sample_set_free(gs_sample_set *s)
@@ -149,4 +150,5 @@ void gs_sample_set_free(gs_sample_set *s)
     free(s->list);
     s->list = NULL;
     s->count = s->capacity = 0;
+    gs_suggestion_set_free(&s->suggestions);
 }

@@ -3,16 +3,20 @@
  *
  *     group,problem,schedule,us
  *     1,f16:64x64x64:nn,slicek/16x16/w1x1x4/d1/k1/fixed/f128,1.8766
- *     1,f16:64x64x64:nn,cublaslt/1,1.9       the library's first suggestion, for what the weights expect of it */
+ *     1,f16:64x64x64:nn,cublaslt/1,1.9       the library's first suggestion, for what the weights expect of it
+ *
+ * or of all that cuBLASLt suggests (dataset/suggestions.h). */
 #ifndef GS_DATASET_SAMPLES_H
 #define GS_DATASET_SAMPLES_H
 
+#include "dataset/suggestions.h"
 #include "learn/weights.h"
 
 typedef struct gs_sample_set {
     const gs_caps *caps;       /* of the device; the caller's: what is no schedule for a problem on it is left out */
     gs_sample     *list;       /* in the order of their groups: of a problem, a program and a store */
     int            count, capacity, group;
+    gs_suggestion_set suggestions;
     char           key[GS_PROBLEM_TEXT + 80];   /* of the last group: problem, program, place of the store */
     int            store;
     bool           failed;
@@ -22,7 +26,7 @@ typedef struct gs_sample_set {
 gs_status gs_sample_set_read(gs_sample_set *set, const char *gpu, char *const *paths, int count, gs_error *error);
 gs_status gs_sample_set_write(const gs_sample_set *set, const char *path, gs_error *error);   /* as rows */
 
-/* Moves those that are held out (gs_train_held_out) behind the others; *kept: how many stay. */
+/* Moves those that are held out (gs_train_held_out) behind the others; *kept: how many stay. Those of suggestions, too. */
 gs_status gs_sample_set_hold_out(gs_sample_set *set, int of, int *kept, gs_error *error);
 void      gs_sample_set_free(gs_sample_set *set);
 

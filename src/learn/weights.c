@@ -6,11 +6,13 @@
  *     numbers 40 30               of a problem, of a schedule: what the networks see; fewer: the first so many, the others weigh nothing
  *     hidden 64
  *     nets 4                      of the surrogate; there is no such line where it is one
+ *     suggestions 50              numbers of one of cuBLASLt's; there is no such line where nothing was learned of them
  *     tokens 435                  and so many lines, a name each
  *     data 390144 0123456789abcdef    bytes, hash; then the bytes: f32, little endian
  *
  * surrogate, each network: rows of numbers and of tokens [64], bias, [64][64], bias, [64], bias. actor: rows of numbers (a problem's) and of tokens [64], bias,
- * [64][64], bias, then for each of 64 the tokens, bias of tokens. */
+ * [64][64], bias, then for each of 64 the tokens, bias of tokens. ranker, each of 4 networks: rows of a problem's and of a suggestion's numbers [64], bias, [64][64],
+ * bias, [64], bias. */
 #include "learn/weights.h"
 
 #include <pthread.h>
@@ -44,6 +46,7 @@ void gs_weights_free(gs_weights *weights)
 {
     gs_surrogate_free(&weights->surrogate);
     gs_actor_free(&weights->actor);
+    gs_ranker_free(&weights->ranker);
     *weights = (gs_weights){0};
 }
 
@@ -84,7 +87,7 @@ static void visit_net(const gs_net *net, const block *numbers, int blocks, bool 
 
 /* What a file has: numbers of a problem and of a schedule, and tokens. */
 typedef struct contents {
-    block numbers[2];
+    block numbers[2], suggestions[2];   /* what the ranker sees; no number of a suggestion: there is none */
     int   nets, token[GS_MOST_TOKENS], tokens;
 } contents;
 
@@ -92,6 +95,7 @@ static void visit_all(const gs_weights *weights, const contents *file, visitor *
 {
     for (int i = 0; i < weights->surrogate.nets; i++) visit_net(&weights->surrogate.net[i], file->numbers, 2, false, file->token, file->tokens, visit, self);
     visit_net(&weights->actor.net, file->numbers, 1, true, file->token, file->tokens, visit, self);
+    for (int i = 0; i < weights->ranker.nets; i++) visit_net(&weights->ranker.net[i], file->suggestions, 2, false, NULL, 0, visit, self);
 }
 
 /* Networks with a number that is not finite rank everything alike, so nobody would notice: they are neither written nor read. */
@@ -99,8 +103,10 @@ static gs_status need_finite(const gs_weights *weights, gs_error *error)
 {
     bool surrogate = true;
     for (int i = 0; i < weights->surrogate.nets; i++) surrogate &= gs_net_finite(&weights->surrogate.net[i]);
-    if (surrogate && gs_net_finite(&weights->actor.net)) return GS_OK;
-    return gs_fail(error, GS_ERROR_CORRUPT, "weights", "some of the %s are not finite", surrogate ? "actor's numbers" : "surrogate's numbers");
+    bool ranker = true;
+    for (int i = 0; i < weights->ranker.nets; i++) ranker &= gs_net_finite(&weights->ranker.net[i]);
+    if (surrogate && ranker && gs_net_finite(&weights->actor.net)) return GS_OK;
+    return gs_fail(error, GS_ERROR_CORRUPT, "weights", "some of the %s's numbers are not finite", !surrogate ? "surrogate" : !ranker ? "ranker" : "actor");
 }
 
 /* ---- saving ---- */
@@ -135,7 +141,8 @@ static uint32_t unknown_in(const contents *file)
 
 gs_status gs_weights_save(const gs_weights *weights, const char *path, gs_error *error)
 {
-    contents all = {.numbers = {{GS_PROBLEM_FEATURES, GS_PROBLEM_FEATURES}, {GS_WORK_FEATURES, GS_WORK_FEATURES}}};
+    const block problem = {GS_PROBLEM_FEATURES, GS_PROBLEM_FEATURES}, schedule = {GS_WORK_FEATURES, GS_WORK_FEATURES}, suggestion = {GS_SUGGESTION_FEATURES, GS_SUGGESTION_FEATURES};
+    contents all = {.numbers = {problem, schedule}, .suggestions = {problem, suggestion}};
     gs_text file = {0}, data = {0};
     char name[96];
     GS_TRY(need_finite(weights, error));
@@ -143,6 +150,7 @@ gs_status gs_weights_save(const gs_weights *weights, const char *path, gs_error 
     visit_all(weights, &all, put_floats, &data);
     gs_text_addf(&file, MAGIC "\nabout %s\nnumbers %d %d\nhidden %d\n", weights->about, GS_PROBLEM_FEATURES, GS_WORK_FEATURES, GS_HIDDEN);
     if (weights->surrogate.nets > 1) gs_text_addf(&file, "nets %d\n", weights->surrogate.nets);
+    if (weights->ranker.nets > 0) gs_text_addf(&file, "suggestions %d\n", GS_SUGGESTION_FEATURES);
     gs_text_addf(&file, "tokens %d\n", all.tokens);
     for (int i = 0; i < all.tokens; i++) gs_text_addf(&file, "%s\n", gs_token_name(all.token[i], name));
     gs_text_addf(&file, "data %zu %016llx %016llx\n", data.size, (unsigned long long)gs_hash64(gs_text_string(&data), data.size),
@@ -206,7 +214,7 @@ static gs_status corrupt(gs_error *error, const char *what) { return gs_fail(err
 /* Up to the data, where l->at stands then. */
 static gs_status read_head(lines *l, char about[256], contents *file, gs_error *error)
 {
-    int64_t hidden, count, nets = 1, numbers[2];
+    int64_t hidden, count, nets = 1, suggestions = 0, numbers[2];
     if (!next_line(l) || strcmp(l->line, MAGIC) != 0) return corrupt(error, "these are no weights");
     if (!next_line(l) || strncmp(l->line, "about ", 6) != 0) return corrupt(error, "'about' is missing");
     snprintf(about, 256, "%.255s", l->line + 6);
@@ -217,15 +225,20 @@ static gs_status read_head(lines *l, char about[256], contents *file, gs_error *
     file->numbers[0] = (block){(int)numbers[0], GS_PROBLEM_FEATURES};
     file->numbers[1] = (block){(int)numbers[1], GS_WORK_FEATURES};
     if (!number_after(l, "hidden ", &hidden) || hidden != GS_HIDDEN) return corrupt(error, "the weights are of another width than this program's");
-    if (!next_line(l)) return corrupt(error, "the number of tokens is missing");
-    const bool several = number_of(l, "nets ", &nets);
+    const bool several = next_line(l) && number_of(l, "nets ", &nets);
     if (several && (nets < 2 || nets > GS_MOST_NETS)) return corrupt(error, "the weights are of more networks than this program's");
+    const bool ranked = (!several || next_line(l)) && number_of(l, "suggestions ", &suggestions);
+    if (ranked && (suggestions < 1 || suggestions > GS_SUGGESTION_FEATURES)) return corrupt(error, "the weights are for other suggestions than this program's");
     file->nets = (int)nets;
-    if (!(several ? number_after(l, "tokens ", &count) : number_of(l, "tokens ", &count)) || count < 1 || count > GS_MOST_TOKENS) return corrupt(error, "the number of tokens is missing");
+    file->suggestions[0] = file->numbers[0];
+    file->suggestions[1] = (block){(int)suggestions, GS_SUGGESTION_FEATURES};
+    if ((ranked && !next_line(l)) || !number_of(l, "tokens ", &count) || count < 1 || count > GS_MOST_TOKENS) return corrupt(error, "the number of tokens is missing");
     for (file->tokens = 0; file->tokens < count; file->token[file->tokens] = token_named(l->line, file->tokens), file->tokens++)
         if (!next_line(l)) return corrupt(error, "a token is missing");
     return GS_OK;
 }
+
+static void clear(const gs_net *net) { memset(net->weights, 0, (size_t)net->count * sizeof *net->weights); }
 
 /* head: the file's bytes up to the line "data". Older files have no checksum of them: a damaged token is a word that says nothing there. */
 static gs_status read_data(lines *l, const char *head, gs_weights *weights, const contents *file, gs_error *error)
@@ -240,10 +253,9 @@ static gs_status read_data(lines *l, const char *head, gs_weights *weights, cons
     snprintf(wanted, sizeof wanted, "%s %016llx", older, (unsigned long long)gs_hash64(head, head_size));
     if (strcmp(l->line, wanted) != 0 && strcmp(l->line, older) != 0) return corrupt(error, "the data are not those that were written");
     /* what the file has no word or number for must not say anything at random */
-    for (int i = 0; i <= weights->surrogate.nets; i++) {
-        const gs_net *const net = i < weights->surrogate.nets ? &weights->surrogate.net[i] : &weights->actor.net;
-        memset(net->weights, 0, (size_t)net->count * sizeof *net->weights);
-    }
+    for (int i = 0; i < weights->surrogate.nets; i++) clear(&weights->surrogate.net[i]);
+    for (int i = 0; i < weights->ranker.nets; i++) clear(&weights->ranker.net[i]);
+    clear(&weights->actor.net);
     const char *at = l->at;
     visit_all(weights, file, take_floats, &at);
     return need_finite(weights, error);
@@ -258,7 +270,8 @@ gs_status gs_weights_parse(gs_weights *weights, const char *data, size_t size, g
     GS_TRY(gs_weights_create(weights, file.nets, 1, error));
     memcpy(weights->about, about, sizeof about);
     weights->surrogate.unknown = unknown_in(&file);
-    const gs_status status = read_data(&l, data, weights, &file, error);
+    gs_status status = file.suggestions[1].in_file ? gs_ranker_create(&weights->ranker, 1, error) : GS_OK;
+    if (status == GS_OK) status = read_data(&l, data, weights, &file, error);
     if (status != GS_OK) gs_weights_free(weights);
     return status;
 }

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * The learned weights, surrogate and actor, as a file. Values of parameters stand in it by name, so that a file outlives values that are added
+ * The learned weights, surrogate, actor and ranker, as a file. Values of parameters stand in it by name, so that a file outlives values that are added
  * to the grammar. */
 #ifndef GS_LEARN_WEIGHTS_H
 #define GS_LEARN_WEIGHTS_H
 
 #include "learn/actor.h"
+#include "learn/ranker.h"
 #include "learn/surrogate.h"
 
 enum { GS_WEIGHTS_BYTES = 1 << 22 };   /* most of a file */
 
-/* A plan takes cuBLASLt unless its own choice is expected to take less than this share of cuBLASLt's expected time: that of a choice is the
- * least of many predictions, so some 2 % too low (docs/performance/sizes). */
-#define GS_CLEARLY_FASTER 0.96
+/* A plan takes cuBLASLt unless its own choice is expected to take less than this share of the time that is expected of cuBLASLt's first suggestion: that of a
+ * choice is the least of many predictions, so some 2 % too low, and the suggestion that is taken is faster than the first (docs/performance/sizes). */
+#define GS_CLEARLY_FASTER 0.92
 
 typedef struct gs_weights {
     gs_surrogate surrogate;
     gs_actor     actor;
+    gs_ranker    ranker;       /* of cuBLASLt's suggestions; nets 0: the weights know nothing of them */
     char         about[256];   /* one line: what they were trained on, by which command */
 } gs_weights;
 

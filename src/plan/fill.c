@@ -75,10 +75,14 @@ gs_status gs_plan_use_cublaslt(gs_plan *plan, int suggestion, gs_error *error)
     if (plan->problem.invariant) return gs_fail(error, GS_ERROR_UNSUPPORTED, "inv", "the bits of cuBLASLt's rows depend on M");
     if (plan->device->paper) {   /* nobody is asked: where the plan is to run, cuBLASLt is */
         if (gs_has_offsets(&plan->problem) || plan->problem.scalars) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "cuBLASLt does not take it");
-        gs_row_choice(&(gs_row){.library = suggestion}, plan->schedule);
+        gs_row_choice(&(gs_row){.library = GS_MAX(suggestion, 1)}, plan->schedule);
         return GS_OK;
     }
     GS_TRY(gs_library_create_within(&plan->library, plan->device, &plan->problem, plan->workspace_limit, error));
+    if (suggestion == 0) {
+        gs_suggestion list[GS_LIBRARY_MOST];
+        suggestion = gs_ranker_choose(&plan->context->weights.ranker, &plan->problem, &plan->device->caps, list, gs_library_suggestions(plan->library, list)) + 1;
+    }
     /* one that is not there or rounds its sums (an older row may name such) leaves the choice that was made with the list */
     const gs_status chosen = gs_library_choose(plan->library, suggestion - 1);
     if (chosen != GS_OK && chosen != GS_ERROR_RANGE && chosen != GS_ERROR_UNSUPPORTED)

@@ -79,7 +79,7 @@ static gs_status use_kernel(gs_plan *plan, const gs_pack *pack, const gs_pack_en
 static gs_status use_library(gs_plan *plan, const gs_pack_entry *entry, gs_error *error)
 {
     if (!plan->context->config.use_cublaslt) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "the pack says cuBLASLt, which was not allowed");
-    return gs_plan_use_cublaslt(plan, entry->cublaslt == gs_library_version(NULL) ? entry->suggestion : 1, error);
+    return gs_plan_use_cublaslt(plan, entry->cublaslt == gs_library_version(NULL) ? entry->suggestion : 0, error);
 }
 
 static void say_why(gs_plan *plan, const gs_pack *pack, const gs_pack_entry *entry)

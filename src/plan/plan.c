@@ -35,7 +35,7 @@ static gs_status choose_row(gs_context *context, gs_plan *plan, const gs_row *ro
     if (row->library) {
         const bool exact = origin == GS_ORIGIN_TABLE;
         if (!context->config.use_cublaslt) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "the table says cuBLASLt, which was not allowed");
-        GS_TRY(gs_plan_use_cublaslt(plan, exact && row->cublaslt == gs_library_version(NULL) ? row->library : 1, error));
+        GS_TRY(gs_plan_use_cublaslt(plan, exact && row->cublaslt == gs_library_version(NULL) ? row->library : 0, error));
         snprintf(plan->why, sizeof plan->why, "tuned table, %s%.100s%s: cuBLASLt was faster than every own kernel (%s)", exact ? "exact" : "nearest (", exact ? "" : text,
                  exact ? "" : ")", plan->schedule);
         return gs_plan_finish(plan, origin, error);
@@ -94,8 +94,7 @@ static bool choose_pack(gs_plan *plan, gs_error *error)
     return rung(plan, status, error, "pack entry", GS_LOG_WARNING);
 }
 
-/* What the weights expect of a choice and of cuBLASLt. 0: nothing, as of a family that they do not know. */
-typedef struct expected { double own_us, cublaslt_us; } expected;
+typedef struct expected { double own_us, cublaslt_us; } expected;   /* by the weights; 0: nothing, as of a family that they do not know */
 
 /* There are weights for such problems: they were not trained on groups. */
 static bool has_weights_for(const gs_context *context, const gs_problem *shape) { return has_weights(context) && !gs_has_offsets(shape); }
@@ -124,7 +123,7 @@ static void say_choice(gs_plan *plan, bool learned, const expected *e)
 static gs_status doubt(gs_plan *plan, const gs_schedule *first, const expected *e, gs_error *error)
 {
     char text[GS_SCHEDULE_TEXT];
-    GS_TRY(gs_plan_use_cublaslt(plan, 1, error));
+    GS_TRY(gs_plan_use_cublaslt(plan, 0, error));
     snprintf(plan->why, sizeof plan->why, "no table entry: cuBLASLt, %.2f us expected; %s, the learned weights' choice, %.2f us", e->cublaslt_us,
              gs_schedule_format(first, text), e->own_us);
     return gs_plan_finish(plan, GS_ORIGIN_CUBLASLT, error);
@@ -181,17 +180,14 @@ static gs_status choose(gs_context *context, gs_plan *plan, gs_error *error)
     const bool allowed = context->config.use_cublaslt && !problem->invariant, library = allowed && !plan->device->caps.emulated;
     if (context->config.use_ours && rung(plan, choose_default(context, plan, problem, library, &local), &local, "own kernel", GS_LOG_INFO)) return GS_OK;
     if (allowed && !(plan->device->caps.emulated && context->config.use_ours)) {
-        GS_TRY(gs_plan_use_cublaslt(plan, 1, error));
-        if (context->config.use_ours)
-            snprintf(plan->why, sizeof plan->why, "cuBLASLt: %.180s", local.text);
-        else
-            snprintf(plan->why, sizeof plan->why, "cuBLASLt: own kernels were not allowed");
+        GS_TRY(gs_plan_use_cublaslt(plan, context->config.use_ours ? 0 : 1, error));
+        snprintf(plan->why, sizeof plan->why, "cuBLASLt: %.180s", context->config.use_ours ? local.text : "own kernels were not allowed");
         return gs_plan_finish(plan, GS_ORIGIN_CUBLASLT, error);
     }
     if (error) *error = local;
     if (local.status) return local.status;
-    if (problem->invariant) return gs_fail(error, GS_ERROR_UNSUPPORTED, "inv", "own kernels were not allowed, and the bits of cuBLASLt's rows depend on M");
-    return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "neither own kernels nor cuBLASLt are allowed");
+    return problem->invariant ? gs_fail(error, GS_ERROR_UNSUPPORTED, "inv", "own kernels were not allowed, and the bits of cuBLASLt's rows depend on M")
+                              : gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "neither own kernels nor cuBLASLt are allowed");
 }
 
 gs_status gs_plan_begin(gs_context *context, const gs_problem *problem, gs_plan **out, gs_error *error)

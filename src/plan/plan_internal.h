@@ -89,7 +89,7 @@ gs_status gs_plan_use_image(gs_plan *plan, const gs_manifest *manifest, gs_image
 /* What a pack has for the plan's problem. NOT_FOUND: none has it. */
 gs_status gs_plan_use_pack(gs_plan *plan, gs_error *error);
 
-/* suggestion: which of cuBLASLt's suggestions, from 1; the first, if there are fewer now. */
+/* suggestion: which of cuBLASLt's suggestions, from 1; the first, if there are fewer now. 0: the one that the weights expect to be fastest. */
 gs_status gs_plan_use_cublaslt(gs_plan *plan, int suggestion, gs_error *error);
 
 /* The end: allocates the workspace. */

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+#include "learn/ranker.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "problem/layout.h"
+
+enum {
+    INPUTS = GS_PROBLEM_FEATURES + GS_SUGGESTION_FEATURES,
+    ROOM = 2 * (GS_HIDDEN + GS_HIDDEN + 1),
+    BATCH = 8,           /* groups of a step */
+    MOST_GROUP = 200,    /* suggestions of a problem that are looked at */
+    APART = 1000003      /* seeds of the networks */
+};
+#define RATE     2e-3f   /* of the first epoch; falls to a tenth */
+#define NEAR     0.05    /* a suggestion so much (log) behind the best of its group counts 1/e of it */
+#define FAR      0.2     /* and one far behind still counts so much */
+#define WORST    0.4     /* errors beyond count as this one */
+#define DECAY    1e-4f   /* of the weights, in a step, in rates */
+#define STEEPEST 1.0f
+#define MARGIN   0.01    /* a place before which only what is expected to be faster by this (log) comes: the first one */
+#define FINE     0.98
+
+static float octaves(double value) { return value > 0 ? (float)(log2(value) / 8) : 0; }
+
+static float fill_of(double waves) { return waves > 0 ? (float)(waves / ceil(waves)) : 0; }
+
+/* Algorithms (cublasLtMatmulAlgoConfigAttributes_t) of which there were times. */
+static const uint8_t ids[] = {66, 24, 23, 13, 11};
+
+static void put_one_of(float **x, uint32_t value, const uint8_t *known, int count)
+{
+    for (int i = 0; i < count; i++) *(*x)++ = value == known[i];
+}
+
+/* What tiles of so many rows and columns of ours leave of the device unused. */
+static void put_tile(float **x, const gs_suggestion *s, const gs_problem *p, const gs_caps *caps)
+{
+    int rows = 0, cols = 0;   /* of a column-major D: the other way round */
+    const bool known = gs_suggestion_tile(s->tile, &cols, &rows);
+    if (!known) rows = cols = 1;
+    const double down = ceil((double)p->m / rows), across = ceil((double)p->n / cols), splits = fmax(s->splitk, 1), tiles = down * across * (double)p->batch * splits;
+    const double waves = tiles / caps->sms, k = (double)p->k / splits;
+    const float all[] = {1, octaves(rows), octaves(cols), octaves((double)rows * cols), octaves(tiles), fill_of(waves), (float)((double)p->m / (down * rows)),
+                         (float)((double)p->n / (across * cols)), octaves(k), octaves(ceil(waves) * caps->sms * rows * cols * k / (double)p->m / (double)p->n / (double)p->k)};
+    for (size_t i = 0; i < GS_COUNT(all); i++) *(*x)++ = known ? all[i] : 0;
+}
+
+/* As many as GS_SUGGESTION_FEATURES; further ones belong at the end. */
+static void put_suggestion(float *x, const gs_suggestion *s, int place, const gs_problem *p, const gs_caps *caps)
+{
+    static const uint8_t clusters[] = {0, 2, 3, 4, 5, 6, 7, 8, 9}, customs[] = {0, 1, 2, 3, 4, 5, 6, 7}, reductions[] = {1, 2, 4};
+    float *const from = x;
+    const float numbers[] = {place == 0, (float)place / 8, octaves(s->waves), fill_of((double)s->waves), octaves(s->splitk), s->splitk > 1, s->stages == 35, (float)s->stages / 32,
+                             s->workspace > 0, octaves((double)s->workspace) / 4, octaves(ceil((double)s->waves) / fmax((double)s->waves, 1e-3))};
+    for (size_t i = 0; i < GS_COUNT(numbers); i++) *x++ = numbers[i];
+    put_one_of(&x, s->id, ids, GS_COUNT(ids));
+    put_one_of(&x, s->cluster, clusters, GS_COUNT(clusters));
+    put_one_of(&x, s->custom, customs, GS_COUNT(customs));
+    put_one_of(&x, s->reduction, reductions, GS_COUNT(reductions));
+    put_tile(&x, s, p, caps);
+    while (x < from + GS_SUGGESTION_FEATURES) *x++ = 0;
+}
+
+/* Reading C as well slows all suggestions alike, and no times are of it. */
+static void fill(float x[INPUTS], const gs_problem *problem, const gs_caps *caps, const gs_suggestion *s, int place)
+{
+    gs_problem plain = *problem;
+    plain.beta = 0;
+    gs_problem_features(&plain, caps, x);
+    put_suggestion(x + GS_PROBLEM_FEATURES, s, place, problem, caps);
+}
+
+/* Problems like those that there were times of: of others the networks would say anything. */
+static bool knows(const gs_problem *p) { return p->batch == 1 && !p->groups && !p->gate && p->acc == GS_F32 && p->out == p->in && !gs_is_a_transposed(p->layout); }
+
+static bool knows_id(uint32_t id)
+{
+    for (size_t i = 0; i < GS_COUNT(ids); i++)
+        if (ids[i] == id) return true;
+    return false;
+}
+
+gs_status gs_ranker_create(gs_ranker *ranker, uint64_t seed, gs_error *error)
+{
+    static const int width[] = {INPUTS, GS_HIDDEN, GS_HIDDEN, 1};
+    *ranker = (gs_ranker){.nets = 0};
+    while (ranker->nets < GS_RANKER_NETS) {
+        const gs_status status = gs_net_create(&ranker->net[ranker->nets], 3, width, seed + (uint64_t)ranker->nets * APART, error);
+        if (status != GS_OK) {
+            gs_ranker_free(ranker);
+            return status;
+        }
+        ranker->nets++;
+    }
+    return GS_OK;
+}
+
+void gs_ranker_free(gs_ranker *ranker)
+{
+    for (int i = 0; i < ranker->nets; i++) gs_net_free(&ranker->net[i]);
+    *ranker = (gs_ranker){0};
+}
+
+/* The logarithm of its time beside that of the others. */
+static double said_of(const gs_ranker *ranker, const float *x)
+{
+    float room[ROOM];
+    double sum = 0;
+    for (int i = 0; i < ranker->nets; i++) sum += *gs_net_forward(&ranker->net[i], x, room);
+    return sum / GS_MAX(ranker->nets, 1);
+}
+
+int gs_ranker_choose(const gs_ranker *ranker, const gs_problem *problem, const gs_caps *caps, const gs_suggestion *list, int count)
+{
+    float x[INPUTS];
+    const bool learned = ranker->nets > 0 && knows(problem);
+    int chosen = -1;
+    double least = 0;
+    for (int i = 0; i < count; i++) {
+        if (!list[i].can_choose || (chosen >= 0 && !knows_id(list[i].id))) continue;
+        if (chosen >= 0 && (!learned || list[i].apart != list[chosen].apart)) break;   /* products without their epilogue stand behind all with it */
+        fill(x, problem, caps, &list[i], i);
+        const double said = said_of(ranker, x) - (chosen < 0 ? MARGIN : 0);
+        if (chosen >= 0 && said >= least) continue;
+        chosen = i;
+        least = said;
+    }
+    return chosen;
+}
+
+/* ---- learning ---- */
+
+int gs_suggestion_group_end(const gs_suggestion_time *times, int count, int begin)
+{
+    int end = begin + 1;
+    while (end < count && times[end].group == times[begin].group) end++;
+    return end;
+}
+
+typedef struct span {
+    int begin, count;
+} span;
+
+typedef struct lesson {
+    const gs_suggestion_time *times;
+    float *x;            /* of each time, INPUTS */
+    span  *groups;       /* of two times at least */
+    int    group_count;
+    float *rooms, *gradient;
+} lesson;
+
+static void forget(lesson *l)
+{
+    free(l->x);
+    free(l->groups);
+    free(l->rooms);
+    free(l->gradient);
+}
+
+static gs_status prepare(lesson *l, const gs_net *net, const gs_suggestion_time *times, int count, const gs_caps *caps, gs_error *error)
+{
+    *l = (lesson){
+        .times    = times,
+        .x        = malloc(((size_t)count + 1) * INPUTS * sizeof *l->x),
+        .groups   = malloc(((size_t)count + 1) * sizeof *l->groups),
+        .rooms    = malloc((size_t)MOST_GROUP * ROOM * sizeof *l->rooms),
+        .gradient = calloc((size_t)net->count, sizeof *l->gradient),
+    };
+    if (!l->x || !l->groups || !l->rooms || !l->gradient) {
+        forget(l);
+        return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d times", count);
+    }
+    for (int i = 0; i < count; i++) fill(l->x + (size_t)i * INPUTS, &times[i].problem, caps, &times[i].suggestion, times[i].place);
+    for (int begin = 0, end; begin < count; begin = end) {
+        end = gs_suggestion_group_end(times, count, begin);
+        if (end - begin > 1) l->groups[l->group_count++] = (span){begin, GS_MIN(end - begin, MOST_GROUP)};
+    }
+    return GS_OK;
+}
+
+/* Adds a group's gradient: how far predicted distances are from measured ones counts, not where all of them are. */
+static void learn_group(const gs_net *net, const lesson *l, span group)
+{
+    float error[MOST_GROUP], weight[MOST_GROUP];
+    double best = INFINITY, sum = 0, mean = 0;
+    for (int i = 0; i < group.count; i++) best = fmin(best, l->times[group.begin + i].us);
+    for (int i = 0; i < group.count; i++) {
+        const double behind = log(l->times[group.begin + i].us / best);
+        error[i] = *gs_net_forward(net, l->x + (size_t)(group.begin + i) * INPUTS, l->rooms + i * ROOM) - (float)fmin(behind, WORST);
+        weight[i] = (float)(FAR + exp(-behind / NEAR));
+        sum += weight[i];
+        mean += weight[i] * error[i];
+    }
+    mean /= sum;
+    for (int i = 0; i < group.count; i++) {
+        float d_out = (float)(2 * weight[i] * fmax(-WORST, fmin(WORST, error[i] - mean)) / sum / BATCH);
+        gs_net_backward(net, l->x + (size_t)(group.begin + i) * INPUTS, l->rooms + i * ROOM, &d_out, l->gradient);
+    }
+}
+
+static void shuffle(span *groups, int count, gs_random *random)
+{
+    for (int i = count - 1; i > 0; i--) {
+        const int j = (int)gs_random_below(random, (uint64_t)i + 1);
+        const span swap = groups[i];
+        groups[i] = groups[j];
+        groups[j] = swap;
+    }
+}
+
+static bool step(gs_net *net, const lesson *l, gs_adam *adam)
+{
+    if (!gs_adam_step(adam, net, l->gradient, STEEPEST)) return false;
+    for (int i = 0; i < net->count; i++) net->weights[i] *= 1 - DECAY * adam->rate / RATE;
+    return true;
+}
+
+static bool train_epoch(gs_net *net, const lesson *l, gs_adam *adam, gs_random *random)
+{
+    bool finite = true;
+    shuffle(l->groups, l->group_count, random);
+    for (int g = 0; g < l->group_count; g++) {
+        learn_group(net, l, l->groups[g]);
+        if ((g + 1) % BATCH == 0 || g + 1 == l->group_count) finite &= step(net, l, adam);
+    }
+    return finite;
+}
+
+static gs_status train_net(gs_net *net, lesson *l, int epochs, uint64_t seed, gs_error *error)
+{
+    gs_random random = {seed};
+    gs_adam adam;
+    bool finite = true;
+    GS_TRY(gs_adam_create(&adam, net, RATE, error));
+    for (int epoch = 0; epoch < epochs && finite; epoch++) {
+        adam.rate = RATE * (float)pow(0.1, (double)epoch / epochs);
+        finite = train_epoch(net, l, &adam, &random);
+    }
+    gs_adam_free(&adam);
+    return finite ? GS_OK : gs_net_diverged("ranker", error);
+}
+
+gs_status gs_ranker_train(gs_ranker *ranker, const gs_suggestion_time *times, int count, const gs_caps *caps, int epochs, uint64_t seed, gs_error *error)
+{
+    lesson l;
+    if (ranker->nets == 0) return GS_OK;
+    GS_TRY(prepare(&l, &ranker->net[0], times, count, caps, error));
+    gs_status status = GS_OK;
+    for (int i = 0; i < ranker->nets && status == GS_OK; i++) status = train_net(&ranker->net[i], &l, epochs, seed + (uint64_t)i, error);
+    forget(&l);
+    return status;
+}
+
+gs_ranker_worth gs_ranker_judge(const gs_ranker *ranker, const gs_suggestion_time *times, int count, const gs_caps *caps)
+{
+    gs_ranker_worth worth = {0};
+    for (int begin = 0, end; begin < count; begin = end) {
+        gs_suggestion list[MOST_GROUP];
+        double best = INFINITY;
+        end = gs_suggestion_group_end(times, count, begin);
+        const int many = GS_MIN(end - begin, MOST_GROUP);
+        if (many < 2) continue;
+        for (int i = 0; i < many; i++) {
+            list[i] = times[begin + i].suggestion;
+            best = fmin(best, times[begin + i].us);
+        }
+        const int chosen = gs_ranker_choose(ranker, &times[begin].problem, caps, list, many);
+        if (chosen < 0) continue;
+        const double ours = best / times[begin + chosen].us, first = best / times[begin].us;
+        worth.groups++;
+        worth.chosen += log(ours);
+        worth.first += log(first);
+        worth.chosen_fine += ours >= FINE;
+        worth.first_fine += first >= FINE;
+    }
+    if (worth.groups == 0) return worth;
+    worth.chosen = exp(worth.chosen / worth.groups);
+    worth.first = exp(worth.first / worth.groups);
+    worth.chosen_fine /= worth.groups;
+    worth.first_fine /= worth.groups;
+    return worth;
+}
