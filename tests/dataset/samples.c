@@ -111,9 +111,43 @@ static void what_is_held_out_comes_last(void **state)
     gs_text_free(&text);
 }
 
+#define SUGGESTED "problem,suggestion,measured_us,sm_mhz,id,tile,stages,splitk,reduction,swizzle,cluster,custom,waves,workspace\n"
+
+static void times_of_suggestions(void **state)
+{
+    static const char *const text =
+        SUGGESTED "f16:64x64x64:nn,1,2.5,1980,66,15,35,1,0,0,3,1,0.25,0\n"
+                  "f16:64x64x64:nn,3,2.25,1980,24,20,7,4,2,0,0,0,1.5,4096\n"
+                  "nonsense,1,2,1980,66,15,35,1,0,0,3,1,0.25,0\n"
+                  "f16:64x64x64:nn,1,2.75,1980,66,15,35,1,0,0,3,1,0.25,0\n"   /* once more: a run of its own */
+                  "bf16:64x64x128:tn,2,3,1980,66,15,35,1,0,0,3,1,0.25,0\n";
+    gs_sample_set set;
+    int kept;
+    (void)state;
+    CHECK(read_texts(&set, text, HEAD "1,f16:64x64x64:tn,simple,3\n"));
+    assert_int_equal(set.count, 1);   /* rows of both kinds */
+    const gs_suggestion_time *const list = set.suggestions.list;
+    assert_true(set.suggestions.count == 4 && set.suggestions.kept == 4);
+    assert_true(list[0].place == 0 && list[1].place == 2 && list[2].place == 0 && list[3].place == 1);
+    assert_true(list[0].us == 2.5 && list[1].us == 2.25 && list[3].problem.k == 128);
+    assert_true(list[0].group == list[1].group && list[1].group != list[2].group && list[2].group != list[3].group);
+    const gs_suggestion *const s = &list[1].suggestion;
+    assert_true(s->id == 24 && s->tile == 20 && s->stages == 7 && s->splitk == 4 && s->reduction == 2 && s->cluster == 0 && s->custom == 0 && s->waves == 1.5f && s->workspace == 4096);
+    assert_true(s->can_choose && !s->apart && list[0].suggestion.cluster == 3 && list[0].suggestion.custom == 1);
+    CHECK(gs_sample_set_hold_out(&set, 1, &kept, &error));   /* all of them */
+    assert_true(set.suggestions.kept == 0 && set.suggestions.count == 4 && kept == 0);
+    CHECK(gs_sample_set_hold_out(&set, 0, &kept, &error));
+    assert_true(set.suggestions.kept == 4 && kept == 1);
+    gs_sample_set_free(&set);
+    assert_int_equal(set.suggestions.count, 0);
+}
+
 static void what_cannot_be_read(void **state)
 {
-    static const char *const bad[] = {HEAD "7,f16:64x64x64:tn,simple\n", HEAD "7,f16:64x64x64:tn,simple,0\n", HEAD "7,f16:64x64x64:tn,simple,x\n", HEAD "7,f16:64x64x64:tn,simple,inf\n"};
+    static const char *const bad[] = {HEAD "7,f16:64x64x64:tn,simple\n", HEAD "7,f16:64x64x64:tn,simple,0\n", HEAD "7,f16:64x64x64:tn,simple,x\n", HEAD "7,f16:64x64x64:tn,simple,inf\n",
+                                      SUGGESTED "f16:64x64x64:nn,1,2.5,1980,66,15,35,1,0,0,3,1,0.25\n", SUGGESTED "f16:64x64x64:nn,0,2.5,1980,66,15,35,1,0,0,3,1,0.25,0\n",
+                                      SUGGESTED "f16:64x64x64:nn,1,0,1980,66,15,35,1,0,0,3,1,0.25,0\n", SUGGESTED "f16:64x64x64:nn,1,2,1980,-66,15,35,1,0,0,3,1,0.25,0\n",
+                                      SUGGESTED "f16:64x64x64:nn,1,2,1980,66,15,35,1,0,0,3,1,nan,0\n", SUGGESTED "f16:64x64x64:nn,1,2,1980,66,15,35,x,0,0,3,1,1,0\n"};
     gs_sample_set set = {.caps = gs_caps_find("h200")};
     char *const absent[] = {(char[]){"/nonexistent/rows.csv"}}, *const directory[] = {folder};
     (void)state;
@@ -130,8 +164,8 @@ static void what_cannot_be_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_in_groups), cmocka_unit_test(what_passed_in_a_store), cmocka_unit_test(what_is_held_out_comes_last), cmocka_unit_test(what_cannot_be_read),
-        cmocka_unit_test(rows_of_cublaslt), cmocka_unit_test(what_passed_in_a_store), cmocka_unit_test(what_is_held_out_comes_last), cmocka_unit_test(what_cannot_be_read),
+        cmocka_unit_test(rows_in_groups), cmocka_unit_test(rows_of_cublaslt), cmocka_unit_test(times_of_suggestions), cmocka_unit_test(what_passed_in_a_store),
+        cmocka_unit_test(what_is_held_out_comes_last), cmocka_unit_test(what_cannot_be_read),
     };
     return cmocka_run_group_tests_name("dataset/samples", tests, make_folder, remove_folder);
 }

@@ -107,6 +107,50 @@ static void ensembles_come_back(void **state)
 }
 
 /* As files were before they had a checksum of their head: the last word of the line "data" is left out. */
+static void rankers_come_back(void **state)
+{
+    (void)state;
+    static const char *const counts[] = {"suggestions 00", "suggestions 51", "suggestions xx", "suggestions -4"};
+    const gs_suggestion list[] = {{.id = 66, .tile = 20, .waves = 1.5f, .can_choose = true}, {.id = 24, .tile = 15, .splitk = 4, .can_choose = true}, {.id = 23, .custom = 3, .can_choose = true}};
+    int chosen[GS_COUNT(list)] = {0};
+    gs_weights weights, back;
+    filled(&weights);
+    assert_int_equal(gs_ranker_create(&weights.ranker, 9, NULL), GS_OK);
+    for (int i = 0; i < GS_RANKER_NETS; i++) random_weights(&weights.ranker.net[i], (uint64_t)(31 + i));
+    assert_int_equal(gs_weights_save(&weights, path, NULL), GS_OK);
+    assert_int_equal(gs_weights_load(&back, path, NULL), GS_OK);
+    assert_int_equal(back.ranker.nets, GS_RANKER_NETS);
+    for (int m = 1; m < 4000; m = 2 * m + 1) {
+        const gs_problem problem = gs_problem_make(GS_F16, GS_TN, m, 520, 8 * m);
+        const int place = gs_ranker_choose(&weights.ranker, &problem, h200(), list, GS_COUNT(list));
+        assert_int_equal(gs_ranker_choose(&back.ranker, &problem, h200(), list, GS_COUNT(list)), place);
+        chosen[place]++;
+    }
+    assert_true(chosen[0] < 12);   /* not always the first: something was compared */
+    assert_memory_equal(weights.ranker.net[3].weights, back.ranker.net[3].weights, (size_t)back.ranker.net[3].count * sizeof(float));
+    gs_weights_free(&back);
+
+    char *data;
+    size_t size;
+    gs_error error = {0};
+    assert_int_equal(gs_file_read(path, GS_WEIGHTS_BYTES, &data, &size, NULL), GS_OK);
+    char *const line = strstr(data, "\nsuggestions ") + 1;
+    for (size_t i = 0; i < GS_COUNT(counts); i++) {
+        memcpy(line, counts[i], strlen(counts[i]));
+        assert_int_equal(gs_weights_parse(&back, data, size, &error), GS_ERROR_CORRUPT);
+        if (!strstr(error.text, i == 2 ? "number of tokens" : "other suggestions")) fail_msg("%s: %s", counts[i], error.text);   /* the head says so, before its checksum */
+    }
+    memcpy(line, "suggestions 50", 14);
+    assert_int_equal(gs_weights_parse(&back, data, size, NULL), GS_OK);
+    gs_weights_free(&back);
+    assert_int_equal(gs_weights_parse(&back, data, size - 4, NULL), GS_ERROR_CORRUPT);
+    free(data);
+    weights.ranker.net[GS_RANKER_NETS - 1].weights[3] = INFINITY;
+    assert_int_equal(gs_weights_save(&weights, path, &error), GS_ERROR_CORRUPT);
+    assert_non_null(strstr(error.text, "some of the ranker's numbers are not finite"));
+    gs_weights_free(&weights);
+}
+
 static void forget_head(char *data, size_t *size)
 {
     char *const end = strchr(strstr(data, "\ndata ") + 1, '\n');
@@ -278,6 +322,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_come_back),
         cmocka_unit_test(ensembles_come_back),
+        cmocka_unit_test(rankers_come_back),
         cmocka_unit_test(weights_outlive_words),
         cmocka_unit_test(weights_outlive_new_numbers),
         cmocka_unit_test(broken_weights_are_refused),

@@ -93,8 +93,9 @@ static void rows_of_what_is_left_out(void **state)
     expect_choice("cublaslt/2", "24:4", "24:2", "cublaslt/2");                 /* its place behind the list */
 }
 
-/* Weights that say `times` the floor of cuBLASLt and the time model's prediction of every schedule. */
-static void write_weights(const char *path, double times)
+/* Weights that say `times` the floor of cuBLASLt and the time model's prediction of every schedule; of cuBLASLt's suggestions that the first takes `first` (log)
+ * longer than the others. */
+static void write_weights(const char *path, double times, double first)
 {
     gs_weights weights;
     gs_error error = {0};
@@ -104,6 +105,14 @@ static void write_weights(const char *path, double times)
     net->weights[(GS_PROBLEM_FEATURES + GS_WORK_FEATURES + gs_token_of(GS_FAMILIES, -1, 0)) * GS_HIDDEN] = (float)log(times);
     net->weights[net->width[0] * GS_HIDDEN + GS_HIDDEN] = 1;
     net->weights[net->count - 1 - GS_HIDDEN] = 1;
+    if (gs_ranker_create(&weights.ranker, 1, &error) != GS_OK) fail_msg("%s", error.text);
+    for (int i = 0; i < weights.ranker.nets; i++) {
+        gs_net *const ranks = &weights.ranker.net[i];
+        memset(ranks->weights, 0, (size_t)ranks->count * sizeof *ranks->weights);
+        ranks->weights[GS_PROBLEM_FEATURES * GS_HIDDEN] = (float)first;
+        ranks->weights[(ranks->width[0] + 1) * GS_HIDDEN] = 1;
+        ranks->weights[ranks->count - 1 - GS_HIDDEN] = 1;
+    }
     if (gs_weights_save(&weights, path, &error) != GS_OK) fail_msg("%s", error.text);
     gs_weights_free(&weights);
 }
@@ -111,9 +120,11 @@ static void write_weights(const char *path, double times)
 static void a_choice_is_doubted(void **state)
 {
     (void)state;
-    /* legend: times the floor that cuBLASLt takes, whether it has suggestions, what is chosen */
-    static const struct { double times; const char *suggestions; gs_origin origin; } cases[] = {
-        {1.0001, "66:0", GS_ORIGIN_CUBLASLT}, {100, "66:0", GS_ORIGIN_DEFAULT}, {1.0001, "", GS_ORIGIN_DEFAULT},
+    /* legend: times the floor that cuBLASLt takes, its suggestions, what is chosen, how far behind the first suggestion is said to be, which one it is */
+    static const struct { double times; const char *suggestions; gs_origin origin; double first; const char *choice; } cases[] = {
+        {1.0001, "66:0", GS_ORIGIN_CUBLASLT, 0, "cublaslt"}, {100, "66:0", GS_ORIGIN_DEFAULT, 0, NULL}, {1.0001, "", GS_ORIGIN_DEFAULT, 0, NULL},
+        {1.0001, "66:0 24:2", GS_ORIGIN_CUBLASLT, 0, "cublaslt"}, {1.0001, "66:0 24:2", GS_ORIGIN_CUBLASLT, 0.2, "cublaslt/2"},
+        {1.0001, "66:0 7:0 24:2", GS_ORIGIN_CUBLASLT, 0.2, "cublaslt/3"},   /* nobody has times of algorithm 7 */
     };
     char path[64];
     gs_error error = {0};
@@ -124,7 +135,7 @@ static void a_choice_is_doubted(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         gs_context *context = NULL;
         gs_plan *plan = NULL;
-        write_weights(path, cases[i].times);
+        write_weights(path, cases[i].times, cases[i].first);
         setenv("FAKE_CUBLASLT", cases[i].suggestions, 1);
         setenv("FAKE_CUBLASLT_MASKED", "", 1);
         gs_config config = gs_config_default();
@@ -135,6 +146,7 @@ static void a_choice_is_doubted(void **state)
         const bool doubted = cases[i].origin == GS_ORIGIN_CUBLASLT;
         assert_non_null(strstr(gs_plan_why(plan), doubted ? "no table entry: cuBLASLt, " : "is the learned weights' choice, "));
         assert_non_null(strstr(gs_plan_why(plan), doubted ? "the learned weights' choice, " : "us expected, cuBLASLt "));
+        if (cases[i].choice) assert_string_equal(gs_plan_schedule(plan), cases[i].choice);
         gs_plan_destroy(&plan);
         gs_close(&context);
     }

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ * The ranker of cuBLASLt's suggestions: it learns what was planted, and what it does not know it leaves as it is. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "learn/ranker.h"
+#include "networks.h"
+
+enum { GROUPS = 150, HELD_OUT = 50, EACH = 6, TIMES = (GROUPS + HELD_OUT) * EACH };
+
+static const gs_problem *plain(void)
+{
+    static gs_problem problem;
+    problem = problem_of("f16:500x520x528:tn");
+    return &problem;
+}
+
+/* A kernel that any problem may have, the cost of which follows from what a network sees of it. */
+static gs_suggestion at_random(gs_random *random)
+{
+    static const uint8_t ids[] = {66, 24, 23}, tiles[] = {15, 20, 23, 24, 10};
+    return (gs_suggestion){.id = ids[gs_random_below(random, 3)], .tile = tiles[gs_random_below(random, 5)], .stages = 35, .splitk = 1 + (uint32_t)gs_random_below(random, 3),
+                           .cluster = 2 + (uint32_t)gs_random_below(random, 6), .custom = (uint32_t)gs_random_below(random, 4), .waves = 1, .can_choose = true};
+}
+
+static double planted_us(const gs_suggestion *s) { return 10 * (1 + 0.3 * (s->custom == 3) + 0.2 * (s->splitk > 1) + 0.25 * (s->id == 24)); }
+
+static void it_learns_what_is_planted(void **state)
+{
+    (void)state;
+    static gs_suggestion_time times[TIMES];
+    gs_random random = {7};
+    gs_ranker ranker, again;
+    for (int i = 0; i < TIMES; i++) {
+        times[i] = (gs_suggestion_time){.suggestion = at_random(&random), .place = i % EACH, .group = i / EACH};
+        if (i % EACH) times[i].problem = times[i - 1].problem;
+        else times[i].problem = gs_problem_make(GS_BF16, i / EACH % 2 ? GS_TN : GS_NN, 1 + (int64_t)gs_random_below(&random, 4096), 8 + (int64_t)gs_random_below(&random, 8192), 64 * (1 + (int64_t)gs_random_below(&random, 64)));
+        times[i].us = planted_us(&times[i].suggestion);
+    }
+    const gs_suggestion_time *const held_out = times + GROUPS * EACH;
+    assert_int_equal(gs_ranker_create(&ranker, 1, NULL), GS_OK);
+    const gs_ranker_worth before = gs_ranker_judge(&ranker, held_out, HELD_OUT * EACH, h200());
+    assert_int_equal(before.groups, HELD_OUT);
+    assert_true(before.chosen == before.first && before.first < 0.88 && before.first_fine < 0.5);   /* an untrained network says 0 of all */
+    assert_int_equal(gs_ranker_train(&ranker, times, GROUPS * EACH, h200(), 30, 1, NULL), GS_OK);
+    const gs_ranker_worth after = gs_ranker_judge(&ranker, held_out, HELD_OUT * EACH, h200());
+    assert_true(after.first == before.first && after.first_fine == before.first_fine);
+    if (after.chosen < 0.985 || after.chosen_fine < 0.9) fail_msg("%.4f of the fastest, %.3f", after.chosen, after.chosen_fine);
+    /* the same seed and times, the same numbers */
+    assert_int_equal(gs_ranker_create(&again, 1, NULL), GS_OK);
+    assert_int_equal(gs_ranker_train(&again, times, GROUPS * EACH, h200(), 30, 1, NULL), GS_OK);
+    for (int i = 0; i < GS_RANKER_NETS; i++) assert_memory_equal(ranker.net[i].weights, again.net[i].weights, (size_t)ranker.net[i].count * sizeof(float));
+    gs_ranker_free(&again);
+    gs_ranker_free(&ranker);
+    assert_int_equal(ranker.nets, 0);
+}
+
+/* All networks say that a suggestion takes `more` (log) longer for each unit of one of its numbers. */
+static void plant(gs_ranker *ranker, int number, float more)
+{
+    for (int i = 0; i < ranker->nets; i++) {
+        gs_net *const net = &ranker->net[i];   /* hidden 0 -> 0 -> out */
+        memset(net->weights, 0, (size_t)net->count * sizeof *net->weights);
+        net->weights[(GS_PROBLEM_FEATURES + number) * GS_HIDDEN] = more;
+        net->weights[(net->width[0] + 1) * GS_HIDDEN] = 1;
+        net->weights[net->count - 1 - GS_HIDDEN] = 1;
+    }
+}
+
+enum { FIRST_NUMBER = 0 };   /* 1 of the first suggestion */
+
+static void the_first_one_gives_way(void **state)
+{
+    (void)state;
+    gs_ranker ranker;
+    gs_suggestion list[] = {{.id = 66, .can_choose = true}, {.id = 24, .can_choose = true}, {.id = 66, .can_choose = true}};
+    gs_suggestion none[] = {{.id = 66}, {.id = 24}};
+    const gs_ranker nothing = {.nets = 0};
+    assert_int_equal(gs_ranker_create(&ranker, 1, NULL), GS_OK);
+    assert_int_equal(gs_ranker_choose(&nothing, plain(), h200(), list, 3), 0);
+    assert_int_equal(gs_ranker_choose(&ranker, plain(), h200(), list, 3), 0);
+    assert_int_equal(gs_ranker_choose(&ranker, plain(), h200(), none, 2), -1);
+    assert_int_equal(gs_ranker_choose(&ranker, plain(), h200(), list, 0), -1);
+    plant(&ranker, FIRST_NUMBER, 0.009f);   /* not by so little */
+    assert_int_equal(gs_ranker_choose(&ranker, plain(), h200(), list, 3), 0);
+    plant(&ranker, FIRST_NUMBER, 0.011f);
+    assert_int_equal(gs_ranker_choose(&ranker, plain(), h200(), list, 3), 1);
+    list[1].id = 7;   /* an algorithm without times */
+    assert_int_equal(gs_ranker_choose(&ranker, plain(), h200(), list, 3), 2);
+    list[2].can_choose = false;
+    assert_int_equal(gs_ranker_choose(&ranker, plain(), h200(), list, 3), 0);
+    list[0].can_choose = false;
+    assert_int_equal(gs_ranker_choose(&ranker, plain(), h200(), list, 3), 1);   /* the only one */
+    assert_int_equal(gs_ranker_choose(&nothing, plain(), h200(), list, 3), 1);
+    gs_ranker_free(&ranker);
+}
+
+static void a_product_alone_does_not_stand_for_a_fused_one(void **state)
+{
+    (void)state;
+    gs_ranker ranker;
+    gs_suggestion list[] = {{.id = 66, .can_choose = true}, {.id = 66, .can_choose = true, .apart = true}};
+    assert_int_equal(gs_ranker_create(&ranker, 1, NULL), GS_OK);
+    plant(&ranker, FIRST_NUMBER, 0.2f);
+    assert_int_equal(gs_ranker_choose(&ranker, plain(), h200(), list, 2), 0);
+    list[0].apart = true;
+    assert_int_equal(gs_ranker_choose(&ranker, plain(), h200(), list, 2), 1);
+    gs_ranker_free(&ranker);
+}
+
+static void of_other_problems_it_says_nothing(void **state)
+{
+    (void)state;
+    static const struct { const char *problem; int chosen; } cases[] = {
+        {"bf16:500x520x528:nn", 1}, {"f16:500x520x528:tn:beta=1", 1}, {"f16:500x520x528:tn:ep=bias+gelu", 1}, {"f16:500x520x528:tn:b=2", 0}, {"f16:500x520x528:tn:acc=f16", 0},
+        {"f16:500x520x528:tn:d=f32", 0}, {"f16:500x520x528:nt", 0}, {"f16:500x520x528:tt", 0}, {"f16:500x520x528:tn:ep=silu+gate", 0}, {"f16:500x520x528:tn:g=4", 0},
+    };
+    const gs_suggestion list[] = {{.id = 66, .can_choose = true}, {.id = 24, .can_choose = true}};
+    gs_ranker ranker;
+    assert_int_equal(gs_ranker_create(&ranker, 1, NULL), GS_OK);
+    plant(&ranker, FIRST_NUMBER, 0.2f);
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_problem problem = problem_of(cases[i].problem);
+        if (gs_ranker_choose(&ranker, &problem, h200(), list, 2) != cases[i].chosen) fail_msg("%s", cases[i].problem);
+    }
+    gs_ranker_free(&ranker);
+}
+
+static void tiles_have_their_sizes(void **state)
+{
+    (void)state;
+    static const struct { uint32_t tile; int rows, cols; } known[] = {
+        {1, 8, 8}, {2, 8, 16}, {3, 16, 8}, {15, 64, 64}, {20, 128, 128}, {23, 128, 256}, {24, 256, 128}, {29, 128, 160}, {312, 64, 16}, {393, 128, 8}, {502, 256, 160}, {634, 512, 1024},
+    };
+    int rows, cols;
+    for (size_t i = 0; i < GS_COUNT(known); i++) {
+        assert_true(gs_suggestion_tile(known[i].tile, &rows, &cols));
+        if (rows != known[i].rows || cols != known[i].cols) fail_msg("tile %u: %d x %d", known[i].tile, rows, cols);
+    }
+    assert_false(gs_suggestion_tile(0, &rows, &cols));
+    assert_false(gs_suggestion_tile(635, &rows, &cols));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_learns_what_is_planted), cmocka_unit_test(the_first_one_gives_way), cmocka_unit_test(a_product_alone_does_not_stand_for_a_fused_one),
+        cmocka_unit_test(of_other_problems_it_says_nothing), cmocka_unit_test(tiles_have_their_sizes),
+    };
+    return cmocka_run_group_tests_name("learn/ranker", tests, NULL, NULL);
+}
