@@ -125,7 +125,10 @@ WORD = "(scale_m|scale_n|bias|bias_m|dbias|d?relu|d?gelu(_erf)?|d?silu|residual|
 WHOLE, DECIMAL = "[0-9]+", r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?"
 SIZE = re.compile("(?:f16|bf16):([0-9]+)x([0-9]+)x([0-9]+):(?:nn|tn|nt|tt)")
 PROBLEM = re.compile(r"(f16|bf16):([0-9]+)x([0-9]+)x([0-9]+):(nn|tn|nt|tt)((?::[a-z]+=[^:]+)*)")
-FIELDS = {"acc": "f16|f32", "d": "f16|bf16|f32", **dict.fromkeys(ROWS, WHOLE), "b": "0*[1-9][0-9]*", "alpha": DECIMAL, "beta": DECIMAL,
+MORE = {"ldaux": WHOLE, **dict.fromkeys(("sa", "sb", "sc", "sd", "se", "saux"), WHOLE), "matrices": "strided|pointers", "g": WHOLE, "gm": WHOLE, "gk": WHOLE, "scalars": "host|device",
+        "inv": "[01]", "const": "none|b"}   # kept as they are said
+USUAL = {("matrices", "strided"), ("scalars", "host"), ("inv", "0"), ("const", "none")}
+FIELDS = {"acc": "f16|f32", "d": "f16|bf16|f32", **dict.fromkeys(ROWS, WHOLE), "b": "0*[1-9][0-9]*", "alpha": DECIMAL, "beta": DECIMAL, **MORE,
           "ep": rf"{WORD}(\+{WORD})*"}
 
 
@@ -143,16 +146,23 @@ class Problem:
     alpha: float
     beta: float
     epilogue: str
+    more: tuple = ()   # other fields, (name, value)
+
+    @property
+    def is_constant(self):
+        return ("const", "b") in self.more
 
     def key(self):
-        """What a tuned table finds it by."""
+        """What a tuned table finds it by. One with a constant B has what one without has."""
         a, b, c, d = self.padding
-        return (self.type, self.m, self.n, self.k, self.layout, self.acc, self.out, a, b, c if self.beta else 0, d, self.batch, self.beta != 0, self.epilogue)
+        return (self.type, self.m, self.n, self.k, self.layout, self.acc, self.out, a, b, c if self.beta else 0, d, self.batch, self.beta != 0, self.epilogue,
+                tuple(field for field in self.more if field != ("const", "b")))
 
     def __str__(self):
         rows = row_lengths(self.m, self.n, self.k, self.layout)
-        fields = [("acc", self.acc, "f32"), ("d", self.out, self.type), *((name, row + more, row) for name, row, more in zip(ROWS, rows, self.padding)),
-                  ("b", self.batch, 1), ("alpha", digits(self.alpha), "1"), ("beta", digits(self.beta), "0"), ("ep", self.epilogue, "")]
+        said = [[(name, dict(self.more).get(name, ""), "") for name in names] for names in (["ldaux"], ["sa", "sb", "sc", "sd", "se", "saux", "matrices", "g", "gm", "gk"], ["scalars", "inv", "const"])]
+        fields = [("acc", self.acc, "f32"), ("d", self.out, self.type), *((name, row + more, row) for name, row, more in zip(ROWS, rows, self.padding)), *said[0],
+                  ("b", self.batch, 1), *said[1], ("alpha", digits(self.alpha), "1"), ("beta", digits(self.beta), "0"), *said[2], ("ep", self.epilogue, "")]
         return f"{self.type}:{self.m}x{self.n}x{self.k}:{self.layout}" + "".join(f":{name}={value}" for name, value, usual in fields if value != usual)
 
 
@@ -193,7 +203,9 @@ def read_problem(text):
         numbers = int(said.get("b", 1)), single(said.get("alpha", 1)), single(said.get("beta", 0))
     except (ValueError, OverflowError):
         raise ValueError(f"'{text}' is no problem, such as f16:64x4096x64:nn is one") from None
-    return retyped(Problem(whole[1], *shape, said.get("acc", "f32"), said.get("d", whole[1]), padding, *numbers, said.get("ep", "")), None, None)
+    more = tuple((name, str(int(said[name])) if said[name].isdecimal() else said[name]) for name in MORE if name in said)
+    return retyped(Problem(whole[1], *shape, said.get("acc", "f32"), said.get("d", whole[1]), padding, *numbers, said.get("ep", ""), tuple(field for field in more if field not in USUAL)),
+                   None, None)
 
 
 # ---- lists and tables ----
@@ -232,7 +244,9 @@ def read_table(path):
         try:
             if len(words) != 14:
                 raise ValueError
-            keys.add(read_problem(words[0]).key())
+            problem = read_problem(words[0])
+            if not problem.is_constant:   # what is early in a chain is no row of the problem alone
+                keys.add(problem.key())
         except ValueError:
             broken += 1
     return keys, broken

@@ -12,6 +12,8 @@
     report_search.py rows TRUTH TABLE        rows problem,schedule,us of all that was measured of a problem, and a tuned table: what a row that stands for the
                                              problem is worth, its own, that of the other input type, or the nearest with other extents
     report_search.py sizes FILE              rows of gemmsmith eval: ours against the library by what N and K are multiples of, in each layout and best of both
+    report_search.py taken FILE              rows of gemmsmith eval with the contenders plan, cublaslt-heuristic and cublaslt-autotuning: where a plan took its own
+                                             kernel, and where it took a suggestion of cuBLASLt, beside the first suggestion there
 
 A ratio is the library's time over ours, a mean over problems the geometric one. "Best of each" sets our faster layout against the library's, for the sizes that
 have both. A problem that was searched again counts with its last line.
@@ -326,8 +328,7 @@ def class_of(problem):
 
 
 def report_sizes(asked):
-    with open(asked.file, newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    rows = list(csv.DictReader(line for line in lines_of(asked.file) if not line.startswith("#")))
     ratios, least = {}, {}   # least: by size, the times of another contender than ours and of cuBLASLt in the better layout: only ours has that ratio in the rows
     for number, row in enumerate(rows, 1):
         try:
@@ -353,9 +354,32 @@ def report_sizes(asked):
            for _, kind in CLASSES for layout in ("nn", "tn", "best of both") if (some := ratios.get((kind, layout)))])
 
 
+def report_taken(asked):
+    problems = {}
+    for number, row in enumerate(csv.DictReader(line for line in lines_of(asked.file) if not line.startswith("#")), 1):
+        try:
+            if row["verified"] == "ok":
+                took = "cuBLASLt" if "cuBLASLt" in row["algorithm"].removeprefix("no table entry: ")[:9] else "an own kernel"
+                problems.setdefault((row["problem"], row["layout"]), {})[row["contender"]] = (float(row["device_us"]), took)
+        except (KeyError, ValueError):
+            raise ValueError(f"{asked.file}: row {number} cannot be read") from None
+    taken = {}
+    for known in problems.values():
+        if {"own", "cublaslt-heuristic", "cublaslt-autotuning"} <= known.keys():
+            (us, took), (first, _), (best, _) = known["own"], known["cublaslt-heuristic"], known["cublaslt-autotuning"]
+            for what in (took, "both"):
+                taken.setdefault(what, []).append((best / us, best / first))
+    if not taken:
+        raise ValueError(f"{asked.file} has no problem with all three")
+    table(("the plan took", "problems", "times as fast as cuBLASLt", f"not slower than {FAST_ENOUGH}", "worst", "cuBLASLt's first suggestion there", f"not slower than {FAST_ENOUGH}"),
+          [(what, str(len(some)), *(text for which in (0, 1) for text in
+            (f"{geomean([one[which] for one in some]):.3f}", f"{100 * sum(one[which] >= FAST_ENOUGH for one in some) / len(some):.0f} %",
+             *((f"{min(some)[0]:.3f}",) if which == 0 else ())))) for what in ("an own kernel", "cuBLASLt", "both") if (some := taken.get(what))])
+
+
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    kinds = parser.add_subparsers(required=True, metavar="tune | scores | written | wide | rows | sizes")
+    kinds = parser.add_subparsers(required=True, metavar="tune | scores | written | wide | rows | sizes | taken")
     for name, report in (("tune", report_tune), ("scores", report_scores)):
         kind = kinds.add_parser(name)
         kind.add_argument("files", nargs="+")
@@ -377,6 +401,9 @@ def main(arguments):
     kind.add_argument("file")
     kind.add_argument("--contender", default="own")
     kind.set_defaults(report=report_sizes)
+    kind = kinds.add_parser("taken")
+    kind.add_argument("file")
+    kind.set_defaults(report=report_taken)
     asked = parser.parse_args(arguments)
     try:
         asked.report(asked)

@@ -63,6 +63,9 @@ class Lists(unittest.TestCase):
             "f16:5x2x3:tt:lda=9:ldb=4": "f16:5x2x3:tt:lda=9:ldb=4",
             "f16:0x0x0:nn:lda=1:ldb=2:alpha=1e-7": "f16:0x0x0:nn:ldb=2:alpha=1e-07",
             "f16:1x2x3:nn:alpha=0.333333333:beta=1e10": "f16:1x2x3:nn:alpha=0.333333343:beta=1e+10",
+            "f16:1x8x8:tn:const=b:inv=0:g=04": "f16:1x8x8:tn:g=4:const=b",
+            "f16:1x8x8:tn:scalars=device:b=2:matrices=strided:sa=09": "f16:1x8x8:tn:b=2:sa=9:scalars=device",
+            "bf16:4x8x8:tn:inv=1:ep=relu+aux:ldaux=9": "bf16:4x8x8:tn:ldaux=9:inv=1:ep=relu+aux",
         }
         self.assertEqual(self.lines(self.file("list.txt", "# all", *spelt, "", " f16:1x1x1:nn  # one ", "64_32_16")),
                          [*dict.fromkeys(spelt.values()), "f16:1x1x1:nn                  # one"])
@@ -135,6 +138,10 @@ class Lists(unittest.TestCase):
                           ROW.format("f16:9x9x9:tn", "simple") + " more", ROW.format("f16:3x2x1:ntn", "simple"), "# " + ROW.format("f16:3x2x1:tn", "simple"))
         said = f"list_problems.py: {table}: 2 rows cannot be read\n"
         self.assertEqual(self.lines(path, "--missing", table, said=said), ["f16:3x2x1:tn                  # not there", "bf16:1x2x3:tn", *different, "f16:9x9x9:tn"])
+        # a constant B needs no row of its own, and its row is none of the problem alone; an invariant problem's row is its own
+        some = self.file("c.tuned", TABLE, *(ROW.format(problem, "simple") for problem in ("f16:1x2x3:tn", "f16:3x2x1:tn:const=b", "f16:4x2x1:tn:inv=1")))
+        asked = self.file("more.txt", "f16:1x2x3:tn:const=b", "f16:3x2x1:tn", "f16:3x2x1:tn:const=b", "f16:4x2x1:tn", "f16:4x2x1:tn:inv=1")
+        self.assertEqual(self.lines(asked, "--missing", some), ["f16:3x2x1:tn", "f16:3x2x1:tn:const=b", "f16:4x2x1:tn"])
         # C is read with any beta that is not 0; then its rows count
         more = self.file("b.tuned", TABLE, *(ROW.format(problem, "simple") for problem in ("f16:3x2x1:tn:ldc=5", "f16:1x2x3:tn:beta=1", "bf16:1x2x3:tn:beta=1:ldc=5")))
         self.assertEqual(self.lines(path, "--missing", table, "--missing", more, said=said), ["bf16:1x2x3:tn", *different[:-1], "f16:9x9x9:tn"])

@@ -40,7 +40,7 @@ class Pages(unittest.TestCase):
         self.page("written", ["written"])
 
     def test_sizes(self):
-        self.page("sizes", ["tune", "sizes", "sizes", "tune", "tune", "sizes"])
+        self.page("sizes", ["tune", "sizes", "taken", "sizes", "tune", "tune", "sizes"])
 
     def test_sums_of_the_program(self):
         """Means and deviations beside those that gemmsmith score itself had printed at the end."""
@@ -117,6 +117,20 @@ class MadeUp(unittest.TestCase):
             "| multiples of 64 | best of both | 1 | 1.600 | 100 % | 1.600 |", "| multiples of 8 | tn | 1 | 3.000 | 100 % | 3.000 |"])
         self.fails("row 1 cannot be read", "sizes", self.file("bad.csv", [columns, '"f16:1x2",nn,own,1,0,']))
         self.fails("no rows of own", "sizes", self.file("none.csv", [columns, '"f16:1x64x64:nn",nn,cublas,1,0,']))
+
+    def test_taken(self):
+        columns = "problem,layout,contender,device_us,verified,algorithm"
+        own, theirs = "no table entry: ws/a is the learned weights' choice, cuBLASLt 5 us", "no table entry: cuBLASLt, 5 us expected"
+        path = self.file("rows.csv", [
+            "# a machine", columns,
+            f'"a:1x1x1:nn",nn,own,5,ok,"{own}"', '"a:1x1x1:nn",nn,cublaslt-heuristic,20,ok,', '"a:1x1x1:nn",nn,cublaslt-autotuning,10,ok,',
+            f'"a:1x1x1:tn",tn,own,10,ok,"{theirs}"', '"a:1x1x1:tn",tn,cublaslt-heuristic,16,ok,', '"a:1x1x1:tn",tn,cublaslt-autotuning,8,ok,',
+            f'"b:1x1x1:tn",tn,own,10,wrong,"{theirs}"', '"b:1x1x1:tn",tn,cublaslt-heuristic,16,ok,', '"b:1x1x1:tn",tn,cublaslt-autotuning,8,ok,',
+        ])
+        self.assertEqual(self.lines("taken", path)[2:], [
+            "| an own kernel | 1 | 2.000 | 100 % | 2.000 | 0.500 | 0 % |", "| cuBLASLt | 1 | 0.800 | 0 % | 0.800 | 0.500 | 0 % |", "| both | 2 | 1.265 | 50 % | 0.800 | 0.500 | 0 % |"])
+        self.fails("row 1 cannot be read", "taken", self.file("bad.csv", [columns, '"f16:1x2",nn,own,x,ok,']))
+        self.fails("no problem with all three", "taken", self.file("none.csv", [columns, '"f16:1x64x64:nn",nn,own,1,ok,']))
 
     def test_tune(self):
         def row(problem, choice="splitk/a", **figures):
