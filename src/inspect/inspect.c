@@ -96,32 +96,53 @@ static gs_status check_opcode(const gs_inspector *i, const gs_ptx_instruction *a
 
 #define WAIT_LEAST 1000000   /* ns: longer than what is timed, so that a thread that sleeps so long has gained nothing */
 
-/* Whether a register is set from whole numbers only, none below `least`. */
-static bool is_constant(const gs_inspector *i, int32_t reg, uint64_t least)
+static bool is_timed_wait(const gs_ptx_instruction *at)
 {
-    bool set = false;
-    for (int n = 0; n < i->entry->instructions; n++) {
-        const gs_ptx_instruction *const at = &i->entry->instruction[n];
-        const gs_ptx_operand *const o = &i->entry->operand[at->operand];
-        bool writes = at->operands > 0 && o->kind == GS_PTX_REGISTER && o->index == reg;
-        for (int c = 0; at->operands > 0 && c < o->children && o->kind != GS_PTX_ADDRESS; c++)
-            writes = writes || (i->entry->operand[o->child + c].kind == GS_PTX_REGISTER && i->entry->operand[o->child + c].index == reg);
-        if (!writes) continue;
-        if (strcmp(at->part[0], "mov") != 0 || at->operands != 2 || o[1].kind != GS_PTX_INTEGER || (uint32_t)o[1].bits < least) return false;
-        set = true;
+    return strcmp(at->part[0], "mbarrier") == 0 && strcmp(at->part[1], "try_wait") == 0 && at->operands >= 4;
+}
+
+typedef enum set_to { NOT_SET, LONG_TIMES, OTHERS } set_to;
+
+/* What each register is set to: whole numbers alone, none below WAIT_LEAST, or others. */
+static void find_long_times(const gs_inspector *i, uint8_t *known)
+{
+    const gs_ptx_entry *const e = i->entry;
+    for (int n = 0; n < e->instructions; n++) {
+        const gs_ptx_instruction *const at = &e->instruction[n];
+        const gs_ptx_operand *const o = &e->operand[at->operand];
+        if (at->operands == 0) continue;
+        const bool is_long = strcmp(at->part[0], "mov") == 0 && at->operands == 2 && o[1].kind == GS_PTX_INTEGER && (uint32_t)o[1].bits >= WAIT_LEAST;
+        if (o->kind == GS_PTX_REGISTER && known[o->index] != OTHERS) known[o->index] = is_long ? LONG_TIMES : OTHERS;
+        for (int c = 0; c < o->children && o->kind != GS_PTX_ADDRESS; c++)
+            if (e->operand[o->child + c].kind == GS_PTX_REGISTER) known[e->operand[o->child + c].index] = OTHERS;
     }
-    return set;
 }
 
 /* mbarrier.try_wait sleeps no longer than its last operand says, where it has one: a clock, by way of a barrier that never completes. What
  * others write there is a constant that stands for "long". */
-static gs_status check_wait(const gs_inspector *i, const gs_ptx_instruction *at)
+static gs_status check_wait(const gs_inspector *i, const gs_ptx_instruction *at, const uint8_t *known)
 {
-    if (strcmp(at->part[0], "mbarrier") != 0 || strcmp(at->part[1], "try_wait") != 0 || at->operands < 4) return GS_OK;
     const gs_ptx_operand *const time = &i->entry->operand[at->operand + 3];
     if (time->kind == GS_PTX_INTEGER && (uint32_t)time->bits >= WAIT_LEAST) return GS_OK;
-    if (time->kind == GS_PTX_REGISTER && is_constant(i, time->index, WAIT_LEAST)) return GS_OK;
+    if (time->kind == GS_PTX_REGISTER && known[time->index] == LONG_TIMES) return GS_OK;
     return gs_inspect_refuse(i, GS_REFUSAL_OPCODE, at, "%.64s with a time to sleep: leave the time out, or write a constant of at least %d ns", at->name, WAIT_LEAST);
+}
+
+static gs_status check_waits(const gs_inspector *i)
+{
+    uint8_t *known = NULL;
+    gs_status status = GS_OK;
+    for (int n = 0; n < i->entry->instructions && status == GS_OK; n++) {
+        if (!is_timed_wait(&i->entry->instruction[n])) continue;
+        if (!known) {
+            known = calloc((size_t)i->entry->registers + 1, sizeof *known);
+            if (!known) return gs_fail(i->error, GS_ERROR_MEMORY, NULL, "no memory to inspect %.64s", i->entry->name);
+            find_long_times(i, known);
+        }
+        status = check_wait(i, &i->entry->instruction[n], known);
+    }
+    free(known);
+    return status;
 }
 
 /* ---- entries ---- */
@@ -144,7 +165,6 @@ static gs_status check_entry(const gs_inspector *i)
         GS_TRY(check_opcode(i, at));
         GS_TRY(check_operands(i, at));
         GS_TRY(gs_inspect_types(i, at));
-        GS_TRY(check_wait(i, at));
         if (strcmp(at->part[0], "griddepcontrol") != 0) continue;
         if (!entry || !entry->dependent)
             return gs_inspect_refuse(i, GS_REFUSAL_DEPENDENT, at, "%.40s in entry %.64s, which the manifest does not call dependent", at->name, i->entry->name);
@@ -152,6 +172,7 @@ static gs_status check_entry(const gs_inspector *i)
     }
     if (entry && entry->dependent && !waits)
         return gs_inspect_refuse(i, GS_REFUSAL_DEPENDENT, NULL, "entry %.64s is declared dependent and never waits for the launch before it", entry->name);
+    GS_TRY(check_waits(i));
     GS_TRY(gs_inspect_policies(i));
     gs_inspect_passed passed;
     gs_status status = gs_inspect_calls(i, &passed);
