@@ -46,9 +46,10 @@ static bool take_trial(void *self, const gs_trial *trial)
 
 #define ROWS "group,problem,schedule,us\n"
 
-static gs_status read_rows(gs_sample_set *s, const char *path, char *text, gs_error *error)
+gs_status gs_sample_set_parse(gs_sample_set *s, const char *name, char *text, gs_error *error)
 {
     int line = 1;
+    if (strncmp(text, ROWS, strlen(ROWS)) != 0) return gs_fail(error, GS_ERROR_CORRUPT, "rows", "%.200s does not begin with 'group,problem,schedule,us'", name);
     for (char *at = text + strlen(ROWS), *row; (row = gs_csv_line(&at));) {
         char *field[4], key[sizeof s->key];
         double us;
@@ -56,7 +57,7 @@ static gs_status read_rows(gs_sample_set *s, const char *path, char *text, gs_er
         line++;
         gs_scan scan = gs_scan_from(fields == 4 ? field[3] : "");
         if (!gs_scan_double(&scan, &us) || !gs_scan_end(&scan) || !(us > 0) || !isfinite(us))
-            return gs_fail(error, GS_ERROR_CORRUPT, "rows", "%.200s, line %d: not 'group,problem,schedule,us'", path, line);
+            return gs_fail(error, GS_ERROR_CORRUPT, "rows", "%.200s, line %d: not 'group,problem,schedule,us'", name, line);
         snprintf(key, sizeof key, "%.60s %d", field[0], s->store);
         if (!take(s, key, field[1], field[2], us)) break;
     }
@@ -100,7 +101,7 @@ static gs_status read_file(gs_sample_set *s, const char *gpu, const char *path, 
     if (gs_suggestion_set_is(path)) return gs_suggestion_set_read(&s->suggestions, path, error);
     if (is_rows(path)) {
         GS_TRY(gs_file_read(path, MOST_BYTES, &text, &size, error));
-        status = read_rows(s, path, text, error);
+        status = gs_sample_set_parse(s, path, text, error);
     } else {
         status = read_store(s, gpu, path, error);
     }

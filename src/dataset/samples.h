@@ -24,6 +24,7 @@ typedef struct gs_sample_set {
 
 /* paths: stores, of which the times of gpu count, as in the name of a table, and files of rows. Codes: NOT_FOUND, CORRUPT, MEMORY, the store's. */
 gs_status gs_sample_set_read(gs_sample_set *set, const char *gpu, char *const *paths, int count, gs_error *error);
+gs_status gs_sample_set_parse(gs_sample_set *set, const char *name, char *text, gs_error *error);   /* rows; takes the text apart. name: for messages */
 gs_status gs_sample_set_write(const gs_sample_set *set, const char *path, gs_error *error);   /* as rows */
 
 /* Moves those that are held out (gs_train_held_out) behind the others; *kept: how many stay. Those of suggestions, too. */

@@ -46,19 +46,21 @@ static bool take_numbers(gs_suggestion_time *time, char **field)
 
 static bool same_problem(const gs_problem *a, const gs_problem *b) { return memcmp(a, b, sizeof *a) == 0; }
 
-static gs_status read_lines(gs_suggestion_set *set, const char *path, char *text, gs_error *error)
+gs_status gs_suggestion_set_parse(gs_suggestion_set *set, const char *name, char *text, gs_error *error)
 {
     int line = 1;
+    if (strncmp(text, HEAD, strlen(HEAD)) != 0) return gs_fail(error, GS_ERROR_CORRUPT, "rows", "%.200s does not begin as times of suggestions do", name);
     for (char *at = text + strlen(HEAD), *row; (row = gs_csv_line(&at));) {
         char *field[FIELDS];
         gs_suggestion_time time = {.us = 0};
         line++;
-        if (gs_csv_split(row, field, FIELDS) != FIELDS || !take_numbers(&time, field)) return gs_fail(error, GS_ERROR_CORRUPT, "rows", "%.200s, line %d: not a suggestion's time", path, line);
+        if (gs_csv_split(row, field, FIELDS) != FIELDS || !take_numbers(&time, field)) return gs_fail(error, GS_ERROR_CORRUPT, "rows", "%.200s, line %d: not a suggestion's time", name, line);
         if (gs_problem_parse(&time.problem, field[0], NULL) != GS_OK) continue;
         if (!gs_grow(&set->list, set->count, &set->capacity, sizeof *set->list)) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d times", set->count);
         const gs_suggestion_time *const before = set->count > 0 ? &set->list[set->count - 1] : NULL;
         time.group = !before ? 0 : before->group + !(same_problem(&before->problem, &time.problem) && before->place < time.place);
         set->list[set->count++] = time;
+        set->kept = set->count;
     }
     return GS_OK;
 }
@@ -68,8 +70,7 @@ gs_status gs_suggestion_set_read(gs_suggestion_set *set, const char *path, gs_er
     char *text = NULL;
     size_t size;
     GS_TRY(gs_file_read(path, MOST_BYTES, &text, &size, error));
-    const gs_status status = read_lines(set, path, text, error);
-    set->kept = set->count;
+    const gs_status status = gs_suggestion_set_parse(set, path, text, error);
     free(text);
     return status;
 }

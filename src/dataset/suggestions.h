@@ -20,6 +20,7 @@ bool      gs_suggestion_set_is(const char *path);   /* a file that begins as suc
 
 /* Behind those that the set has. IO, MEMORY; CORRUPT: a line that is none. Lines whose problem this program does not know are left out. */
 gs_status gs_suggestion_set_read(gs_suggestion_set *set, const char *path, gs_error *error);
+gs_status gs_suggestion_set_parse(gs_suggestion_set *set, const char *name, char *text, gs_error *error);   /* takes the text apart; name: for messages */
 
 /* Moves those that are held out (gs_train_held_out) behind the others. MEMORY. */
 gs_status gs_suggestion_set_hold_out(gs_suggestion_set *set, int of, gs_error *error);

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "programs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -29,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
  * 6 PTX of user kernels, 7 user source, 8 lines of values, 9 server-sent events, : an endpoint's reply, ; a model's answer, < a ledger,
  * = requests to gemmsmith serve, > a candidate's text and what is said of it, ? the profiler's page, @ names of problems, A a completion, B calls of trainers,
  * C edits of a kernel, D logs of trainers, E questions for a prompt,
- * F recorded files, G lists of TunableOp, H changes to a pack. */
+ * F recorded files, G lists of TunableOp, H changes to a pack, I rows of times, J times of suggestions. */
 static const char *const seeds[] = {
     "Ca\nb\nc\n%%\n<<<<<<< SEARCH\nb\n=======\nx\ny\n>>>>>>> REPLACE\n\n<<<<<<< SEARCH\nc\n=======\n>>>>>>> REPLACE\n",
     "Cint f() // x\n{\n  return 1; /* y\n */\n}\n%%\n<<<<< SEARCH\nint f()\n{\n=====\nint g()\n{\n>>>>> REPLACE\n",
@@ -105,6 +106,9 @@ static const char *const seeds[] = {
     "H0000",
     "Hc!A10B@#1",
     "5gemmsmith-weights 1\nabout \nnumbers 24 28\nhidden 64\ntokens 1\nmma\ndata 0 0\n0000",
+    "Igroup,problem,schedule,us\n1,f16:64x64x64:nn,simple,1.9\n1,f16:64x64x64:nn,cublaslt/1,2\n\"2\",f16:64x64x64:tn,mma/64x64x32/w2x2/s5/g1/k2,3e1\n",
+    "Jproblem,suggestion,measured_us,sm_mhz,id,tile,stages,splitk,reduction,swizzle,cluster,custom,waves,workspace\n"
+    "f16:64x64x64:nn,1,1.93,1980,66,15,35,1,0,0,3,1,0.0076,0\nf16:64x64x64:nn,2,2.5,1980,24,20,7,4,2,0,0,0,1.5,4096\nbf16:1x8x8:tn,1,3,0,0,0,0,0,0,0,0,0,0,0\n",
 };
 
 /* Pieces that parsers care about. */
@@ -174,8 +178,7 @@ static int write_seeds(const char *folder)
             perror(path);
             return 1;
         }
-        fputc(seeds[i][0] - '0', file);
-        fputs(seeds[i] + 1, file);
+        fputs(seeds[i], file);
         if (fclose(file) != 0) return 1;
     }
     return 0;
@@ -192,11 +195,13 @@ int main(int argc, char **argv)
         const char *const seed = seeds[(size_t)i % GS_COUNT(seeds)];
         in.size = strlen(seed);
         memcpy(in.bytes, seed, in.size);
-        in.bytes[0] -= '0';
         if (i >= (long)GS_COUNT(seeds))   /* the seeds themselves come first */
             for (size_t changes = 1 + below(&random, 4); changes > 0; changes--) mutate(&in, &random);
-        if (print) fprintf(stderr, "%ld: parser %d: %.*s\n", i, in.bytes[0], (int)in.size - 1, in.bytes + 1);
+        if (print) fprintf(stderr, "%ld: parser %d: %.*s\n", i, in.bytes[0] - '0', (int)in.size - 1, in.bytes + 1);
         LLVMFuzzerTestOneInput((const uint8_t *)in.bytes, in.size);
+        if (i >= (long)GS_COUNT(seeds) || getenv("FUZZ_PARSER") || fuzz_parser == (unsigned)(seed[0] - '0')) continue;
+        fprintf(stderr, "seed %ld, of parser %d, went to parser %u\n", i, seed[0] - '0', fuzz_parser);
+        return 1;
     }
     printf("%ld texts, none at fault\n", iterations);
     return 0;

@@ -584,19 +584,23 @@ static void fuzz_training(const char *text)
     gs_curves_free(&curves);
 }
 
+unsigned fuzz_parser;
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const parsers[])(const char *) = {fuzz_problem, fuzz_schedule, fuzz_manifest, fuzz_formula, fuzz_table, fuzz_weights, fuzz_ptx, fuzz_source, fuzz_csv,
                                                   fuzz_events, fuzz_reply, fuzz_answer, fuzz_ledger, fuzz_serve, fuzz_shown,
-                                                  fuzz_metrics, fuzz_names, fuzz_completion, fuzz_adapters, fuzz_edits, fuzz_training, fuzz_question, fuzz_recorded, fuzz_tunableop, fuzz_pack};
+                                                  fuzz_metrics, fuzz_names, fuzz_completion, fuzz_adapters, fuzz_edits, fuzz_training, fuzz_question, fuzz_recorded, fuzz_tunableop, fuzz_pack, fuzz_rows,
+                                                  fuzz_suggestions};
     if (size == 0) return 0;
     char *const text = malloc(size);   /* exactly as long as the text: reading past its end is seen by the sanitizer */
     if (!text) return 0;
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';
     const char *const only = getenv("FUZZ_PARSER");   /* the number of one, which gets every input */
-    parsers[(only ? (unsigned)atoi(only) : (uint8_t)(data[0] - '0')) % GS_COUNT(parsers)](text);   /* '0' is the first, however many there are */
+    fuzz_parser = (only ? (unsigned)atoi(only) : (uint8_t)(data[0] - '0')) % GS_COUNT(parsers);   /* '0' is the first, however many there are */
+    parsers[fuzz_parser](text);
     free(text);
     return 0;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "programs.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "dataset/samples.h"
 #include "pack/format.h"
 #include "pack/pack.h"
 #include "recorded/import.h"
@@ -157,4 +159,48 @@ void fuzz_pack(const char *text)
     if (status == GS_OK) require_inside(text, pack);
     gs_pack_close(&pack);
     free(hurt);
+}
+
+/* ---- rows of times ---- */
+
+/* Sound schedules with times, in the order of their groups. */
+void fuzz_rows(const char *text)
+{
+    gs_sample_set set = {.caps = gs_caps_find("h200")};
+    gs_error error = {0};
+    char *const copy = copy_of(text);
+    const gs_status status = gs_sample_set_parse(&set, "x", copy, &error);
+    REQUIRE(status == GS_OK || (status == GS_ERROR_CORRUPT && error.text[0] != '\0'));
+    for (int i = 0; i < set.count; i++) {
+        const gs_sample *const s = &set.list[i];
+        REQUIRE(s->us > 0 && isfinite(s->us) && gs_problem_check(&s->problem, NULL) == GS_OK);
+        REQUIRE(s->library || gs_schedule_check(&s->schedule, &s->problem, set.caps, NULL) == GS_OK);
+        REQUIRE(i == 0 || s->group == set.list[i - 1].group || s->group == set.list[i - 1].group + 1);
+    }
+    gs_sample_set_free(&set);
+    free(copy);
+}
+
+/* What was read can be learned from and judged. */
+void fuzz_suggestions(const char *text)
+{
+    const gs_caps *const caps = gs_caps_find("h200");
+    gs_suggestion_set set = {0};
+    gs_ranker ranker = {.nets = 0};
+    gs_error error = {0};
+    char *const copy = copy_of(text);
+    const gs_status status = gs_suggestion_set_parse(&set, "x", copy, &error);
+    REQUIRE(status == GS_OK || (status == GS_ERROR_CORRUPT && error.text[0] != '\0'));
+    for (int i = 0; i < set.count; i++) REQUIRE(set.list[i].us > 0 && set.list[i].place >= 0 && gs_problem_check(&set.list[i].problem, NULL) == GS_OK);
+    REQUIRE(set.kept == set.count);
+    if (set.count > 0 && set.count < 8) {
+        if (gs_ranker_create(&ranker, 1, &error) != GS_OK) abort();
+        REQUIRE(gs_ranker_train(&ranker, set.list, set.count, caps, 1, 1, &error) == GS_OK);
+        for (int i = 0; i < ranker.nets; i++) REQUIRE(gs_net_finite(&ranker.net[i]));
+        const gs_ranker_worth worth = gs_ranker_judge(&ranker, set.list, set.count, caps);
+        REQUIRE(worth.groups >= 0 && worth.chosen >= 0 && worth.chosen <= 1 && worth.first <= 1);
+    }
+    gs_ranker_free(&ranker);
+    gs_suggestion_set_free(&set);
+    free(copy);
 }
