@@ -144,13 +144,11 @@ static gs_status train(const settings *s, gs_weights *weights, gs_sample_set *da
     if (status == GS_OK) status = keep_curves(&heard, store, kept > 0, error);
     gs_curves_free(&heard.curves);
     GS_TRY(status);
-    char before[128];
+    char before[128], learned[96];
     snprintf(before, sizeof before, "%.100s%s", s->from ? weights->about : "", s->from ? ", then " : "");
-    if (kept == 0 && data->suggestions.kept > 0)
-        snprintf(weights->about, sizeof weights->about, "%s%d times of cuBLASLt's suggestions, seed %d", before, data->suggestions.kept, (int)s->seed);
-    else
-        snprintf(weights->about, sizeof weights->about, "%s%d times of %s, %d epochs, %d problems, %d steps, seed %d%s%s", before, kept, s->gpu, (int)s->epochs, problems, (int)s->steps,
-                 (int)s->seed, s->held_out ? ", some sizes held out" : "", cli_stopped() ? ", stopped before the end" : "");
+    if (kept == 0 && data->suggestions.kept > 0) snprintf(learned, sizeof learned, "%d times of cuBLASLt's suggestions", data->suggestions.kept);
+    else snprintf(learned, sizeof learned, "%d times of %s, %d epochs, %d problems, %d steps", kept, s->gpu, (int)s->epochs, problems, (int)s->steps);
+    snprintf(weights->about, sizeof weights->about, "%s%s, seed %d%s%s", before, learned, (int)s->seed, s->held_out ? ", some sizes held out" : "", cli_stopped() ? ", stopped before the end" : "");
     GS_TRY(gs_weights_save(weights, out, error));
     if (s->held_out > 0) print_worths(s, weights, data->list + kept, data->count - kept, profile);
     const gs_ranker_worth suggested = gs_suggestion_set_judge(&data->suggestions, &weights->ranker, &profile->caps);

@@ -44,10 +44,9 @@ static bool take_numbers(gs_suggestion_time *time, char **field)
     return time->place >= 0 && time->us > 0;
 }
 
-static bool same_problem(const gs_problem *a, const gs_problem *b) { return memcmp(a, b, sizeof *a) == 0; }
-
 gs_status gs_suggestion_set_parse(gs_suggestion_set *set, const char *name, char *text, gs_error *error)
 {
+    const char *last = "";   /* problem, as it is written */
     int line = 1;
     if (strncmp(text, HEAD, strlen(HEAD)) != 0) return gs_fail(error, GS_ERROR_CORRUPT, "rows", "%.200s does not begin as times of suggestions do", name);
     for (char *at = text + strlen(HEAD), *row; (row = gs_csv_line(&at));) {
@@ -58,7 +57,8 @@ gs_status gs_suggestion_set_parse(gs_suggestion_set *set, const char *name, char
         if (gs_problem_parse(&time.problem, field[0], NULL) != GS_OK) continue;
         if (!gs_grow(&set->list, set->count, &set->capacity, sizeof *set->list)) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %d times", set->count);
         const gs_suggestion_time *const before = set->count > 0 ? &set->list[set->count - 1] : NULL;
-        time.group = !before ? 0 : before->group + !(same_problem(&before->problem, &time.problem) && before->place < time.place);
+        time.group = !before ? 0 : before->group + !(strcmp(last, field[0]) == 0 && before->place < time.place);
+        last = field[0];
         set->list[set->count++] = time;
         set->kept = set->count;
     }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "learn/spans.h"
 #include "problem/layout.h"
 
 enum {
@@ -142,14 +143,10 @@ int gs_suggestion_group_end(const gs_suggestion_time *times, int count, int begi
     return end;
 }
 
-typedef struct span {
-    int begin, count;
-} span;
-
 typedef struct lesson {
     const gs_suggestion_time *times;
     float *x;            /* of each time, INPUTS */
-    span  *groups;       /* of two times at least */
+    gs_span *groups;     /* of two times at least */
     int    group_count;
     float *rooms, *gradient;
 } lesson;
@@ -178,13 +175,13 @@ static gs_status prepare(lesson *l, const gs_net *net, const gs_suggestion_time 
     for (int i = 0; i < count; i++) fill(l->x + (size_t)i * INPUTS, &times[i].problem, caps, &times[i].suggestion, times[i].place);
     for (int begin = 0, end; begin < count; begin = end) {
         end = gs_suggestion_group_end(times, count, begin);
-        if (end - begin > 1) l->groups[l->group_count++] = (span){begin, GS_MIN(end - begin, MOST_GROUP)};
+        if (end - begin > 1) l->groups[l->group_count++] = (gs_span){begin, GS_MIN(end - begin, MOST_GROUP)};
     }
     return GS_OK;
 }
 
 /* Adds a group's gradient: how far predicted distances are from measured ones counts, not where all of them are. */
-static void learn_group(const gs_net *net, const lesson *l, span group)
+static void learn_group(const gs_net *net, const lesson *l, gs_span group)
 {
     float error[MOST_GROUP], weight[MOST_GROUP];
     double best = INFINITY, sum = 0, mean = 0;
@@ -203,16 +200,6 @@ static void learn_group(const gs_net *net, const lesson *l, span group)
     }
 }
 
-static void shuffle(span *groups, int count, gs_random *random)
-{
-    for (int i = count - 1; i > 0; i--) {
-        const int j = (int)gs_random_below(random, (uint64_t)i + 1);
-        const span swap = groups[i];
-        groups[i] = groups[j];
-        groups[j] = swap;
-    }
-}
-
 static bool step(gs_net *net, const lesson *l, gs_adam *adam)
 {
     if (!gs_adam_step(adam, net, l->gradient, STEEPEST)) return false;
@@ -223,7 +210,7 @@ static bool step(gs_net *net, const lesson *l, gs_adam *adam)
 static bool train_epoch(gs_net *net, const lesson *l, gs_adam *adam, gs_random *random)
 {
     bool finite = true;
-    shuffle(l->groups, l->group_count, random);
+    gs_spans_shuffle(l->groups, l->group_count, random);
     for (int g = 0; g < l->group_count; g++) {
         learn_group(net, l, l->groups[g]);
         if ((g + 1) % BATCH == 0 || g + 1 == l->group_count) finite &= step(net, l, adam);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "learn/spans.h"
 
 enum {
     NUMBERS = GS_PROBLEM_FEATURES + GS_WORK_FEATURES,
@@ -163,13 +164,9 @@ double gs_sample_best(const gs_sample *samples, int count)
     return best;
 }
 
-typedef struct span {
-    int begin, count;
-} span;
-
 typedef struct lesson {
     row   *rows;
-    span  *groups;
+    gs_span *groups;
     int    group_count;
     float *rooms, *gradient, *x;
 } lesson;
@@ -198,14 +195,14 @@ static gs_status prepare(lesson *l, const gs_net *net, const gs_sample *samples,
     }
     for (int i = 0; i < count; i++) {
         l->rows[i] = row_of_sample(&samples[i], profile);
-        if (i == 0 || samples[i].group != samples[i - 1].group) l->groups[l->group_count++] = (span){i, 0};
+        if (i == 0 || samples[i].group != samples[i - 1].group) l->groups[l->group_count++] = (gs_span){i, 0};
         if (l->groups[l->group_count - 1].count < MOST_GROUP) l->groups[l->group_count - 1].count++;
     }
     return GS_OK;
 }
 
 /* Adds a group's gradient; returns its loss: the weighted square of how far predicted distances are from measured ones. */
-static double learn_group(const gs_net *net, const lesson *l, span group)
+static double learn_group(const gs_net *net, const lesson *l, gs_span group)
 {
     const row *const rows = l->rows + group.begin;
     float error[MOST_GROUP], weight[MOST_GROUP], best = INFINITY;
@@ -231,21 +228,11 @@ static double learn_group(const gs_net *net, const lesson *l, span group)
     return loss;
 }
 
-static void shuffle(span *groups, int count, gs_random *random)
-{
-    for (int i = count - 1; i > 0; i--) {
-        const int j = (int)gs_random_below(random, (uint64_t)i + 1);
-        const span swap = groups[i];
-        groups[i] = groups[j];
-        groups[j] = swap;
-    }
-}
-
 double gs_surrogate_learn(const gs_net *net, const gs_sample *samples, int count, const gs_profile *profile, float *gradient)
 {
     lesson l;
     if (prepare(&l, net, samples, count, profile, NULL) != GS_OK) return NAN;
-    const double loss = learn_group(net, &l, (span){0, GS_MIN(count, MOST_GROUP)});
+    const double loss = learn_group(net, &l, (gs_span){0, GS_MIN(count, MOST_GROUP)});
     for (int i = 0; i < net->count; i++) gradient[i] += l.gradient[i];
     forget(&l);
     return loss;
@@ -257,7 +244,7 @@ static bool train_epoch(gs_net *net, const lesson *l, gs_adam *adam, gs_random *
     double sum = 0;
     int learned = 0;
     bool finite = true;
-    shuffle(l->groups, l->group_count, random);
+    gs_spans_shuffle(l->groups, l->group_count, random);
     for (int g = 0; g < l->group_count; g++) {
         if (l->groups[g].count < 2) continue;
         sum += learn_group(net, l, l->groups[g]);
