@@ -198,7 +198,7 @@ const cli_command cli_train = {
     .words    = "WEIGHTS [STORE|ROWS...]",
     .summary  = "learn from measured times which schedules are fast, for tune --policy learned",
     .about    = "The surrogate, a few small networks, learns from stores to correct the predictions of the\ntime model; the actor, another one, learns to propose schedules by imitating those that were\n"
-                "fast. Without a store they learn from the time model alone, on random problems.\nNo GPU is needed.",
+                "fast. Without a store they learn from the time model alone, on random problems.\nFrom rows of tools/time_suggestions a third one learns which of cuBLASLt's\nsuggestions is fastest. No GPU is needed.",
     .options  = options,
     .examples = "  gemmsmith train h200.weights ~/.local/share/gemmsmith/store.db\n"
                 "  gemmsmith train h200.weights OUT/store.*.db --held-out 10\n"
