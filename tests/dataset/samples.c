@@ -134,7 +134,17 @@ static void times_of_suggestions(void **state)
     const gs_suggestion *const s = &list[1].suggestion;
     assert_true(s->id == 24 && s->tile == 20 && s->stages == 7 && s->splitk == 4 && s->reduction == 2 && s->cluster == 0 && s->custom == 0 && s->waves == 1.5f && s->workspace == 4096);
     assert_true(s->can_choose && !s->apart && list[0].suggestion.cluster == 3 && list[0].suggestion.custom == 1);
+    gs_ranker ranker = {.nets = 0};
+    CHECK(gs_suggestion_set_learn(&set.suggestions, &ranker, set.caps, 1, &error));
+    assert_int_equal(ranker.nets, GS_RANKER_NETS);
+    assert_int_equal(gs_suggestion_set_judge(&set.suggestions, &ranker, set.caps).groups, 0);   /* none is held out */
     CHECK(gs_sample_set_hold_out(&set, 1, &kept, &error));   /* all of them */
+    const float first = ranker.net[0].weights[0];
+    CHECK(gs_suggestion_set_learn(&set.suggestions, &ranker, set.caps, 2, &error));   /* there is nothing to learn from */
+    assert_true(ranker.nets == GS_RANKER_NETS && ranker.net[0].weights[0] == first);
+    const gs_ranker_worth worth = gs_suggestion_set_judge(&set.suggestions, &ranker, set.caps);
+    assert_true(worth.groups == 1 && worth.first > 0.899 && worth.first < 0.901);
+    gs_ranker_free(&ranker);
     assert_true(set.suggestions.kept == 0 && set.suggestions.count == 4 && kept == 0);
     CHECK(gs_sample_set_hold_out(&set, 0, &kept, &error));
     assert_true(set.suggestions.kept == 4 && kept == 1);

@@ -33,6 +33,18 @@ echo "words of families, untrained: $(grep -acx "mma\|ws\|tiny" one.weights), th
 grep -a "^nets" one.weights six.weights
 gemmsmith train eight.weights beside.csv --nets 2 --epochs 3 --problems 0 --quiet
 grep -a "^nets" eight.weights
+{   # which of cuBLASLt's suggestions is fastest: the second one always is
+    echo problem,suggestion,measured_us,sm_mhz,id,tile,stages,splitk,reduction,swizzle,cluster,custom,waves,workspace
+    for n in 64 128 192 256 320 384 448 512; do
+        echo "f16:512x${n}x512:tn,1,10,1980,66,15,35,1,0,0,3,1,0.5,0"
+        echo "f16:512x${n}x512:tn,2,5,1980,24,20,35,1,0,0,3,1,0.5,0"
+    done
+} > suggested.csv
+gemmsmith train nine.weights suggested.csv --from eight.weights --epochs 0 --quiet
+grep -a "^suggestions" eight.weights nine.weights
+gemmsmith train ten.weights suggested.csv --from nine.weights --epochs 0 --held_out 3 --quiet | tail -n 2
+gemmsmith train ten.weights suggested.csv --from nine.weights --epochs 0 --held_out 3 --quiet --json | tail -n 1
+printf 'problem,suggestion,measured_us,sm_mhz,id,tile,stages,splitk,reduction,swizzle,cluster,custom,waves,workspace\n1\n' > worse.csv
 try() { gemmsmith train "$@"; echo "exit $?"; }
 try x.weights --from one.weights --nets 2
 try x.weights --nets 5
@@ -41,6 +53,7 @@ try x.weights --profile a1000
 try x.weights nothing.db
 printf 'group,problem,schedule,us\n1,f16:64x64x64:tn,simple\n' > bad.csv
 try x.weights bad.csv
+try x.weights worse.csv
 echo none > none.db
 try x.weights none.db
 : > empty.txt
