@@ -68,6 +68,7 @@ typedef struct gs_datagen {
     int          scattered;    /* 1: rows, 2: columns are those of a pool: the i-th is (i * step + from) % pool of it; 0: they are what they are */
     long long    pool, step, from;
     int          tall;     /* of a bias, and of C: one element of eight is an odd number of eight bits, times one of so many powers of two */
+    int          styled;   /* of so many lines of INTEGER, and of the vectors and matrices beside it, each style has one; 0: none has one */
     int          shift;    /* of scales, and of CANCEL's A and B: so many powers of two more, beside an alpha far from 1 */
     gs_data_plan plan;
 } gs_datagen;
@@ -131,6 +132,33 @@ GS_SHARED float gs_value_integer(const gs_datagen *g, long long batch, long long
         }
     }
     return gs_small_integer(g, gs_draw(g, 0, batch, line, k));
+}
+
+/* Lines as programs have them and independent draws never are: of one sign, of one number, ascending, nearly empty, empty. Nothing is larger than it may be. */
+enum { GS_STYLE_POSITIVE, GS_STYLE_NEGATIVE, GS_STYLE_ZERO, GS_STYLE_FEW, GS_STYLE_CONSTANT, GS_STYLE_SIGNS, GS_STYLE_ASCENDING, GS_STYLE_ALIKE, GS_STYLES };
+
+/* most: magnitude of a constant; 0: lines must stay as empty as they are. at, count: where in the line. */
+GS_SHARED float gs_in_style(const gs_datagen *g, long long batch, long long line, long long at, long long count, long long most, float value)
+{
+    if (!g->styled) return value;
+    const gs_u64 bits = gs_draw(g, 5, batch, line, 0);
+    const int style = (int)gs_pick_below(bits, g->styled);
+    const float size = value < 0 ? -value : value, one = (float)(most ? 1 + gs_pick_below(gs_mix(bits), most) : 0);
+    switch (style) {
+    case GS_STYLE_POSITIVE: return size;
+    case GS_STYLE_NEGATIVE: return -size;
+    case GS_STYLE_ZERO:     return (gs_mix(bits + (gs_u64)at) & 1) ? -0.0f : 0.0f;
+    case GS_STYLE_FEW:      return gs_pick_below(gs_draw(g, 6, batch, line, at), count) < 3 ? value : 0.0f;
+    default: break;
+    }
+    if (!most) return value;
+    switch (style) {
+    case GS_STYLE_CONSTANT:  return bits & 1 ? -one : one;
+    case GS_STYLE_SIGNS:     return value < 0 ? -one : one;
+    case GS_STYLE_ASCENDING: return (float)(2 * most * at / count - most);
+    case GS_STYLE_ALIKE:     return (gs_mix(bits + (gs_u64)(at / 4)) & 1) ? -one : one;   /* four neighbours each */
+    default:                 return value;
+    }
 }
 
 GS_SHARED float gs_value_cancel(const gs_datagen *g, long long batch, long long line, long long k)
@@ -245,6 +273,11 @@ GS_SHARED float gs_value_factor(const gs_datagen *g, long long batch, long long 
     }
     if ((bits >> 4 & 15) == 0) return 0.0f;
     const float power = 1.0f / (float)(1 << (more >> 8 & 3));
+    if (g->kind == GS_VALUES_POWERS && g->styled) {   /* all of one sign, or all the same */
+        const gs_u64 style = gs_pick_below(gs_draw(g, 5, batch, row, 0), g->styled);
+        const float whole = gs_power_of_two(g->shift);
+        return style == GS_STYLE_POSITIVE ? whole * power : style == GS_STYLE_NEGATIVE ? -whole * power : style == GS_STYLE_CONSTANT ? whole * 0.5f : sign * power;
+    }
     if (g->kind == GS_VALUES_POWERS) return sign * power;
     return sign * (1.0f + (float)(more >> 40) * 0x1p-24f) * power * ((bits >> 4 & 15) == 1 ? 0x1p-20f : 2.0f);
 }
@@ -422,11 +455,11 @@ GS_SHARED float gs_value(const gs_datagen *g, long long batch, long long row, lo
     if (g->tall) {
         const gs_u64 bits = gs_draw(g, 2, batch, line, k);
         const int magnitude = (1 + (int)(bits >> 8 & 254)) << gs_pick_below(bits, g->tall);
-        if ((bits & 7) == 0) return bits & 8 ? -(float)magnitude : (float)magnitude;
+        if ((bits & 7) == 0) return gs_in_style(g, batch, line, k, g->cols, 15, bits & 8 ? -(float)magnitude : (float)magnitude);
     }
-    if (g->operand == 2) return (float)(gs_pick_below(gs_draw(g, 0, batch, line, k), 31) - 15);   /* C: integers up to 15 */
+    if (g->operand == 2) return gs_in_style(g, batch, line, k, g->cols, 15, (float)(gs_pick_below(gs_draw(g, 0, batch, line, k), 31) - 15));   /* C: integers up to 15 */
     switch (g->kind) {
-    case GS_VALUES_INTEGER: return gs_value_integer(g, batch, line, k);
+    case GS_VALUES_INTEGER: return gs_in_style(g, batch, line, k, g->k, g->plan.sparse ? 0 : g->plan.light, gs_value_integer(g, batch, line, k));
     case GS_VALUES_CANCEL:  return gs_value_cancel(g, batch, line, k) * gs_power_of_two(g->shift);
     case GS_VALUES_INDEX:   return gs_value_index(g, batch, line, k);
     case GS_VALUES_QUIET:   return gs_small_integer(g, gs_draw(g, 0, batch, line, k));

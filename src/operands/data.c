@@ -257,6 +257,16 @@ static int beside_zeros(const gs_problem *p, const gs_data_range *r, uint64_t se
     return 1 + (int)(seed >> (lone ? 60 : 56) & 15);
 }
 
+enum { LINES_OF_A_STYLE = 64, VECTORS_OF_A_STYLE = 32 };   /* one in so many */
+
+/* A line of one sign times another one is no walk: where sums must stay small on the way, or D would overflow, only A's or only B's lines have styles. */
+static int styles_of(const gs_problem *p, char operand, uint64_t seed)
+{
+    const bool both = p->acc == GS_F32 && p->out != GS_F16 && !p->gate;
+    if (operand == 'a' || operand == 'b') return both || (gs_mix(seed + 0x2545f491u) & 1) == (operand == 'b') ? LINES_OF_A_STYLE : 0;
+    return operand == 'c' || operand == 'g' ? LINES_OF_A_STYLE : VECTORS_OF_A_STYLE;
+}
+
 gs_datagen gs_datagen_make(const gs_problem *p, char operand, int kind, uint64_t seed)
 {
     const gs_shape s = gs_shape_of(p, operand == 'd' ? 'c' : operand);
@@ -279,6 +289,7 @@ gs_datagen gs_datagen_make(const gs_problem *p, char operand, int kind, uint64_t
         g.shift = operand == 'i' && p->scales & GS_SCALE_M ? apart : -shift - apart;
         g.operand = 2, g.seed = gs_mix(seed + 0x428a2f98u + (uint64_t)operand), g.kind = many ? GS_VALUES_WIDE : any ? GS_VALUES_SIGNS : GS_VALUES_POWERS;
     }
+    if (kind == GS_VALUES_INTEGER) g.styled = styles_of(p, operand, seed);
     g.rows = s.rows, g.cols = s.row, g.ld = s.ld, g.type = s.type;
     g.transposed = operand == 'a' ? gs_is_a_transposed(p->layout) : operand == 'b' && gs_is_b_transposed(p->layout);
     return g;

@@ -12,12 +12,13 @@ typedef struct edge {
     float alpha, beta;
     int   special;           /* inf and NaN in the inputs; then sums of many products that are large, small, or so small that results in f16 are subnormal */
     char  alone;             /* the operand whose leading dimension is longer, as if it said what the others have; 0: all */
+    bool  drawn;             /* scalars that are not 1 are others each time */
 } edge;
 
 enum { USUAL, LARGE, SMALL, TINY };
 
 static const edge edges[] = {
-    /* m    n    k    b  pad  alpha  beta   special, alone */
+    /* m    n    k    b  pad  alpha  beta   special, alone, drawn */
     {  264, 328, 136, 1,   0, 1,     0,     USUAL },   /* multiples of 8, of no tile */
     {  136, 120,  72, 1,   8, 1,     0,     USUAL, 'd' },
     {   16,   8,  16, 1,   0, 1,     0,     USUAL },
@@ -35,11 +36,11 @@ static const edge edges[] = {
     {   67,  45,  51, 1,   1, -2,    0,     USUAL, 'a' },
     {   56,  24,  24, 1,   0, 0,    -1.5f,  USUAL },
     {   72,  88,   0, 1,   0, 1,     0,     USUAL },
-    {   72,  88,   0, 1,   0, 1,    -1.5f,  USUAL },
+    {   72,  88,   0, 1,   0, 1,    -1.5f,  USUAL, 0, true },
     {    0,  64,  64, 1,   0, 1,     0,     USUAL },
     {   64,   0,  64, 1,   0, 1,     0,     USUAL },
     {   72,  40,  56, 3,   0, 1,     0,     USUAL },
-    {   31,  17,  23, 3,   5, 0.5f,  1,     USUAL },
+    {   31,  17,  23, 3,   5, 0.5f,  1,     USUAL, 0, true },
     {  136, 264, 200, 1,   0, 1,     0,     LARGE },
     {  264, 136, 136, 1,   8, 1,     1,     SMALL, 'b' },
     {   77,  91,  55, 1,   0, 1,     0,     TINY  },   /* seven behind the last eight: a kernel has code for each */
@@ -146,13 +147,23 @@ static bool refused(const gs_verdict *verdict)
     return verdict->code == GS_VERDICT_UNSUPPORTED || verdict->code == GS_VERDICT_LAUNCH;
 }
 
+/* Scalars that programs use; now and then both are the same, or each other's negative. Who knows the edges by heart does not know these. */
+static void draw_scalars(gs_problem *p, const edge *e, uint64_t bits)
+{
+    static const float usual[] = {2, -1, 0.5f, -0.5f, 3, -2, 4, 0.25f, -4, 1.5f, -3};
+    const uint64_t more = gs_mix(bits);
+    if (e->alpha != 1) p->alpha = usual[gs_pick_below(bits, GS_COUNT(usual))];
+    p->beta = (more & 3) != 0 ? usual[gs_pick_below(more, GS_COUNT(usual))] : more & 4 ? p->alpha : -p->alpha;
+}
+
 gs_status gs_verify_edges(gs_check_run *trial, const gs_problem *problem, int *taken, int *offered, gs_error *error)
 {
     *taken = 0;
     *offered = (int)GS_COUNT(edges);
     trial->edge = true;
     for (size_t i = 0; i < GS_COUNT(edges); i++) {
-        const gs_problem p = trial->contender->fixed_groups ? edge_with(problem, (int)i, (int)problem->groups) : gs_verify_edge(problem, (int)i);
+        gs_problem p = trial->contender->fixed_groups ? edge_with(problem, (int)i, (int)problem->groups) : gs_verify_edge(problem, (int)i);
+        if (trial->once && edges[i].drawn) draw_scalars(&p, &edges[i], gs_mix(trial->seed + 0x6c44198cu + i));
         GS_TRY(gs_check_run_prepare(trial, &p, error));
         gs_status status = GS_OK;
         if (!gs_check_run_failed(trial)) {

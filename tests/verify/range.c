@@ -262,6 +262,93 @@ static void likely_sums_hold(void **state)
         }
 }
 
+/* ---- styles of lines ---- */
+
+/* The lines' own numbers, or those of a vector. */
+static void count_styles(const gs_datagen *g, int64_t lines, int64_t length, int found[GS_STYLES])
+{
+    for (int64_t line = 0; line < lines; line++) {
+        int64_t positive = 0, negative = 0, zero = 0, minus_zero = 0, same = 0, size = 0, rising = 0, alike = 0;
+        const float first = g->operand == 1 ? gs_value(g, 0, 0, line) : gs_value(g, 0, line, 0);
+        float before = first;
+        for (int64_t k = 0; k < length; k++) {
+            const float x = g->operand == 1 ? gs_value(g, 0, k, line) : gs_value(g, 0, line, k);
+            positive += x > 0, negative += x < 0, zero += x == 0, minus_zero += x == 0 && signbit(x);
+            same += x == first, size += fabsf(x) == fabsf(first), rising += x >= before, alike += k % 4 == 0 || x == before;
+            before = x;
+        }
+        found[GS_STYLE_POSITIVE] += positive > length / 2 && negative == 0 && same < length;
+        found[GS_STYLE_NEGATIVE] += negative > length / 2 && positive == 0 && same < length;
+        found[GS_STYLE_ZERO] += zero == length && minus_zero > 0 && minus_zero < length;
+        found[GS_STYLE_FEW] += zero > length * 3 / 4 && zero < length;
+        found[GS_STYLE_CONSTANT] += first != 0 && same == length;
+        found[GS_STYLE_SIGNS] += first != 0 && size == length && same < length && alike < length;
+        found[GS_STYLE_ASCENDING] += rising == length && same < length && first < 0 && before >= 0;
+        found[GS_STYLE_ALIKE] += first != 0 && size == length && alike == length && same < length;
+    }
+}
+
+/* Every style comes up, of A or of B at least; sums keep the bounds that they are exact by. */
+static void lines_have_styles(void **state)
+{
+    (void)state;
+    static const struct { const char *text; bool both; double most; } rows[] = {
+        {"bf16:256x256x64:tn", true, 0}, {"f16:256x256x64:nn:d=f32", true, 0}, {"f16:256x256x64:tn", false, 0}, {"f16:64x64x64:tn:acc=f16", false, 2048}, {"bf16:256x256x64:tn:ep=silu+gate", false, 0},
+    };
+    for (size_t i = 0; i < GS_COUNT(rows); i++) {
+        gs_problem p;
+        gs_data_plan plan;
+        int of_a = 0, of_b = 0, sum_of_a[GS_STYLES] = {0}, sum_of_b[GS_STYLES] = {0}, sum_of_c[GS_STYLES] = {0};
+        assert_int_equal(gs_problem_parse(&p, rows[i].text, NULL), GS_OK);
+        assert_true(gs_data_plan_make(&p, GS_VALUES_INTEGER, &plan) && plan.sparse == 0);
+        const double most = rows[i].most > 0 ? rows[i].most : gs_data_largest(&p, GS_VALUES_INTEGER, &plan);
+        for (uint64_t seed = 1; seed <= 16; seed++) {
+            const gs_datagen a = gs_datagen_make(&p, 'a', GS_VALUES_INTEGER, seed), b = gs_datagen_make(&p, 'b', GS_VALUES_INTEGER, seed), c = gs_datagen_make(&p, 'c', GS_VALUES_INTEGER, seed);
+            of_a += a.styled > 0, of_b += b.styled > 0;
+            assert_true(rows[i].both ? a.styled && b.styled : !a.styled != !b.styled);
+            count_styles(&a, p.m, p.k, sum_of_a);
+            count_styles(&b, p.n, p.k, sum_of_b);
+            count_styles(&c, p.m, p.n, sum_of_c);
+            for (int64_t m = 0; m < 64; m++)
+                for (int64_t n = 0; n < 64; n++) {
+                    double sum = 0;
+                    for (int64_t k = 0; k < p.k; k++) {
+                        sum += (double)gs_value(&a, 0, m, k) * (double)gs_value(&b, 0, k, n);
+                        if (fabs(sum) > most) fail_msg("%s, seed %d: %g", rows[i].text, (int)seed, sum);
+                    }
+                }
+        }
+        assert_true(of_a > 2 && of_b > 2);
+        for (int style = 0; style < GS_STYLES; style++)
+            if (sum_of_a[style] == 0 || sum_of_b[style] == 0 || sum_of_c[style] == 0) fail_msg("%s: style %d", rows[i].text, style);
+    }
+}
+
+/* A vector is one line. */
+static void vectors_have_styles(void **state)
+{
+    (void)state;
+    gs_problem p;
+    int of_bias[GS_STYLES] = {0}, positive = 0, negative = 0, same = 0;
+    assert_int_equal(gs_problem_parse(&p, "bf16:64x64x72:tn:ep=scale_n+bias", NULL), GS_OK);
+    for (uint64_t seed = 1; seed <= 600; seed++) {
+        const gs_datagen bias = gs_datagen_make(&p, 'e', GS_VALUES_INTEGER, seed), scale = gs_datagen_make(&p, 'i', GS_VALUES_INTEGER, seed);
+        int above = 0, below = 0, as_first = 0;
+        count_styles(&bias, 1, 64, of_bias);
+        for (int j = 0; j < 64; j++) {
+            const float x = gs_value(&scale, 0, 0, j), of_size = fabsf(x);
+            assert_true(x == 0 || (of_size <= 1 && of_size >= 0.125f));
+            above += x > 0, below += x < 0, as_first += x != 0 && x == gs_value(&scale, 0, 0, 63 - j);
+        }
+        positive += below == 0 && as_first < 60, negative += above == 0, same += as_first >= 48;
+    }
+    for (int style = 0; style < GS_STYLES; style++)
+        if (of_bias[style] == 0) fail_msg("style %d", style);
+    assert_true(positive > 5 && negative > 5 && same > 5);
+    assert_int_equal(gs_datagen_make(&p, 'e', GS_VALUES_NORMAL, 1).styled, 0);
+    assert_int_equal(gs_datagen_make(&p, 'a', GS_VALUES_CANCEL, 1).styled, 0);
+}
+
 /* ---- a bias and an aux ---- */
 
 /* Some of a bias are larger than what C has, but for f16 sums and behind a gate, and have eight bits. */
@@ -275,7 +362,9 @@ static void a_bias_is_large_now_and_then(void **state)
         gs_problem p;
         gs_data_plan plan;
         assert_int_equal(gs_problem_parse(&p, rows[i].text, NULL), GS_OK);
-        const gs_datagen g = gs_datagen_make(&p, 'e', GS_VALUES_INTEGER, 7);
+        gs_datagen g = gs_datagen_make(&p, 'e', GS_VALUES_INTEGER, 7);
+        assert_int_equal(g.styled, 32);
+        g.styled = 0;   /* styles have a test of their own */
         int large = 0, negative = 0;
         float most = 0;
         for (int j = 0; j < 512; j++) {
@@ -408,6 +497,8 @@ int main(void)
         cmocka_unit_test(idle_c_is_finite_and_nan),
         cmocka_unit_test(likely_sums_by_hand),
         cmocka_unit_test(likely_sums_hold),
+        cmocka_unit_test(lines_have_styles),
+        cmocka_unit_test(vectors_have_styles),
         cmocka_unit_test(a_bias_is_large_now_and_then),
         cmocka_unit_test(an_aux_is_small_now_and_then),
         cmocka_unit_test(scalars_of_many_bits),
