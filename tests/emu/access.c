@@ -435,8 +435,8 @@ static void blocks_of_a_cluster_reach_each_other(void **state)
     assert_int_equal(m.t.launch.counters.distributed, 2 * 3 * 128);
     close_machine(&m);
 
-    open_machine(&m, "mov.u32 %r2, smem;\nmapa.shared::cluster.u32 %r2, %r2, 1;\nmov.u32 %r3, %cluster_ctarank;\nsetp.eq.u32 %p2, %r3, 0;\n"
-                     "@%p2 st.shared::cta.u32 [%r2], %r1;\n", NULL, 1);
+    open_machine(&m, "mov.u32 %r2, smem;\nmapa.shared::cluster.u32 %r2, %r2, 1;\nmov.u32 %r3, %cluster_ctarank;\nsetp.eq.u32 %p2, %r3, 0;\n" CLUSTER_SYNC
+                     "@%p2 st.shared::cta.u32 [%r2], %r1;\n" CLUSTER_SYNC, NULL, 1);
     m.t.launch.grid[0] = m.t.launch.cluster[0] = 2;
     assert_int_equal(emu_run(&m.t), GS_ERROR_FAULT);
     assert_non_null(strstr(m.t.launch.finding[0].text, "which only .shared::cluster can"));

@@ -271,13 +271,39 @@ static void test_exit_before_a_peer_writes(void **state)
     emu_end(&r.t);
 }
 
+/* A block may reach into another one behind the cluster's barrier, which may be relaxed, or behind something that the other one did; others of the launch, whose blocks met
+ * before on the same host thread, do not count. */
+static void test_blocks_begin(void **state)
+{
+    (void)state;
+#define PAIR_HEAD "mov.u32 b, buf;\nmov.u32 d, %cluster_ctarank;\nsetp.eq.u32 q, d, 1;\nmapa.shared::cluster.u32 f, b, 1;\n"
+#define PAIR_REACH "@q bra MEET;\nst.shared::cluster.u32 [f], d;\nMEET:\n"
+#define MET "barrier.cluster.arrive;\nbarrier.cluster.wait;\n"
+#define FIRST_ALONE "mov.u32 c, %clusterid.x;\nsetp.ne.u32 p, c, 0;\n@p bra REACH;\n" MET "REACH:\n"
+    static const struct { const char *text; bool found; } cases[] = {
+        {KERNEL(PAIR_HEAD MET PAIR_REACH MET), false}, {KERNEL(PAIR_HEAD "barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;\n" PAIR_REACH MET), false}, {KERNEL(PAIR_HEAD PAIR_REACH MET), true},
+        {KERNEL(PAIR_HEAD "@q bra MEET;\natom.shared::cluster.add.u32 c, [f], 1;\nMEET:\n" MET), true}, {KERNEL(PAIR_HEAD "@q bra MEET;\nld.shared::cluster.u32 c, [f];\nMEET:\n" MET), true},
+        {KERNEL(PAIR_HEAD FIRST_ALONE PAIR_REACH MET), true},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        run r;
+        start(&r, cases[i].text, 32);
+        r.t.launch.grid[0] = 4;
+        r.t.launch.cluster[0] = 2;
+        r.t.launch.threads = 1;
+        emu_run(&r.t);
+        if ((emu_found(&r.t, GS_EMU_NOT_BEGUN_FINDING) > 0) != cases[i].found) fail_msg("%zu: %s", i, r.t.error.text);
+        emu_end(&r.t);
+    }
+}
+
 /* The blocks of one cluster meet after a write; those that follow on the same host thread neither write nor meet. */
 static void test_clusters_know_nothing_of_earlier_ones(void **state)
 {
     (void)state;
     run r;
     start(&r, KERNEL("mov.u32 c, %clusterid.x;\nsetp.ne.u32 p, c, 0;\n@p exit;\nmov.u32 b, buf;\nmov.u32 d, %cluster_ctarank;\nsetp.eq.u32 q, d, 1;\n"
-                     "mapa.shared::cluster.u32 f, b, 1;\n@q bra MEET;\nst.shared::cluster.u32 [f], d;\n"
+                     "mapa.shared::cluster.u32 f, b, 1;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n@q bra MEET;\nst.shared::cluster.u32 [f], d;\n"
                      "MEET:\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n"), 32);
     r.t.launch.grid[0] = 32;
     r.t.launch.cluster[0] = 2;
@@ -465,7 +491,7 @@ int main(void)
         cmocka_unit_test(test_nested_divergence), cmocka_unit_test(test_spin_inside_a_warp), cmocka_unit_test(test_exit_of_some_lanes),
         cmocka_unit_test(test_exchanges), cmocka_unit_test(test_reductions_of_a_warp), cmocka_unit_test(test_votes), cmocka_unit_test(test_barrier), cmocka_unit_test(test_barrier_misuse), cmocka_unit_test(test_mbarrier),
         cmocka_unit_test(test_mbarrier_misuse), cmocka_unit_test(test_phase_behind), cmocka_unit_test(test_cluster),
-        cmocka_unit_test(test_exit_before_a_peer_writes), cmocka_unit_test(test_clusters_know_nothing_of_earlier_ones), cmocka_unit_test(test_setmaxnreg), cmocka_unit_test(test_endless), cmocka_unit_test(test_place),
+        cmocka_unit_test(test_exit_before_a_peer_writes), cmocka_unit_test(test_blocks_begin), cmocka_unit_test(test_clusters_know_nothing_of_earlier_ones), cmocka_unit_test(test_setmaxnreg), cmocka_unit_test(test_endless), cmocka_unit_test(test_place),
         cmocka_unit_test(test_shapes), cmocka_unit_test(test_seed), cmocka_unit_test(test_many_blocks), cmocka_unit_test(test_loop_at_the_first_instruction),
         cmocka_unit_test(test_lanes_that_exchange),
         cmocka_unit_test(test_unknown_instruction),

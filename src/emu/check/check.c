@@ -134,6 +134,14 @@ static void tick(gs_emu_check *check, int warp)
     if (*clock < UINT32_MAX) ++*clock;
 }
 
+bool gs_emu_check_knows(const gs_emu_check *check, int warp, int block)
+{
+    const uint32_t *const known = gs_emu_known(check, warp);
+    for (int i = block * check->warps; i < (block + 1) * check->warps; i++)
+        if (known[gs_emu_generic_agent(i)] > 0) return true;
+    return false;
+}
+
 void gs_emu_check_release(gs_emu_check *check, int warp, gs_emu_vector *into)
 {
     const uint32_t clocks = padded(check->agents);

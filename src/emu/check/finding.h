@@ -24,6 +24,7 @@
     X(DIVERGED,       "diverged",           "an instruction that all lanes must execute together, by some of them; fatal") \
     X(DEADLOCK,       "deadlock",           "every warp waits and nothing is under way; fatal")                \
     X(ENDLESS,        "endless",            "no end in sight: the limit of instructions is reached; fatal")    \
+    X(NOT_BEGUN,      "not-begun",          "shared memory of another block of the cluster, which may not have begun") \
     X(EXIT_IN_USE,    "exit-in-use",        "a block ended while another block or a copy still uses its shared memory") \
     X(EXIT_STORES,    "exit-stores",        "a block ended while its bulk stores still read shared memory")    \
     X(UNORDERED,      "unordered",          "global memory that another block of the launch wrote, with nothing that orders the two") \

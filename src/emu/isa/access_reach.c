@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emu/isa/order.h"
+#include "emu/isa/sync.h"
 
 #define RANK_BITS  ((1u << GS_EMU_RANK_SHIFT) - 1)
 #define WHOLE_SPAN 8192u   /* bytes: whether a span up to this is written is asked as a whole first */
@@ -65,6 +66,7 @@ static bool resolve_shared(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64
     if (block != w->block && block->exited)
         gs_emu_report(w, op, GS_EMU_EXIT_IN_USE_FINDING, "lane %d: %s of shared memory of block %d of the cluster, which has ended", lane,
                       deed_of(op), block->rank);
+    gs_emu_cluster_meet(w, op, block);
     gs_emu_visit(w, block);
     *out = (gs_emu_place){.bytes = block->shared + offset, .space = GS_PTX_SHARED, .block = block, .offset = offset};
     return true;

@@ -102,6 +102,13 @@ void gs_emu_cluster_barrier_check(gs_emu_cluster *cluster)
     gs_emu_happened(cluster);
 }
 
+void gs_emu_cluster_meet(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_block *block)
+{
+    const gs_emu_check *const check = w->cluster->check;
+    if (block == w->block || !check || w->cluster->cluster_barrier->generation > 0 || gs_emu_check_knows(check, w->number, block->rank)) return;
+    gs_emu_report(w, op, GS_EMU_NOT_BEGUN_FINDING, "shared memory of block %d of the cluster, which may not have begun: wait at the cluster's barrier first", block->rank);
+}
+
 uint32_t gs_emu_cluster_waited(const gs_emu_warp *w) { return w->cluster->cluster_barrier->warp[w->number].waited; }
 
 /* ---- fences ---- */

@@ -5,6 +5,7 @@
  * coordinate is no multiple of 16 bytes, a tensor store or reduction at a negative coordinate, a reduction that the map's type has not. */
 #include "emu/isa/bulk.h"
 #include "emu/isa/order.h"
+#include "emu/isa/sync.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -211,6 +212,7 @@ static gs_emu_result load_multicast(const request *r, const gs_emu_tile *tile, u
         if (!(mask >> i & 1)) continue;
         if (cluster->block[i].exited)
             gs_emu_report(r->w, r->op, GS_EMU_EXIT_IN_USE_FINDING, "a copy into block %d of the cluster, which has ended", i);
+        gs_emu_cluster_meet(r->w, r->op, &cluster->block[i]);
         if (load_into(r, tile, NULL, &cluster->block[i], barrier_offset) == GS_EMU_FAILED) return GS_EMU_FAILED;
     }
     return reported(r->w);

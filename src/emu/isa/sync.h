@@ -21,6 +21,9 @@ bool gs_emu_cluster_barrier_create(gs_emu_cluster *cluster);
 void gs_emu_cluster_barrier_reset(gs_emu_cluster *cluster);
 void gs_emu_cluster_barrier_free(gs_emu_cluster *cluster);
 void gs_emu_cluster_barrier_check(gs_emu_cluster *cluster);   /* completes it when all have arrived */
+
+/* A finding where nothing says that another block of the cluster has begun: neither their barrier nor anything that it did. */
+void gs_emu_cluster_meet(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_block *block);
 uint32_t gs_emu_cluster_waited(const gs_emu_warp *w);   /* number of the cluster barrier's last generation that w waited for; the first is 1 */
 void gs_emu_fence_acquire(gs_emu_warp *w, const gs_emu_vector *from, bool relaxed);   /* knows of it now; relaxed: from w's next fence on. With the checker */
 void gs_emu_fence_release(gs_emu_warp *w, gs_emu_vector *into);   /* a relaxed arrival: joins what w's last fence released */
