@@ -305,3 +305,24 @@ KERNEL gs_kernel(const gs_kernel_args p)
     __syncthreads();
     if (inside && (col % 8 == 0 || !right[threadIdx.y])) *d_at(p, batch, row, col) = h;
 }
+
+//// 16 writes to the other block of a cluster, which may not have begun | fault
+//: entry gs_kernel
+//: grid 2*cdiv(n,64) m batch
+//: block 64 1 1
+//: cluster 2 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ float part[64];
+    const long long batch = blockIdx.z, row = blockIdx.y;
+    const unsigned rank = blockIdx.x & 1, half = p.k / 2, mine = (unsigned)__cvta_generic_to_shared(&part[threadIdx.x]);
+    const int col = blockIdx.x / 2 * 64 + threadIdx.x;
+    float sum = 0;
+    if (col < p.n && row < p.m)
+        for (int k = rank ? half : 0; k < (rank ? p.k : half); k++) sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
+    unsigned peer;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(peer) : "r"(mine));
+    if (rank == 1) asm volatile("st.shared::cluster.f32 [%0], %1;" :: "r"(peer), "f"(sum) : "memory");
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    if (rank == 0 && col < p.n && row < p.m) put(p, batch, row, col, sum + part[threadIdx.x]);
+}
