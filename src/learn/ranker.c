@@ -113,21 +113,24 @@ static double said_of(const gs_ranker *ranker, const float *x)
     float room[ROOM];
     double sum = 0;
     for (int i = 0; i < ranker->nets; i++) sum += *gs_net_forward(&ranker->net[i], x, room);
-    return sum / GS_MAX(ranker->nets, 1);
+    return sum / ranker->nets;
 }
 
 int gs_ranker_choose(const gs_ranker *ranker, const gs_problem *problem, const gs_caps *caps, const gs_suggestion *list, int count)
 {
     float x[INPUTS];
-    const bool learned = ranker->nets > 0 && knows(problem);
-    int chosen = -1;
-    double least = 0;
-    for (int i = 0; i < count; i++) {
-        if (!list[i].can_choose || (chosen >= 0 && !knows_id(list[i].id))) continue;
-        if (chosen >= 0 && (!learned || list[i].apart != list[chosen].apart)) break;   /* products without their epilogue stand behind all with it */
+    int chosen = 0;
+    while (chosen < count && !list[chosen].can_choose) chosen++;
+    if (chosen == count) return -1;
+    if (ranker->nets == 0 || !knows(problem)) return chosen;
+    fill(x, problem, caps, &list[chosen], chosen);
+    double least = said_of(ranker, x) - MARGIN;
+    for (int i = chosen + 1; i < count; i++) {
+        /* products without their epilogue stand behind all with it */
+        if (!list[i].can_choose || !knows_id(list[i].id) || list[i].apart != list[chosen].apart) continue;
         fill(x, problem, caps, &list[i], i);
-        const double said = said_of(ranker, x) - (chosen < 0 ? MARGIN : 0);
-        if (chosen >= 0 && said >= least) continue;
+        const double said = said_of(ranker, x);
+        if (said >= least) continue;
         chosen = i;
         least = said;
     }

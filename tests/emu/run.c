@@ -280,10 +280,13 @@ static void test_blocks_begin(void **state)
 #define PAIR_REACH "@q bra MEET;\nst.shared::cluster.u32 [f], d;\nMEET:\n"
 #define MET "barrier.cluster.arrive;\nbarrier.cluster.wait;\n"
 #define FIRST_ALONE "mov.u32 c, %clusterid.x;\nsetp.ne.u32 p, c, 0;\n@p bra REACH;\n" MET "REACH:\n"
+#define TOLD(load)   /* by a flag in global memory */                                                                             \
+    "mov.u32 c, %clusterid.x;\nmul.wide.u32 x, c, 4;\nadd.s64 x, x, o;\n@q bra TELL;\nAGAIN:\n" load " e, [x];\nsetp.eq.u32 p, e, 0;\n@p bra AGAIN;\n" \
+    "st.shared::cluster.u32 [f], d;\nbra.uni MEET;\nTELL:\nst.release.gpu.global.u32 [x], 1;\nMEET:\n"
     static const struct { const char *text; bool found; } cases[] = {
         {KERNEL(PAIR_HEAD MET PAIR_REACH MET), false}, {KERNEL(PAIR_HEAD "barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;\n" PAIR_REACH MET), false}, {KERNEL(PAIR_HEAD PAIR_REACH MET), true},
         {KERNEL(PAIR_HEAD "@q bra MEET;\natom.shared::cluster.add.u32 c, [f], 1;\nMEET:\n" MET), true}, {KERNEL(PAIR_HEAD "@q bra MEET;\nld.shared::cluster.u32 c, [f];\nMEET:\n" MET), true},
-        {KERNEL(PAIR_HEAD FIRST_ALONE PAIR_REACH MET), true},
+        {KERNEL(PAIR_HEAD FIRST_ALONE PAIR_REACH MET), true}, {KERNEL(PAIR_HEAD TOLD("ld.acquire.gpu.global.u32") MET), false},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
         run r;

@@ -138,7 +138,7 @@ bool gs_emu_check_knows(const gs_emu_check *check, int warp, int block)
 {
     const uint32_t *const known = gs_emu_known(check, warp);
     for (int i = block * check->warps; i < (block + 1) * check->warps; i++)
-        if (known[gs_emu_generic_agent(i)] > 0) return true;
+        if (known[gs_emu_generic_agent(i)] > 0 || (check->published && published(check, i)[i] > 0)) return true;
     return false;
 }
 

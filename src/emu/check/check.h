@@ -51,7 +51,8 @@ void           gs_emu_vector_destroy(gs_emu_vector *vector);
 void           gs_emu_vector_clear(gs_emu_vector *vector);
 void           gs_emu_vector_join(gs_emu_vector *into, const gs_emu_vector *from);
 
-/* Whether anything that a warp of the block did is known to have happened: then the block has begun. */
+/* Whether anything that a warp of the block did is known to have happened, or was published in global memory, where who has seen it is not kept for a cluster's own blocks: then
+ * the block has begun. */
 bool gs_emu_check_knows(const gs_emu_check *check, int warp, int block);
 
 void gs_emu_check_release(gs_emu_check *check, int warp, gs_emu_vector *into);         /* joins the warp's vectors into it; the warp's clock ticks */
