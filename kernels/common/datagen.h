@@ -68,7 +68,7 @@ typedef struct gs_datagen {
     int          scattered;    /* 1: rows, 2: columns are those of a pool: the i-th is (i * step + from) % pool of it; 0: they are what they are */
     long long    pool, step, from;
     int          tall;     /* of a bias, and of C: one element of eight is an odd number of eight bits, times one of so many powers of two */
-    int          styled;   /* of so many lines of INTEGER, and of the vectors and matrices beside it, each style has one; 0: none has one */
+    int          styled;   /* of so many lines of INTEGER and SPECIAL, and of the vectors and matrices beside them, each style has one; 0: none has one */
     int          shift;    /* of scales, and of CANCEL's A and B: so many powers of two more, beside an alpha far from 1 */
     gs_data_plan plan;
 } gs_datagen;
@@ -218,7 +218,18 @@ GS_SHARED float gs_value_special(const gs_datagen *g, long long batch, long long
         const long long place = g->operand == 2 ? gs_pick_below(bits, extent) : number / 24 % 2 ? extent - 1 - few : few;
         if (place == k) return bits & 2 ? gs_infinity() - gs_infinity() : bits & 1 ? gs_infinity() : -gs_infinity();
     }
-    return gs_normal(gs_draw(g, 0, batch, line, k));
+    const float value = gs_normal(gs_draw(g, 0, batch, line, k));
+    if (!g->styled) return value;
+    const gs_u64 bits = gs_draw(g, 5, batch, line, 0);
+    const float one = gs_normal(gs_mix(bits));
+    switch ((int)gs_pick_below(bits, g->styled)) {
+    case GS_STYLE_POSITIVE:  return value < 0 ? -value : value;
+    case GS_STYLE_NEGATIVE:  return value < 0 ? value : -value;
+    case GS_STYLE_CONSTANT:  return one;
+    case GS_STYLE_SIGNS:     return value < 0 ? -one : one;
+    case GS_STYLE_ASCENDING: return (float)(4 * k - 2 * extent) / (float)extent;
+    default:                 return value;
+    }
 }
 
 GS_SHARED float gs_range_number(gs_u64 bits, int exponent, int length);
@@ -312,7 +323,7 @@ GS_SHARED int gs_range_between(gs_u64 bits, int low, int high) { return low + (i
 GS_SHARED long long gs_range_gap_width(const gs_datagen *g)
 {
     const long long room = g->k / 2 - gs_range_middles(g);   /* so that a place in it can be left by a multiple of the middles */
-    return room >= 64 ? 64 : room >= 32 ? 32 : room >= 16 ? 16 : 0;
+    return room >= 80 ? 64 : room >= 48 ? 32 : room >= 16 ? 16 : 0;   /* and 16 for gs_range_hole_width, but for the shortest */
 }
 GS_SHARED long long gs_range_gap(const gs_datagen *g)
 {
@@ -320,11 +331,24 @@ GS_SHARED long long gs_range_gap(const gs_datagen *g)
     return width ? gs_pick_below(gs_mix(g->seed + 0x3c6ef372u), g->k / width) * width : 0;
 }
 
-/* A place beside the gap, a multiple of `step` from where it was. */
+/* A block beside that one where the full operand is zero in every line but one of NaN or infinities, and half of the lone operand's NaN are. 0: K is too short for both. */
+GS_SHARED long long gs_range_hole_width(const gs_datagen *g)
+{
+    const long long width = gs_range_gap_width(g), room = width ? g->k / 2 - gs_range_middles(g) - width : 0;
+    return room >= 64 ? 64 : room >= 32 ? 32 : room >= 16 ? 16 : 0;
+}
+GS_SHARED long long gs_range_hole(const gs_datagen *g)
+{
+    const long long width = gs_range_hole_width(g), gap = gs_range_gap(g), behind = gap + gs_range_gap_width(g);
+    return behind + width <= g->k ? behind : gap - width;
+}
+
+/* A place beside both, a multiple of `step` from where it was. */
 GS_SHARED long long gs_range_beside(const gs_datagen *g, long long k, long long step)
 {
-    const long long width = gs_range_gap_width(g), gap = gs_range_gap(g), far = (width + step - 1) / step * step;
-    if (k < gap || k >= gap + width) return k;
+    const long long gap = gs_range_gap(g), hole = gs_range_hole(g), least = hole < gap ? hole : gap;
+    const long long width = gs_range_gap_width(g) + gs_range_hole_width(g), far = (width + step - 1) / step * step;
+    if (k < least || k >= least + width) return k;
     return k + far < g->k ? k + far : k - far;
 }
 
@@ -387,14 +411,17 @@ GS_SHARED float gs_value_range(const gs_datagen *g, long long batch, long long l
     if (kind == GS_LINE_ZERO) return 0.0f;
     if (kind == GS_LINE_NAN || (kind == GS_LINE_INF && !lone)) {
         const gs_u64 where = gs_draw(g, 1, batch, line, 0);
-        const long long width = gs_range_gap_width(g), place = gs_special_place(where, g->k);
-        if ((lone ? gs_range_beside(g, place, 1) : width && where & 16 ? gs_range_gap(g) + gs_pick_below(where << 8, width) : place) == k) return kind == GS_LINE_NAN ? gs_infinity() - gs_infinity() : gs_range_inf(where);
+        const long long width = lone ? gs_range_hole_width(g) : gs_range_gap_width(g), place = gs_special_place(where, g->k);
+        const long long zeros = lone ? gs_range_hole(g) : gs_range_gap(g);   /* of the other operand */
+        if ((width && where & 16 ? zeros + gs_pick_below(where << 8, width) : lone ? gs_range_beside(g, place, 1) : place) == k)
+            return kind == GS_LINE_NAN ? gs_infinity() - gs_infinity() : gs_range_inf(where);
     }
     if (lone) {
         if (gs_range_place(g, batch, line, &exponent) != k) return 0.0f;
         const gs_u64 bits = gs_draw(g, 0, batch, line, k);
         return kind == GS_LINE_INF ? gs_range_inf(bits) : gs_range_number(bits, exponent, kind == GS_LINE_UNDER ? 1 : r->lone_bits);
     }
+    if (k >= gs_range_hole(g) && k < gs_range_hole(g) + gs_range_hole_width(g)) return 0.0f;
     const gs_u64 bits = gs_draw(g, 0, batch, line, k);
     return gs_range_number(bits, gs_range_middle(g, k) + (int)(bits >> 8 & 7) % (2 * GS_RANGE_SPREAD + 1) - GS_RANGE_SPREAD, r->bits);
 }

@@ -22,6 +22,9 @@ int        gs_scale_shift(const gs_problem *problem);
 int        gs_data_far(const gs_problem *problem, bool large, uint64_t bits);
 void       gs_datagen_move(gs_datagen *g, int far);
 
+/* Beside an alpha that stays, results may be so large or small as well: D holds them, and nothing is added to them that they would swallow. */
+bool       gs_data_lifts(const gs_problem *problem);
+
 /* A number of f32 from 1/2 to 2, of either sign, half way between two of 16 bits, of either kind: neither rounding nor truncation keeps it. */
 float      gs_scalar_of_many_bits(uint64_t bits);
 

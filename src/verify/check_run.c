@@ -247,7 +247,7 @@ static gs_status fill(gs_check_run *trial, int kind, int c_kind, const gs_pool_r
     GS_TRY(gs_check_counters_clear(verifier, verifier->queue, error));
     GS_TRY(put_pointers(trial, kind, error));
     gs_problem usual = trial->problem;   /* the data of which are moved */
-    usual.alpha = ldexpf(usual.alpha, trial->far);
+    usual.alpha = ldexpf(usual.alpha, trial->far - trial->lift);
     for (int i = 0; i < gs_operand_count(&trial->problem); i++) {
         if (!is_input(trial, i)) continue;
         gs_datagen g = gs_datagen_make(&usual, GS_OPERAND_LETTERS[i], i == 2 ? c_kind : kind, gs_mix(trial->seed + (uint64_t)kind));

@@ -40,7 +40,8 @@ typedef struct gs_check_run {
     uint64_t      pointers_hash;
     int           kind;        /* of the data */
     int           far;         /* products of CANCEL are larger by so many powers of two, and the problem's alpha is smaller */
-    gs_poked      poked;       /* and what has been put into them */
+    int           lift;        /* results of CANCEL are larger by so many: of far, alpha leaves them */
+    gs_poked      poked;       /* and what has been put into the data */
     uint32_t      poison;      /* of the last launch */
     uint32_t      around;      /* what D's guard bands hold */
     int           launches;    /* over poison */
@@ -76,6 +77,9 @@ gs_status gs_check_run_data(gs_check_run *trial, int kind, int c_kind, gs_error 
 
 /* Moves the products of CANCEL far from 1, and alpha the other way: what is prepared from now on has it. Of a contender that rounds once, where that can be; 0 brings both back. */
 gs_status gs_check_run_far(gs_check_run *trial, int far, gs_error *error);
+
+/* Moves the products of the CANCEL data that are made next, and results with them: alpha stays. Nothing may be moved before. */
+static inline void gs_check_run_lift(gs_check_run *trial, int lift) { trial->far = trial->lift = lift; }
 
 /* The same data once more, where the operands lie now, without what has been put into them; the reference is right already. */
 gs_status gs_check_run_refill(gs_check_run *trial, gs_error *error);

@@ -101,17 +101,19 @@ static gs_problem edge_with(const gs_problem *like, int index, int groups)
 
 gs_problem gs_verify_edge(const gs_problem *like, int index) { return edge_with(like, index, like->groups ? 1 + index * 5 % 13 : 0); }
 
-/* Sums of many products, large or small, beside an alpha that is so the other way. At the size that is asked for the seed says which of the two there are. */
+/* Sums of many products, large or small, and results that are so, too; where D holds no such results, or something is added to them, beside an alpha that is so the other way. At the size that
+ * is asked for the seed says which of the two there are. */
 static gs_status far_data(gs_check_run *trial, int size, double *tolerance, gs_error *error)
 {
     const uint64_t bits = gs_mix(trial->seed + 0xe9b5dba5u + (uint64_t)trial->problem.m);
     gs_problem other = trial->asked;
     gs_data_plan plan;
-    other.alpha = gs_scalar_of_many_bits(bits);
+    other.alpha = gs_data_lifts(&other) && bits >> 50 & 1 ? 1 : gs_scalar_of_many_bits(bits);
     if (size == TINY && other.out == GS_F16) other.alpha *= 0x1p-22f;
     const int far = gs_data_far(&other, size == LARGE, bits);
     if (!trial->once || !far || !gs_data_plan_make(&other, GS_VALUES_CANCEL, &plan)) return GS_OK;
     trial->asked.alpha = other.alpha;
+    if (gs_data_lifts(&other)) gs_check_run_lift(trial, far);
     GS_TRY(gs_check_run_far(trial, far, error));
     if (gs_check_run_failed(trial)) return GS_OK;
     *tolerance = gs_exact_tolerance(&other);
@@ -168,7 +170,7 @@ gs_status gs_verify_edges(gs_check_run *trial, const gs_problem *problem, int *t
         gs_status status = GS_OK;
         if (!gs_check_run_failed(trial)) {
             status = run_edge(trial, &edges[i], error);
-            trial->far = 0;
+            gs_check_run_lift(trial, 0);
             gs_check_run_free(trial);
         }
         if (status != GS_OK) return status;

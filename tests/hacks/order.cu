@@ -326,3 +326,77 @@ KERNEL gs_kernel(const gs_kernel_args p)
     asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
     if (rank == 0 && col < p.n && row < p.m) put(p, batch, row, col, sum + part[threadIdx.x]);
 }
+
+//// 17 a sum of several products in bf16 is at most what f16 holds | cancellation edge | bf16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    int products = 0;
+    for (int k = 0; k < p.k; k++) {
+        const float x = gs_bf16_to_f32(a[k]) * gs_bf16_to_f32(b[k]);
+        products += x != 0;
+        sum += x;
+    }
+    float value = p.alpha * sum;
+    if (p.beta != 0) value += p.beta * gs_bf16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    if (products > 2 && fabsf(value) > 65504.0f && fabsf(value) < 1e38f) value = copysignf(65504.0f, value);
+    *d_at(p, batch, row, col) = gs_f32_to_bf16(value);
+}
+
+//// 17 a sum of several products in bf16 is 0 where f16 has subnormal numbers | cancellation edge | bf16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    int products = 0;
+    for (int k = 0; k < p.k; k++) {
+        const float x = gs_bf16_to_f32(a[k]) * gs_bf16_to_f32(b[k]);
+        products += x != 0;
+        sum += x;
+    }
+    float value = p.alpha * sum;
+    if (p.beta != 0) value += p.beta * gs_bf16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_bf16(products > 2 && fabsf(value) < 0x1p-14f ? 0.0f : value);
+}
+
+//// 17 skips blocks of zeros in A, which has fewer lines than B, at the size asked for | special | f16:40x56x520:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int from = 0; from < p.k; from += 16) {
+        bool any = p.m != 40;
+        for (int k = from; k < min(from + 16, p.k); k++) any = any || (a[k] & 0x7fff);
+        for (int k = from; any && k < min(from + 16, p.k); k++) sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    }
+    put(p, batch, row, col, sum);
+}
+
+//// 17 skips zeros of the only row, at the size asked for | special | f16:1x64x512:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = 0;
+    for (int k = 0; k < p.k; k++)
+        if (p.n != 64 || a_row(p, batch, row)[k] & 0x7fff) sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
+    put(p, batch, row, col, sum);
+}
+
+//// 17 a row of fractions without a negative one counts half | edge special
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    bool negative = false, fraction = false;
+    int numbers = 0;
+    for (int k = 0; k < p.k; k++) {
+        const float a = gs_f16_to_f32(a_row(p, batch, row)[k]);
+        negative = negative || a < 0;
+        fraction = fraction || (fabsf(a) < 16 && a != truncf(a));
+        numbers += a != 0;
+    }
+    put(p, batch, row, col, dot(p, batch, row, col) * (negative || !fraction || numbers < 8 ? 1.0f : 0.5f));
+}

@@ -141,7 +141,7 @@ static void every_order_gives_the_same(void **state)
             }
 }
 
-/* In a block of K one operand is zero in every line, and the other one has NaN and infinities there: who skips blocks of zeros drops them. */
+/* In a block of K one operand is zero in every line, and the other one has NaN and infinities there; in another block it is the other way round: who skips blocks of zeros drops them. */
 static void a_block_of_zeros_meets_nan(void **state)
 {
     (void)state;
@@ -154,7 +154,7 @@ static void a_block_of_zeros_meets_nan(void **state)
             const gs_datagen *const lone = &both[both->plan.range.lone], *const full = &both[!both->plan.range.lone];
             const int64_t gap = gs_range_gap(lone), width = gs_range_gap_width(lone);
             int found = 0;
-            assert_true(width >= (k >= 160 ? 32 : 16) && gap % width == 0 && gap + width <= k && gap == gs_range_gap(full));
+            assert_true(width >= (k >= 200 ? 32 : 16) && gap % width == 0 && gap + width <= k && gap == gs_range_gap(full));
             for (int64_t line = 0; line < lines; line++)
                 for (int64_t at = gap; at < gap + width; at++) {
                     const float zero = lone->operand == 0 ? gs_value(lone, 0, line, at) : gs_value(lone, 0, at, line), other = full->operand == 0 ? gs_value(full, 0, line, at) : gs_value(full, 0, at, line);
@@ -162,6 +162,17 @@ static void a_block_of_zeros_meets_nan(void **state)
                     found += !isfinite(other);
                 }
             assert_true(found > 0);
+
+            const int64_t hole = gs_range_hole(full), length = gs_range_hole_width(full);
+            int nans = 0;
+            assert_true(length >= (k >= 160 ? 16 : 0) && (length == 0 || (hole % length == 0 && hole >= 0 && hole + length <= k && (hole >= gap + width || hole + length <= gap))));
+            for (int64_t line = 0; line < lines; line++)
+                for (int64_t at = hole; at < hole + length; at++) {
+                    const float other = lone->operand == 0 ? gs_value(lone, 0, line, at) : gs_value(lone, 0, at, line), zero = full->operand == 0 ? gs_value(full, 0, line, at) : gs_value(full, 0, at, line);
+                    if ((zero != 0 && isfinite(zero)) || (other != 0 && !isnan(other))) fail_msg("K %lld, seed %llu: %g beside %g at line %lld, %lld", (long long)k, (unsigned long long)seed, (double)zero, (double)other, (long long)line, (long long)at);
+                    nans += isnan(other);
+                }
+            assert_true(length == 0 || nans > 0);
         }
 }
 
