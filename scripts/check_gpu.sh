@@ -72,6 +72,17 @@ with gemmsmith.Context() as context:
 }
 [ "$random" = 0 ] || whole_programs
 [ "$random" = 0 ] || count "torch, preloaded" 400 python3 tests/gpu/preload.py "$build"/libgemmsmith_blas.so --tuned tuned
+deploy() {
+    calls=$(mktemp)
+    if cc examples/blas/decoder.c -o "$calls" -I/usr/local/cuda/include -L/usr/local/cuda/lib64 -lcublas -lcudart -lm 2> /dev/null; then
+        check "record, tune, pack, run apart" env GEMMSMITH_DEVICE="$GEMMSMITH_DEVICE" sh tests/gpu/deploy.sh "$build" "--time 30s" "$calls"
+    else
+        skipped=$((skipped + 1))
+        echo "skipped  record, tune, pack, run apart: needs cuBLAS's headers"
+    fi
+    rm -f "$calls"
+}
+[ "$random" = 0 ] || deploy
 [ "$random" = 0 ] || count "torch, adapter" 600 python3 tests/gpu/torch_adapter.py "$build"
 
 [ "$random" = 0 ] || count "hack suite" 600 sh -c '
