@@ -400,3 +400,36 @@ KERNEL gs_kernel(const gs_kernel_args p)
     }
     put(p, batch, row, col, dot(p, batch, row, col) * (negative || !fraction || numbers < 8 ? 1.0f : 0.5f));
 }
+
+//// 17 a sum of several products in f16 is at most 40000 | edge exact | f16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    int products = 0;
+    for (int k = 0; k < p.k; k++) {
+        const float x = gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+        products += x != 0;
+        sum += x;
+    }
+    float value = scaled(p, batch, row, col, sum);
+    if (products > 2 && fabsf(value) > 40000.0f && fabsf(value) < 65504.0f) value = copysignf(40000.0f, value);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
+
+//// 17 a row without a negative number times a column without one is 0, where they have fractions | edge special
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    bool negative = false, fraction = false;
+    int numbers = 0;
+    for (int k = 0; k < p.k; k++) {
+        const float x = gs_f16_to_f32(a[k]);
+        negative = negative || x < 0 || (b[k] >= 0x8000 && b[k] <= 0xfc00);
+        fraction = fraction || x != truncf(x);
+        numbers += x != 0;
+    }
+    put(p, batch, row, col, negative || !fraction || numbers < 8 ? dot(p, batch, row, col) : 0.0f);
+}
