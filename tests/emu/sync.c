@@ -151,6 +151,9 @@ static void test_cluster_barrier_by_parted_lanes(void **state)
                         "MEET:\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\nmov.u32 b, %cluster_ctarank;\nmad.lo.u32 t, b, 32, t;\n" STORE), 32, 2, 64, 1);
     /* the rest of a warp ends: who arrived goes on */
     expect_words(KERNEL("mov.u32 a, 1;\nsetp.ge.u32 p, t, 16;\n@p bra HIGH;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n" STORE "bra END;\nHIGH:\nnanosleep.u32 1;\nEND:"), 32, 1, 16, 1);
+    /* a whole warp ends when the other one waits already */
+    expect_words(KERNEL("mov.u32 a, 1;\nsetp.ge.u32 p, t, 32;\n@p bra HIGH;\nbarrier.cluster.arrive;\nred.global.add.u32 [o+1024], 1;\nbarrier.cluster.wait;\n" STORE "bra END;\n"
+                        "HIGH:\nld.volatile.global.u32 b, [o+1024];\nsetp.ne.u32 q, b, 32;\n@q bra HIGH;\nEND:"), 64, 1, 32, 1);
     expect_finding(KERNEL("setp.lt.u32 p, t, 16;\nbarrier.cluster.arrive.aligned;\n@p barrier.cluster.wait.aligned;\n"), 32, 1, GS_EMU_DIVERGED_FINDING, "cluster");
     expect_finding(KERNEL("setp.lt.u32 p, t, 16;\n@p barrier.cluster.arrive;\n@p barrier.cluster.arrive;\n"), 32, 1, GS_EMU_BARRIER_FINDING, "second arrival");
     /* lanes that are refused have not arrived a second time */
