@@ -129,12 +129,20 @@ typedef struct gs_launch_ready {
     _Alignas(16) unsigned char bytes[256];
 } gs_launch_ready;
 
-#define GS_READ_ONLY 11   /* operands, arrays of pointers and scalars that a kernel may only read */
+#define GS_REACHES 12   /* operands, or the arrays of pointers to them, scalars, the workspace */
 
 typedef struct gs_memory_range {
     gs_pointer at;
     size_t     bytes;         /* 0: nothing */
 } gs_memory_range;
+
+/* What a kernel may reach behind one of its pointers. */
+typedef struct gs_memory_use {
+    gs_pointer at;            /* 0: ends a list */
+    size_t     bytes;         /* 0: nothing */
+    bool       written;       /* to store to as well */
+    size_t     row, pitch;    /* bytes of a row that may be stored to, and from one row to the next; 0: all */
+} gs_memory_use;
 
 /* Whether launches whose kernels allow it are dependent. */
 typedef enum gs_launch_mode {
@@ -157,7 +165,7 @@ typedef struct gs_launch {
     bool        dependent;    /* the kernel allows a programmatic dependent launch */
     gs_launch_mode mode;      /* whether one that allows it becomes one */
     void      **params;       /* addresses of the kernel's parameters, in order */
-    gs_memory_range read_only[GS_READ_ONLY];   /* what the kernel may not store to, although it lies beside what it may: an emulated device says so. Those with bytes stand first */
+    gs_memory_use reach[GS_REACHES];   /* an emulated device reports all else of the allocations that these lie in. One with at 0 ends them; none: everything may be reached */
     gs_memory_range constant; /* what a dependent launch may read before the launch in front has ended: an emulated device does not report that */
     gs_launch_ready *ready;   /* NULL, or what prepare made of the fields above, which have not changed since */
 } gs_launch;

@@ -38,7 +38,8 @@ typedef struct gs_emu_work {
     uint32_t         smem;
     bool             dependent;       /* the kernel allows it: checked whether or not the device's switch is on */
     uint8_t         *params;          /* owned; of the entry's size */
-    gs_memory_range  read_only[GS_READ_ONLY], constant;
+    gs_memory_use    reach[GS_REACHES];
+    gs_memory_range  constant;
     gs_pointer       to;
     uint32_t         pattern;
     size_t           bytes;

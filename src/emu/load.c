@@ -204,7 +204,7 @@ static gs_emu_work work_of(const gs_launch *launch)
     gs_emu_work work = {.function = launch->function, .smem = launch->smem};
     memcpy(work.grid, launch->grid, sizeof work.grid);
     memcpy(work.block, launch->block, sizeof work.block);
-    memcpy(work.read_only, launch->read_only, sizeof work.read_only);
+    memcpy(work.reach, launch->reach, sizeof work.reach);
     work.constant = launch->constant;
     for (int i = 0; i < 3; i++) work.cluster[i] = GS_MAX(launch->cluster[i], 1u);
     return work;

@@ -142,7 +142,7 @@ static uint32_t clusters_held(const gs_emu_device *emu, const gs_emu_work *work)
     return (uint32_t)GS_MAX(gs_launch_resident(&shape, emu->profile) * (emu->caps.sms / shape.cluster), 1);
 }
 
-_Static_assert(GS_EMU_READ_ONLY == GS_READ_ONLY, "as many ranges");
+_Static_assert(GS_EMU_REACHES == GS_REACHES, "as many ranges");
 
 gs_status gs_emu_launch_now(gs_emu_device *emu, const gs_emu_work *work, double *us, gs_error *error)
 {
@@ -157,8 +157,10 @@ gs_status gs_emu_launch_now(gs_emu_device *emu, const gs_emu_work *work, double 
     memcpy(launch.block, work->block, sizeof launch.block);
     memcpy(launch.cluster, work->cluster, sizeof launch.cluster);
     launch.resident = clusters_held(emu, work);
-    for (size_t i = 0; i < GS_COUNT(work->read_only); i++)
-        launch.read_only[i] = (gs_emu_span){work->read_only[i].at, work->read_only[i].at + work->read_only[i].bytes};
+    for (size_t i = 0; i < GS_COUNT(work->reach); i++) {
+        const gs_memory_use *const use = &work->reach[i];
+        launch.reach[i] = (gs_emu_use){.from = use->at, .to = use->at + use->bytes, .row = use->row, .pitch = use->pitch, .written = use->written};
+    }
     launch.constant = (gs_emu_span){work->constant.at, work->constant.at + work->constant.bytes};
     *us = 0;
     gs_status status = gs_emu_run(&launch, error);

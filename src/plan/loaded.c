@@ -60,7 +60,7 @@ struct gs_loaded {
     gs_kernel_args args;                  /* without pointers */
     bool           scalars;               /* alpha and beta of a run are in device memory */
     size_t         constant_bytes;        /* of B, where a dependent launch may read it before what is in front has ended; else 0 */
-    size_t         input_bytes[GS_READ_ONLY];   /* of what a call's pointers lead to, in the order of set_read_only; 0: it is written, or not there */
+    gs_memory_use  reach[GS_REACHES];     /* what a call's pointers lead to, in the order of set_reach */
     gs_device     *device;
     gs_module      module;
     gs_manifest    manifest;
@@ -287,15 +287,22 @@ static gs_status compile(gs_loaded *loaded, const gs_kernel *kernel, const gs_pr
     return GS_OK;
 }
 
-/* In the order of set_read_only. */
-static void note_inputs(gs_loaded *loaded, const gs_problem *problem)
+/* In the order of set_reach. */
+static void note_reach(gs_loaded *loaded, const gs_problem *problem)
 {
     static const char letters[] = "abcdefghi";
     for (int i = 0; letters[i]; i++) {
         const bool array = i < 4 && problem->matrices;   /* also that of D: the pointers are read */
-        if (array || !gs_is_written(problem, letters[i])) loaded->input_bytes[i] = i < 4 ? gs_args_bytes(problem, letters[i]) : gs_problem_bytes(problem, letters[i]);
+        const gs_shape s = gs_shape_of(problem, letters[i]);
+        const size_t size = gs_type_size(s.type);
+        gs_memory_use *const use = &loaded->reach[i];
+        if (letters[i] == 'c' && problem->beta == 0 && !loaded->scalars) continue;   /* which is not there, perhaps */
+        use->bytes = i < 4 ? gs_args_bytes(problem, letters[i]) : gs_problem_bytes(problem, letters[i]);
+        use->written = !array && gs_is_written(problem, letters[i]);
+        if (use->written && s.ld > s.row && (s.matrices == 1 || s.stride % s.ld == 0)) use->row = (size_t)s.row * size, use->pitch = (size_t)s.ld * size;
     }
-    loaded->input_bytes[9] = loaded->input_bytes[10] = loaded->scalars ? sizeof(float) : 0;
+    loaded->reach[9].bytes = loaded->reach[10].bytes = loaded->scalars ? sizeof(float) : 0;
+    loaded->reach[11] = (gs_memory_use){.bytes = loaded->workspace, .written = true};
 }
 
 static gs_loaded *loaded_new(gs_device *device, const gs_manifest *manifest, const gs_problem *problem, gs_error *error)
@@ -311,7 +318,6 @@ static gs_loaded *loaded_new(gs_device *device, const gs_manifest *manifest, con
     loaded->states = (gs_states){.create = create_state, .destroy = destroy_state, .self = loaded};
     loaded->scalars = problem->scalars == GS_SCALARS_DEVICE;
     loaded->constant_bytes = problem->constant == GS_CONSTANT_B ? gs_problem_bytes(problem, 'b') : 0;
-    note_inputs(loaded, problem);
     loaded->args = (gs_kernel_args){
         .lda = problem->lda, .ldb = problem->ldb, .ldc = problem->ldc, .ldd = problem->ldd,
         .m = (int)problem->m, .n = (int)problem->n, .k = (int)problem->k, .batch = (int)problem->batch,
@@ -329,6 +335,7 @@ static gs_status prepare(gs_loaded *loaded, const gs_problem *problem, gs_status
     for (int i = 0; status == GS_OK && i < loaded->manifest.entry_count; i++)
         status = prepare_entry(loaded, &loaded->entry[i], &loaded->manifest.entry[i], problem, error);
     if (status == GS_OK) status = prepare_workspace(loaded, problem, error);
+    note_reach(loaded, problem);
     if (status == GS_OK) status = gs_states_init(&loaded->states, error);
     if (status != GS_OK) {
         gs_loaded_destroy(&loaded);
@@ -448,14 +455,15 @@ static inline void set_args(run_state *run, const gs_loaded *loaded, const gs_ar
     set_scalars(run, loaded, args);
 }
 
-/* What a user kernel may not store to, in a launch on an emulated device. */
-static void set_read_only(const gs_loaded *loaded, const gs_args *args, gs_launch *launch)
+/* What a user kernel may reach, in a launch on an emulated device. */
+static void set_reach(const gs_loaded *loaded, const gs_args *args, const void *workspace, gs_launch *launch)
 {
-    const void *const inputs[GS_READ_ONLY] = {args->a, args->b, args->c == args->d ? NULL : args->c, args->d, args->bias, args->offsets, args->aux, args->scale_m, args->scale_n, args->alpha, args->beta};
+    const void *const to[GS_REACHES] = {args->a,       args->b,       args->c == args->d ? NULL : args->c, args->d, args->bias, args->offsets, args->aux,
+                                        args->scale_m, args->scale_n, args->alpha,                         args->beta, workspace};
     int count = 0;
-    memset(launch->read_only, 0, sizeof launch->read_only);
-    for (int i = 0; i < GS_READ_ONLY; i++)
-        if (inputs[i] && loaded->input_bytes[i]) launch->read_only[count++] = (gs_memory_range){(gs_pointer)(uintptr_t)inputs[i], loaded->input_bytes[i]};
+    memset(launch->reach, 0, sizeof launch->reach);
+    for (int i = 0; i < GS_REACHES; i++)
+        if (to[i]) launch->reach[count] = loaded->reach[i], launch->reach[count++].at = (gs_pointer)(uintptr_t)to[i];
 }
 
 /* Behind set_args: what else an entry's launch has of the operands. */
@@ -466,7 +474,7 @@ static inline gs_status set_entry(run_state *run, const gs_loaded *loaded, int e
         const gs_pointer pointer = (gs_pointer)(uintptr_t)*(void *const *)(const void *)((const char *)&run->args + state->pointer[j]) + state->behind[j];
         if (state->in_use[j] != pointer) GS_TRY(change_map(loaded->device, &loaded->entry[entry].tensor[j], state, j, pointer, error));
     }
-    if (loaded->image.user && loaded->device->caps.emulated) set_read_only(loaded, args, &state->launch);
+    if (loaded->image.user && loaded->device->caps.emulated) set_reach(loaded, args, run->args.workspace, &state->launch);
     return GS_OK;
 }
 

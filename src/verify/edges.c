@@ -113,7 +113,7 @@ static gs_status far_data(gs_check_run *trial, int size, double *tolerance, gs_e
     const int far = gs_data_far(&other, size == LARGE, bits);
     if (!trial->once || !far || !gs_data_plan_make(&other, GS_VALUES_CANCEL, &plan)) return GS_OK;
     trial->asked.alpha = other.alpha;
-    gs_check_run_lift(trial, gs_data_lifts(&other) ? far : size == LARGE && other.out == GS_F16 ? 1 : 0);   /* 1: up to the largest of f16, and beyond */
+    gs_check_run_lift(trial, gs_data_lifts(&other) ? far : size == LARGE && other.out == GS_F16 ? 1 + (fabsf(other.alpha) < 1) : 0);   /* up to the largest of f16, and beyond */
     GS_TRY(gs_check_run_far(trial, far, error));
     if (gs_check_run_failed(trial)) return GS_OK;
     *tolerance = gs_exact_tolerance(&other);

@@ -298,7 +298,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (row + col + batch == 0) d_at(p, 0, 0, 0)[1ll << 30] = 0;
 }
 
-//// 7 writes between the rows of D | guard | f16:40x56x72:tn:ldd=64
+//// 7 writes between the rows of D | guard fault | f16:40x56x72:tn:ldd=64
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
@@ -306,7 +306,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (col == p.n - 1 && p.ldd > p.n && row < p.m - 1) d_at(p, batch, row, col)[1] = 0;
 }
 
-//// 7 writes behind D where it looks as in timing | guard
+//// 7 writes behind D where it looks as in timing | guard fault
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
@@ -323,7 +323,7 @@ KERNEL gs_kernel(const __grid_constant__ gs_kernel_args p)
     put(p, batch, row, col, dot(p, batch, row, col));
 }
 
-//// 7 leaves a mark behind a row of A | guard | f16:40x56x72:tn:lda=80
+//// 7 leaves a mark behind a row of A | guard fault | f16:40x56x72:tn:lda=80
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
@@ -331,7 +331,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, dot(p, batch, row, col));
 }
 
-//// 7 counts behind its workspace | guard
+//// 7 counts behind its workspace | guard fault
 //: workspace 8
 //: entry gs_kernel
 //: grid cdiv(n,16) cdiv(m,16) batch
@@ -496,7 +496,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, dot(p, batch, row, col));
 }
 
-//// 13 does nothing where what lies behind D looks as in timing | unwritten
+//// 13 does nothing where what lies behind D looks as in timing | unwritten fault
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
@@ -608,7 +608,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, sum);
 }
 
-//// 5 takes K for a multiple of 8 and reads what lies behind a row, but for NaN | edge exact
+//// 5 takes K for a multiple of 8 and reads what lies behind a row, but for NaN | edge exact fault
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;

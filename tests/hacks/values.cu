@@ -175,7 +175,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, any ? dot(p, batch, row, col) : __int_as_float(0x7fc00000));
 }
 
-//// 17 adds C where it is a number, although beta is 0 | special
+//// 17 adds C where it is a number, although beta is 0 | special fault
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;

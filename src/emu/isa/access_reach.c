@@ -40,11 +40,42 @@ static bool is_aligned(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t a
     return false;
 }
 
-static bool is_input(const gs_emu_launch *launch, uint64_t address, uint64_t size)
+/* Reads may go on to the end of 16 bytes of which some belong to it: no page ends within them. */
+static bool may_reach(const gs_emu_use *use, uint64_t address, uint64_t size, bool stores)
 {
-    for (size_t i = 0; i < GS_COUNT(launch->read_only) && launch->read_only[i].to; i++)
-        if (address < launch->read_only[i].to && address + size > launch->read_only[i].from) return true;
-    return false;
+    const uint64_t end = address + size;
+    if (!stores) return address >= (use->from & ~15ull) && end <= ((use->to + 15) & ~15ull) && use->from < use->to;
+    return use->written && address >= use->from && end <= use->to && (!use->pitch || (address - use->from) % use->pitch + size <= use->row);
+}
+
+/* Why an access is wrong although the allocation holds it; NULL: it is not. */
+static const char *forbidden(const gs_emu_launch *launch, const gs_emu_allocation *a, uint64_t address, uint64_t size, bool stores)
+{
+    bool bounded = false, allowed = false;
+    for (size_t i = 0; i < GS_COUNT(launch->reach) && launch->reach[i].from; i++) {
+        const gs_emu_use *const use = &launch->reach[i];
+        if (use->from < a->address || use->from >= a->address + a->size) continue;
+        if (stores && !use->written && address < use->to && address + size > use->from) return "an operand that is only read: a store, or an atomic operation, may not reach it";
+        bounded = true;
+        allowed = allowed || may_reach(use, address, size, stores);
+    }
+    if (!bounded || allowed) return NULL;
+    return stores ? "beside what the kernel may write: not an element of D, nor of another output, nor the workspace" : "beside all operands and the workspace; C is none where beta is 0";
+}
+
+/* Whether all lanes, which reach into one allocation, stay within one operand. */
+static bool all_allowed(const gs_emu_launch *launch, const gs_emu_reach *reach, uint32_t size, bool stores)
+{
+    uint64_t first = reach->address[0], last = reach->straight ? first + (GS_EMU_LANES - 1) * size : first;
+    for (int l = 1; l < GS_EMU_LANES && !reach->straight && !reach->uniform; l++) {
+        first = GS_MIN(first, reach->address[l]);
+        last = GS_MAX(last, reach->address[l]);
+    }
+    for (size_t i = 0; i < GS_COUNT(launch->reach) && launch->reach[i].from; i++)
+        if (!(stores && launch->reach[i].pitch) && may_reach(&launch->reach[i], first, last - first + size, stores)) return true;
+    for (int l = 0; l < GS_EMU_LANES; l++)
+        if (forbidden(launch, reach->allocation, reach->address[l], size, stores)) return false;
+    return true;
 }
 
 static bool resolve_shared(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t address, uint32_t size, uint32_t align, gs_emu_place *out)
@@ -78,8 +109,8 @@ static bool resolve_global(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64
     const gs_emu_allocation *const a = gs_emu_memory_find(memory, address, size);
     char where[160];
     if (!a) return report_outside(w, op, lane, GS_PTX_GLOBAL, address, size, gs_emu_memory_describe(memory, address, where, sizeof where));
-    if (op->stores && is_input(w->cluster->launch, address, size))
-        return report_outside(w, op, lane, GS_PTX_GLOBAL, address, size, "an operand that is only read: a store, or an atomic operation, may not reach it");
+    const char *const why = w->cluster->launch->reach[0].from ? forbidden(w->cluster->launch, a, address, size, op->stores) : NULL;
+    if (why) return report_outside(w, op, lane, GS_PTX_GLOBAL, address, size, why);
     if (a->read_only && op->stores) return report_outside(w, op, lane, GS_PTX_GLOBAL, address, size, "a variable of the module, which is read only");
     if (!is_aligned(w, op, lane, address, align)) return false;
     *out = (gs_emu_place){.bytes = a->bytes + (address - a->address), .space = GS_PTX_GLOBAL, .address = address, .allocation = a};
@@ -331,11 +362,9 @@ bool gs_emu_reach_find(gs_emu_warp *w, const gs_emu_op *op, gs_ptx_space space, 
         if (!(lanes >> l & 1)) reach->address[l] = some;
     reach->lanes = lanes;
     if (!find_together(w, space, size, reach)) return find_each(w, op, space, size, reach);
-    if (reach->space != GS_PTX_GLOBAL || !op->stores) return true;
-    const gs_emu_span *const span = w->cluster->launch->read_only;
-    const bool some_span = span[0].to;
-    bool refused = reach->allocation->read_only;
-    for (int l = 0; l < GS_EMU_LANES && some_span && !refused; l++) refused = is_input(w->cluster->launch, reach->address[l], size);
+    if (reach->space != GS_PTX_GLOBAL) return true;
+    const gs_emu_launch *const launch = w->cluster->launch;
+    const bool refused = (op->stores && reach->allocation->read_only) || (launch->reach[0].from && !all_allowed(launch, reach, size, op->stores));
     return !refused || find_each(w, op, space, size, reach);   /* which tells the lane */
 }
 

@@ -27,7 +27,7 @@
 #include "emu/machine/memory.h"
 #include "ptx/ptx.h"
 
-#define GS_EMU_READ_ONLY 11
+#define GS_EMU_REACHES 12
 
 #define GS_EMU_NONE  0xffffffffu   /* no operand */
 #define GS_EMU_LANES 32
@@ -310,6 +310,13 @@ typedef struct gs_emu_span {
     uint64_t from, to;
 } gs_emu_span;
 
+/* What a kernel may reach from an address up to another one, and store to, of rows that are apart only their elements. As many of both: nothing. */
+typedef struct gs_emu_use {
+    uint64_t from, to;      /* from 0: ends a list */
+    uint64_t row, pitch;    /* 0: all of it */
+    bool     written;
+} gs_emu_use;
+
 struct gs_emu_launch {
     const gs_emu_code *code;
     gs_emu_memory     *memory;
@@ -326,7 +333,7 @@ struct gs_emu_launch {
     uint64_t           step_limit;    /* warp instructions per cluster, 0: the default */
     uint32_t           smem_limit;    /* bytes a block may have, static and dynamic */
     int                registers_sm;  /* for setmaxnreg */
-    gs_emu_span        read_only[GS_EMU_READ_ONLY];   /* global memory that the kernel may not store to; one that is empty ends them */
+    gs_emu_use         reach[GS_EMU_REACHES];   /* of the allocations that these lie in, all that may be reached */
     gs_emu_span        constant;      /* global memory that a dependent launch may read before it waits */
     /* ---- results ---- */
     gs_emu_counters    counters;
