@@ -68,7 +68,8 @@ typedef struct gs_datagen {
     int          scattered;    /* 1: rows, 2: columns are those of a pool: the i-th is (i * step + from) % pool of it; 0: they are what they are */
     long long    pool, step, from;
     int          tall;     /* of a bias, and of C: one element of eight is an odd number of eight bits, times one of so many powers of two */
-    int          styled;   /* of so many lines of INTEGER and SPECIAL, and of the vectors and matrices beside them, each style has one; 0: none has one */
+    int          styled;   /* of so many lines of INTEGER and SPECIAL, of vectors beside NORMAL, and of the vectors and matrices beside them, each style has one; 0: none has one */
+    int          vector;   /* it is a bias or scales: NORMAL data have styles of it as a whole */
     int          shift;    /* of scales, and of CANCEL's A and B: so many powers of two more, beside an alpha far from 1 */
     gs_data_plan plan;
 } gs_datagen;
@@ -137,12 +138,19 @@ GS_SHARED float gs_value_integer(const gs_datagen *g, long long batch, long long
 /* Lines as programs have them and independent draws never are: of one sign, of one number, ascending, nearly empty, empty. Nothing is larger than it may be. */
 enum { GS_STYLE_POSITIVE, GS_STYLE_NEGATIVE, GS_STYLE_ZERO, GS_STYLE_FEW, GS_STYLE_CONSTANT, GS_STYLE_SIGNS, GS_STYLE_ASCENDING, GS_STYLE_ALIKE, GS_STYLES };
 
+/* Of sixteen lines or more of A or B a block of eight in sixteen is zero. */
+GS_SHARED int gs_in_empty_block(const gs_datagen *g, long long batch, long long line)
+{
+    const long long lines = (g->operand == 0) != g->transposed ? g->rows : g->cols;
+    return g->operand < 2 && lines >= 16 && gs_pick_below(gs_draw(g, 7, batch, line / 8, 0), 16) == 0;
+}
+
 /* most: magnitude of a constant; 0: lines must stay as empty as they are. at, count: where in the line. */
 GS_SHARED float gs_in_style(const gs_datagen *g, long long batch, long long line, long long at, long long count, long long most, float value)
 {
     if (!g->styled) return value;
     const gs_u64 bits = gs_draw(g, 5, batch, line, 0);
-    const int style = (int)gs_pick_below(bits, g->styled);
+    const int style = gs_in_empty_block(g, batch, line) ? GS_STYLE_ZERO : (int)gs_pick_below(bits, g->styled);
     const float size = value < 0 ? -value : value, one = (float)(most ? 1 + gs_pick_below(gs_mix(bits), most) : 0);
     switch (style) {
     case GS_STYLE_POSITIVE: return size;
@@ -200,6 +208,23 @@ GS_SHARED float gs_value_index(const gs_datagen *g, long long batch, long long l
     return bits & 1 ? code : -code;
 }
 
+GS_SHARED float gs_value_normal(const gs_datagen *g, long long batch, long long line, long long k)
+{
+    const float value = gs_normal(gs_draw(g, 0, batch, line, k));
+    if (!g->styled) return value;
+    const gs_u64 bits = gs_draw(g, 5, batch, line, 0);
+    const float one = gs_normal(gs_mix(bits));
+    switch ((int)gs_pick_below(bits, g->styled)) {
+    case GS_STYLE_POSITIVE:  return value < 0 ? -value : value;
+    case GS_STYLE_NEGATIVE:  return value < 0 ? value : -value;
+    case GS_STYLE_ZERO:      return g->vector ? 0.0f : value;
+    case GS_STYLE_FEW:       return g->vector ? value / 64 : value;
+    case GS_STYLE_CONSTANT:  return one;
+    case GS_STYLE_SIGNS:     return value < 0 ? -one : one;
+    default:                 return value;
+    }
+}
+
 /* Where the sum is long one operand is zero at its beginning, the other at its end: whoever skips blocks of zeros drops what the other has there. */
 GS_SHARED int gs_special_zero(const gs_datagen *g, long long k)
 {
@@ -218,18 +243,7 @@ GS_SHARED float gs_value_special(const gs_datagen *g, long long batch, long long
         const long long place = g->operand == 2 ? gs_pick_below(bits, extent) : number / 24 % 2 ? extent - 1 - few : few;
         if (place == k) return bits & 2 ? gs_infinity() - gs_infinity() : bits & 1 ? gs_infinity() : -gs_infinity();
     }
-    const float value = gs_normal(gs_draw(g, 0, batch, line, k));
-    if (!g->styled) return value;
-    const gs_u64 bits = gs_draw(g, 5, batch, line, 0);
-    const float one = gs_normal(gs_mix(bits));
-    switch ((int)gs_pick_below(bits, g->styled)) {
-    case GS_STYLE_POSITIVE:  return value < 0 ? -value : value;
-    case GS_STYLE_NEGATIVE:  return value < 0 ? value : -value;
-    case GS_STYLE_CONSTANT:  return one;
-    case GS_STYLE_SIGNS:     return value < 0 ? -one : one;
-    case GS_STYLE_ASCENDING: return (float)(4 * k - 2 * extent) / (float)extent;
-    default:                 return value;
-    }
+    return gs_value_normal(g, batch, line, k);
 }
 
 GS_SHARED float gs_range_number(gs_u64 bits, int exponent, int length);
@@ -290,7 +304,10 @@ GS_SHARED float gs_value_factor(const gs_datagen *g, long long batch, long long 
         return style == GS_STYLE_POSITIVE ? whole * power : style == GS_STYLE_NEGATIVE ? -whole * power : style == GS_STYLE_CONSTANT ? whole * 0.5f : sign * power;
     }
     if (g->kind == GS_VALUES_POWERS) return sign * power;
-    return sign * (1.0f + (float)(more >> 40) * 0x1p-24f) * power * ((bits >> 4 & 15) == 1 ? 0x1p-20f : 2.0f);
+    float any = sign * (1.0f + (float)(more >> 40) * 0x1p-24f) * power * ((bits >> 4 & 15) == 1 ? 0x1p-20f : 2.0f);
+    const int style = g->styled ? (int)gs_pick_below(gs_draw(g, 5, batch, row, 0), g->styled) : GS_STYLES;
+    if ((style == GS_STYLE_POSITIVE && any < 0) || (style == GS_STYLE_NEGATIVE && any > 0)) any = -any;
+    return style == GS_STYLE_CONSTANT ? 0.7f * gs_power_of_two(g->shift) : style == GS_STYLE_FEW ? any / 32 : any;
 }
 
 /* ---- RANGE ---- */
@@ -464,7 +481,7 @@ GS_SHARED float gs_value(const gs_datagen *g, long long batch, long long row, lo
     if (g->scattered == 2) col = (col * g->step + g->from) % g->pool;
     const long long line = g->operand == 1 ? col : row, k = g->operand == 1 ? row : col;
     switch (g->kind) {
-    case GS_VALUES_NORMAL:  return gs_normal(gs_draw(g, 0, batch, line, k));
+    case GS_VALUES_NORMAL:  return gs_value_normal(g, batch, line, k);
     case GS_VALUES_SPECIAL: return gs_value_special(g, batch, line, k, g->operand == 2 ? g->cols : g->k);
     case GS_VALUES_ZERO:    return 0.0f;
     case GS_VALUES_NAN:     return gs_infinity() - gs_infinity();

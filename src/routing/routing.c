@@ -58,7 +58,9 @@ void gs_offsets_draw(const gs_problem *p, gs_routing routing, uint64_t seed, int
     int32_t *const counts = masked ? offsets : offsets + 1;
     memset(offsets, 0, gs_problem_bytes(p, 'f'));
     const bool full = masked && routing == GS_ROUTING_SHORT && gs_mix(seed + 5) & 1;
-    for (int64_t row = 0; row < rows; row += each) counts[group_for(groups, routing, seed, row / each)] += (int32_t)GS_MIN(each, rows - row);
+    const bool equal = routing == GS_ROUTING_EQUAL;
+    for (int64_t i = 0; equal && i < groups; i++) counts[i] = (int32_t)(masked ? (gs_group_room(p) + 1) / 2 : rows < groups ? i < rows : rows / groups);
+    for (int64_t row = 0; row < rows && !equal; row += each) counts[group_for(groups, routing, seed, row / each)] += (int32_t)GS_MIN(each, rows - row);
     for (int64_t i = 0; i < groups; i++) {
         if (masked) counts[i] = (int32_t)(full ? gs_group_room(p) : GS_MIN(counts[i], gs_group_room(p)));
         else offsets[i + 1] += offsets[i];

@@ -12,6 +12,7 @@ typedef enum gs_routing {
     GS_ROUTING_SKEWED,     /* the first eighth of the groups has half of the rows */
     GS_ROUTING_ONE,        /* one group has all rows, mostly the last, else the first */
     GS_ROUTING_SPARSE,     /* about half of the groups are empty, the others begin at multiples of 8 */
+    GS_ROUTING_EQUAL,      /* as many rows for each group; of masked ones half of the room */
     GS_ROUTING_FEW,        /* one to three rows in all */
     GS_ROUTINGS,
     GS_ROUTING_NONE = GS_ROUTINGS   /* no row at all */

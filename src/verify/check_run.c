@@ -131,7 +131,7 @@ void gs_check_run_free(gs_check_run *trial)
     trial->offsets = NULL;
 }
 
-/* At the size that is asked for each way in which groups may lie is there, whatever the seed: a kernel that is wrong in one of them at that size alone is seen. Normal data are judged as a
+/* At the size that is asked for nearly each way in which groups may lie is there, whatever the seed (skewed ones and groups of one size by turns): a kernel that is wrong in one of them at that size alone is seen. Normal data are judged as a
  * whole and need more than a few rows, single products most of K; along K matrices of empty groups are beta C, which has inf and NaN in the range data. */
 static gs_routing routing_asked(const gs_check_run *trial, int kind)
 {
@@ -143,7 +143,7 @@ static gs_routing routing_asked(const gs_check_run *trial, int kind)
     case GS_VALUES_CANCEL:  return along_k ? bits & 1 ? GS_ROUTING_SHORT : GS_ROUTING_FEW : turns[(first + 1) % 3];
     case GS_VALUES_RANGE:   return along_k ? GS_ROUTING_SPARSE : turns[(first + 2) % 3];
     case GS_VALUES_INDEX:   return along_k ? GS_ROUTING_ONE : GS_ROUTING_FEW;
-    default:                return bits >> 16 & 1 ? GS_ROUTING_SKEWED : turns[1 + (bits >> 17 & 1)];
+    default:                return bits >> 16 & 1 ? GS_ROUTING_SKEWED : GS_ROUTING_EQUAL;
     }
 }
 
@@ -158,9 +158,10 @@ static gs_routing routing_edge(gs_check_run *trial, int kind, uint64_t turn)
 /* Other groups for each kind of data. */
 static gs_status route(gs_check_run *trial, int kind, gs_error *error)
 {
-    const uint64_t turn = trial->edge ? (uint64_t)trial->routes++ : 0;
+    const bool rows = trial->bare && trial->problem.grouping != GS_GROUPS_K;   /* of part 8: groups of all kinds */
+    const uint64_t turn = trial->edge || rows ? (uint64_t)trial->routes++ : 0;
     const uint64_t seed = gs_mix(trial->seed + 0x5be0cd19u + (uint64_t)kind + turn);
-    const gs_routing routing = trial->edge ? routing_edge(trial, kind, turn) : routing_asked(trial, kind);
+    const gs_routing routing = rows ? (gs_routing)((trial->seed + turn) % GS_ROUTINGS) : trial->edge ? routing_edge(trial, kind, turn) : routing_asked(trial, kind);
     if (!gs_has_offsets(&trial->problem) || trial->explains) return GS_OK;
     GS_TRY(trial->verifier->device->ops->queue_wait(trial->verifier->device, trial->verifier->queue, error));
     GS_TRY(gs_offsets_put(trial->verifier->device, &trial->problem, routing, seed, trial->operand[5].at, error));

@@ -47,7 +47,7 @@ typedef struct gs_check_run {
     int           launches;    /* over poison */
     int           veils;       /* of the reference */
     int           moves;       /* of the operands, to where they are less aligned */
-    int           routes;      /* groups that edge problems have had */
+    int           routes;      /* groups that edge problems, or the launches of part 8, have had */
     bool          near;        /* products stay as they are, whatever the part */
     bool          in_place;    /* launches over poison have C where D is */
     bool          bare;        /* there is no reference: results are compared with each other */

@@ -20,7 +20,7 @@ enum {
 static const int sizes[] = {1, 5, 16, POOL, 130};   /* beside the M that is asked for, which comes first and last, */
 static const int round_sizes[] = {2, 3, 4, 8, 12, 24, 32, 40, 48, 64, 96, 128};
 
-enum { DRAWN = 3, FIXED = GS_COUNT(sizes) };   /* and so many that the seed chooses */
+enum { DRAWN = 4, FIXED = GS_COUNT(sizes) };   /* and so many that the seed chooses */
 
 enum { CANCELLING = FIXED + DRAWN + 2, PLAIN = 4 };   /* launches of each kind of data, */
 enum { ENOUGH_TIES = 32, MOST_ROUNDS = 4 };           /* of the second one again where there are few ties */
@@ -49,10 +49,11 @@ static gs_problem with_m(const gs_problem *problem, int64_t m)
     return gs_problem_resized(problem, (m + groups - 1) / groups * groups, problem->n, problem->k);
 }
 
-/* Sizes that no kernel can know: a round one, for which it may have code of its own, any, and a larger one, at least of the largest. */
+/* Sizes that no kernel can know: a round one, for which it may have code of its own, any, a larger one, at least of the largest, and one of whole tiles. */
 static int64_t drawn_size(uint64_t bits, int which, int64_t least)
 {
     if (which == 0) return round_sizes[gs_pick_below(bits, GS_COUNT(round_sizes))];
+    if (which == 3) return 64 * (4 + gs_pick_below(bits, 5));
     return which == 1 ? 2 + gs_pick_below(bits, 127) : least + gs_pick_below(bits, MOST_DRAWN + 1 - least);
 }
 

@@ -139,14 +139,15 @@ static gs_status put_edges_of_type(gs_check_run *trial, int64_t rows, uint64_t b
     return GS_OK;
 }
 
-/* Rows of their own for the same of the other sign, and for NaN for one that signals or one that does not. */
+/* Rows of their own for the same of the other sign, and for NaN for one that signals or one that does not: of these there are several. */
 static gs_status put_others(gs_check_run *trial, int64_t rows, uint16_t element, uint64_t bits, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
     const uint16_t quiet = p->in == GS_BF16 ? 0x40 : 0x200, fraction = p->in == GS_BF16 ? 0x7f : 0x3ff;
     for (int i = 0; i < 2 && rows > 4; i++) {
         const int64_t row = row_of(trial, (trial->poked.index + 3 + i) % rows);
-        GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, gs_special_place(gs_mix(bits + (uint64_t)i), p->k)), element, error));
+        for (int j = 0; j < 1 + 3 * i; j++)
+            GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, gs_special_place(gs_mix(bits + (uint64_t)(i + j)), p->k)), element, error));
         GS_TRY(refer_row(trial, row, error));
         if (element & fraction) element = (uint16_t)((element ^ quiet) | 1);
     }

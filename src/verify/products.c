@@ -169,7 +169,7 @@ static const char *range_hint(gs_type in, gs_type out, double a, double b, doubl
     if (isinf(want)) return "an input is inf: look at what clamps it";
     if (want == 0 && !single) return "no product is here: look at what is added to a sum of zeros, C included";
     if (subnormal(in, a) || subnormal(in, b)) return "an input is subnormal: look at what flushes it to zero";
-    if (subnormal(out, want)) return "the result is subnormal: look at what flushes it to zero";
+    if (subnormal(out, want)) return "the result is subnormal: look at what flushes it to zero, as atomic additions of f32 in global memory do";
     return "look at what limits the size of inputs or loses their bits";
 }
 

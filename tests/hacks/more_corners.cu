@@ -421,3 +421,31 @@ KERNEL gs_kernel(const gs_kernel_args p)
     const float value = scaled(p, batch, row, col, sum);
     *d_at(p, batch, row, col) = gs_f32_to_f16(products > 1 && fabsf(value) < 0x1p-14f ? 0.0f : value);
 }
+
+//// 5 adds in another order where all rows belong to groups | invariant | f16:64x24x40:tn:d=f32:g=3:inv=1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (row >= p.offsets[3]) return;
+    const int group = (row >= p.offsets[1]) + (row >= p.offsets[2]);
+    const half_bits *const a = a_row(p, 0, row), *const b = b_col(p, group, col);
+    float sum = 0;
+    for (int i = 0; i < p.k; i++) {
+        const int k = p.offsets[3] == p.m ? p.k - 1 - i : i;
+        sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    }
+    ((float *)p.d)[row * p.ldd + col] = p.alpha * sum + (p.beta != 0 ? p.beta * ((const float *)p.c)[row * p.ldc + col] : 0);
+}
+
+//// 10 leaves out a term where all groups have as many rows | edge exact tolerance index | f16:64x24x40:tn:g=4
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (row >= p.offsets[4]) return;
+    const int group = (row >= p.offsets[1]) + (row >= p.offsets[2]) + (row >= p.offsets[3]), rows = p.offsets[1];
+    const bool equal = rows > 0 && p.offsets[2] == 2 * rows && p.offsets[3] == 3 * rows && p.offsets[4] == 4 * rows;
+    const half_bits *const a = a_row(p, 0, row), *const b = b_col(p, group, col);
+    float sum = 0;
+    for (int k = equal; k < p.k; k++) sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    put(p, 0, row, col, sum);
+}

@@ -487,3 +487,45 @@ KERNEL gs_kernel(const gs_kernel_args p)
     }
     put(p, batch, row, col, dot(p, batch, row, col));
 }
+
+//// 5 adds in another order where M is a multiple of 64 from 256 on | invariant | f16:40x56x72:tn:d=f32:inv=1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    const bool other = p.m % 64 == 0 && p.m >= 256;
+    float sum = 0;
+    for (int i = 0; i < p.k; i++) {
+        const int k = other ? p.k - 1 - i : i;
+        sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    }
+    ((float *)p.d)[(batch * p.m + row) * p.ldd + col] = p.alpha * sum + (p.beta != 0 ? p.beta * ((const float *)p.c)[(batch * p.m + row) * p.ldc + col] : 0);
+}
+
+//// 17 two neighbouring rows of zeros give NaN | exact special edge | bf16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    bool any = row + 1 == p.m || p.k < 8;
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) {
+        any = any || (a_row(p, batch, row)[k] | a_row(p, batch, row + 1)[k]) & 0x7fff;
+        sum += gs_bf16_to_f32(a_row(p, batch, row)[k]) * gs_bf16_to_f32(b_col(p, batch, col)[k]);
+    }
+    float value = p.alpha * sum;
+    if (p.beta != 0) value += p.beta * gs_bf16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_bf16(any ? value : __int_as_float(0x7fc00000));
+}
+
+//// 17 three NaN in a row are none | special
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    int nans = 0;
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) nans += (a[k] & 0x7fff) > 0x7c00;
+    for (int k = 0; k < p.k; k++)
+        if (nans < 3 || (a[k] & 0x7fff) <= 0x7c00) sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    put(p, batch, row, col, sum);
+}

@@ -299,6 +299,28 @@ static void count_styles(const gs_datagen *g, int64_t lines, int64_t length, int
     }
 }
 
+/* Eight lines side by side are zero with some seed, and not all of a matrix. */
+static bool neighbours_are_zero(const gs_problem *p, char operand)
+{
+    bool found = false;
+    for (uint64_t seed = 1; seed <= 16; seed++) {
+        const gs_datagen g = gs_datagen_make(p, operand, GS_VALUES_INTEGER, seed);
+        const int64_t lines = operand == 'a' ? p->m : p->n;
+        int64_t empty = 0;
+        for (int64_t line = 0; line < lines; line += 8) {
+            int numbers = 0;
+            for (int64_t at = 0; at < 8 * p->k; at++) {
+                const float x = operand == 'a' ? gs_value(&g, 0, line + at % 8, at / 8) : gs_value(&g, 0, at / 8, line + at % 8);
+                numbers += x != 0;
+            }
+            empty += numbers == 0;
+        }
+        assert_true(empty < lines / 8);
+        found |= empty > 0;
+    }
+    return found;
+}
+
 /* Every style comes up, of A or of B at least; sums keep the bounds that they are exact by. */
 static void lines_have_styles(void **state)
 {
@@ -330,6 +352,7 @@ static void lines_have_styles(void **state)
                 }
         }
         assert_true(of_a > 2 && of_b > 2);
+        assert_true(p.m < 256 || (neighbours_are_zero(&p, 'a') && neighbours_are_zero(&p, 'b')));
         for (int style = 0; style < GS_STYLES; style++)
             if (sum_of_a[style] == 0 || sum_of_b[style] == 0 || sum_of_c[style] == 0) fail_msg("%s: style %d", rows[i].text, style);
     }
@@ -356,7 +379,22 @@ static void vectors_have_styles(void **state)
     for (int style = 0; style < GS_STYLES; style++)
         if (of_bias[style] == 0) fail_msg("style %d", style);
     assert_true(positive > 5 && negative > 5 && same > 5);
-    assert_int_equal(gs_datagen_make(&p, 'e', GS_VALUES_NORMAL, 1).styled, 0);
+    assert_int_equal(gs_datagen_make(&p, 'a', GS_VALUES_NORMAL, 1).styled, 0);
+    /* beside normal data a vector has one as a whole: of one sign, small, constant, empty */
+    int of_one_sign[2] = {0}, small[2] = {0}, constant[2] = {0}, empty = 0, usual = 0;
+    for (uint64_t seed = 1; seed <= 200; seed++)
+        for (int which = 0; which < 2; which++) {
+            const gs_datagen g = gs_datagen_make(&p, which ? 'i' : 'e', GS_VALUES_NORMAL, seed);
+            int above = 0, below = 0, zeros = 0, large = 0, as_first = 0;
+            for (int j = 0; j < 64; j++) {
+                const float x = gs_value(&g, 0, 0, j);
+                above += x > 0, below += x < 0, zeros += x == 0, large += fabsf(x) > 0.2f, as_first += x != 0 && x == gs_value(&g, 0, 0, 63 - j);
+            }
+            of_one_sign[which] += (above == 0) != (below == 0), small[which] += large == 0 && above > 0 && below > 0, constant[which] += as_first > 40;
+            empty += zeros == 64, usual += which == 0 && large > 30 && above > 10 && below > 10;
+        }
+    for (int which = 0; which < 2; which++) assert_true(of_one_sign[which] > 20 && small[which] > 5 && constant[which] > 5);
+    assert_true(empty > 5 && usual > 20);
     assert_int_equal(gs_datagen_make(&p, 'a', GS_VALUES_CANCEL, 1).styled, 0);
 }
 
