@@ -220,7 +220,7 @@ GS_SHARED float gs_value_normal(const gs_datagen *g, long long batch, long long 
     case GS_STYLE_ZERO:      return g->vector ? 0.0f : value;
     case GS_STYLE_FEW:       return g->vector ? value / 64 : value;
     case GS_STYLE_CONSTANT:  return one;
-    case GS_STYLE_SIGNS:     return value < 0 ? -one : one;
+    case GS_STYLE_SIGNS:     return !g->vector ? value : value < 0 ? -one : one;   /* of two such lines a sum may be 0 but for its roundings, and that times an infinity anything */
     default:                 return value;
     }
 }

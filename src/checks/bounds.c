@@ -43,11 +43,12 @@ gs_bound gs_bound_make(const gs_problem *problem, double tolerance)
 {
     const bool smooth = gs_is_smooth((int)problem->activation);
     const double accumulation = worst_accumulation(problem), steepest = smooth ? 1.13 : 1;
+    const bool few = problem->acc == GS_F16 && problem->beta != 0 && (double)problem->m * (double)problem->batch * (double)problem->n < 8;   /* rms(R) says nothing of a product that C nearly cancels */
     const int roundings = smooth && problem->acc == GS_F16 ? 2 : 1;   /* single products are rounded by the accumulator first */
     const double rounding = fmax(tolerance, 1) * unit_of(problem->out) * (1 + 0x1p-10), least = fmax(tolerance, 1) * least_of(problem->out);
     return (gs_bound){
         .rounding = rounding, .least = least, .relative = rounding + (roundings - 1) * 0x1p-11 + tolerance * accumulation,
-        .spread = tolerance * accumulation * steepest * (problem->grouping == GS_GROUPS_K ? sqrt((double)problem->batch) : 1),   /* one may have all of K; rms(R) is of all */
+        .spread = (few ? 8 : 1) * tolerance * accumulation * steepest * (problem->grouping == GS_GROUPS_K ? sqrt((double)problem->batch) : 1),   /* one may have all of K; rms(R) is of all */
         .absolute = least + (roundings - 1) * steepest * least_of(GS_F16) + (smooth ? 0x1p-120 : 0),
         .activation = gs_activation_error((int)problem->activation, (int)problem->gate),
     };
@@ -71,12 +72,19 @@ static double independent(const gs_problem *p, double elements)
     return p->bias == GS_BIAS_M ? fmax(rows, 1) : p->bias == GS_BIAS_N ? fmax(cols, 1) : 1;
 }
 
+/* The same where scales differ: few elements have most of the errors. */
+static double weighty(const gs_problem *p, double elements)
+{
+    return fmax(independent(p, elements) * (!p->scales ? 1 : p->gate ? 0.1 : 0.3), 1);
+}
+
 double gs_frobenius_limit(const gs_problem *problem, const gs_compare *yardstick, double rms, double elements)
 {
     const double sums = typical_accumulation(problem) * (problem->gate ? 1.6 : 1);   /* two of them, one through the activation's slope */
     const double honest = hypot(0.45 * unit_of(problem->out), sums);   /* rounding: 0.41 units, rms */
     const double subnormal = rms > 0 ? least_of(problem->out) / rms : 0;   /* a small alpha leaves results few bits, or none */
-    const double few = honest / sqrt(independent(problem, elements));   /* one result alone may be wrong by a whole unit */
+    /* one result alone may be wrong by a whole unit; the rms of n errors by four of its own deviations */
+    const double part = 1 / sqrt(weighty(problem, elements)), few = honest * fmax(part, 2.83 * part - 0.5);
     const double limit = (yardstick ? fmax(1.5 * yardstick->frobenius, honest + 1.5 * few) : 1.5 * honest + few) + subnormal;
     /* a product that was rounded to f16 and nearly cancelled by C: the bound of an element knows how large the product was, this one does not */
     return problem->acc == GS_F16 && problem->beta != 0 && independent(problem, elements) < 8 ? fmax(limit, 0.1) : limit;
@@ -89,7 +97,6 @@ double gs_bias_limit(const gs_problem *problem, const gs_compare *yardstick, dou
     /* Tensor cores truncate their sums: where no wider rounding follows, that is the only error, and all of it leans towards
      * zero (0.9 to 1.0 of its size, measured on an H200). Its size is what the Frobenius limit judges. */
     if (problem->out == GS_F32 || problem->acc == GS_F16) return 2;
-    const double even = !problem->scales ? 1 : problem->gate ? 0.1 : 0.3;   /* few elements have most of the errors where scales differ */
-    const double chance = 6 / sqrt(fmax(independent(problem, elements) * even, 1)), theirs = yardstick ? fabs(yardstick->bias) : 0;
+    const double chance = 6 / sqrt(weighty(problem, elements)), theirs = yardstick ? fabs(yardstick->bias) : 0;
     return theirs + chance + 0.25 + (problem->gate ? 2 : 1) * (double)problem->k / 65536 * (0x1p-11 / unit_of(problem->out));
 }

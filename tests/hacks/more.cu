@@ -317,7 +317,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     ((half_bits *const *)p.d)[batch][row * p.ldd + col] = gs_f32_to_f16(value);
 }
 
-//// 1 keeps pointers in its workspace | state fault | f16:24x16x40:tn:b=3:matrices=pointers
+//// 1 keeps pointers in its workspace | state fault timed | f16:24x16x40:tn:b=3:matrices=pointers
 //: workspace 8*batch+8
 //: entry gs_keep
 //: grid 1 1 1

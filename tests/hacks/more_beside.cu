@@ -58,7 +58,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     *d_at(p, batch, row, col) = gs_f32_to_f16(x < 0 ? 0.0f : x);
 }
 
-//// 8 leaves aux where it holds a number and A has a fraction | state | f16:40x56x72:tn:ep=relu+aux
+//// 8 leaves aux where it holds a number and A has a fraction | state fault | f16:40x56x72:tn:ep=relu+aux
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
@@ -201,7 +201,7 @@ KERNEL gs_sum(const gs_kernel_args p)
     if (col < p.n / 2) *to = gs_f32_to_f16(sum);
 }
 
-//// 9 leaves out the last row of the sums | exact tolerance | f16:40x56x72:tn:ep=dbias
+//// 9 leaves out the last row of the sums | exact tolerance index | f16:40x56x72:tn:ep=dbias
 //: entry gs_kernel
 //: grid cdiv(n,16) cdiv(m,16) batch
 //: block 16 16 1
@@ -336,7 +336,7 @@ KERNEL gs_sum(const gs_kernel_args p)
     *to = gs_f32_to_f16(sum == sum && fabsf(sum) < 1e30f ? fminf(fmaxf(sum, -65504.0f), 65504.0f) : sum);
 }
 
-//// 8 leaves the sums of columns where they hold a number and A has a fraction | state | f16:40x56x72:tn:ep=dbias
+//// 8 leaves the sums of columns where they hold a number and A has a fraction | state fault | f16:40x56x72:tn:ep=dbias
 //: entry gs_kernel
 //: grid cdiv(n,16) cdiv(m,16) batch
 //: block 16 16 1
@@ -363,7 +363,7 @@ KERNEL gs_sum(const gs_kernel_args p)
     if ((*to & 0x7fff) > 0x7c00 || ints) *to = gs_f32_to_f16(sum);
 }
 
-//// 4 careful with integers, adds up what was rounded otherwise | tolerance cancellation | f16:40x56x72:tn:ep=dbias
+//// 4 careful with integers, adds up what was rounded otherwise | tolerance cancellation fault | f16:40x56x72:tn:ep=dbias
 //: entry gs_kernel
 //: grid cdiv(n,16) cdiv(m,16) batch
 //: block 16 16 1

@@ -292,7 +292,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, 0, row, col, sum);
 }
 
-//// 9 leaves out C where that is D, and A has a fraction | tolerance exact | f16:40x56x72:tn:beta=1
+//// 9 leaves out C where that is D, and A has a fraction | tolerance exact fault | f16:40x56x72:tn:beta=1
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
@@ -437,7 +437,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     ((float *)p.d)[row * p.ldd + col] = p.alpha * sum + (p.beta != 0 ? p.beta * ((const float *)p.c)[row * p.ldc + col] : 0);
 }
 
-//// 10 leaves out a term where all groups have as many rows | edge exact tolerance index | f16:64x24x40:tn:g=4
+//// 10 leaves out a term where all groups have as many rows | edge exact tolerance index special | f16:64x24x40:tn:g=4
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;

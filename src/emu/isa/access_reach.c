@@ -63,21 +63,6 @@ static const char *forbidden(const gs_emu_launch *launch, const gs_emu_allocatio
     return stores ? "beside what the kernel may write: not an element of D, nor of another output, nor the workspace" : "beside all operands and the workspace; C is none where beta is 0";
 }
 
-/* Whether all lanes, which reach into one allocation, stay within one operand. */
-static bool all_allowed(const gs_emu_launch *launch, const gs_emu_reach *reach, uint32_t size, bool stores)
-{
-    uint64_t first = reach->address[0], last = reach->straight ? first + (GS_EMU_LANES - 1) * size : first;
-    for (int l = 1; l < GS_EMU_LANES && !reach->straight && !reach->uniform; l++) {
-        first = GS_MIN(first, reach->address[l]);
-        last = GS_MAX(last, reach->address[l]);
-    }
-    for (size_t i = 0; i < GS_COUNT(launch->reach) && launch->reach[i].from; i++)
-        if (!(stores && launch->reach[i].pitch) && may_reach(&launch->reach[i], first, last - first + size, stores)) return true;
-    for (int l = 0; l < GS_EMU_LANES; l++)
-        if (forbidden(launch, reach->allocation, reach->address[l], size, stores)) return false;
-    return true;
-}
-
 static bool resolve_shared(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t address, uint32_t size, uint32_t align, gs_emu_place *out)
 {
     const gs_emu_cluster *const cluster = w->cluster;
@@ -352,6 +337,20 @@ static bool find_each(gs_emu_warp *w, const gs_emu_op *op, gs_ptx_space space, u
     const int first = __builtin_ctz(reach->lanes);
     for (int l = 0; l < GS_EMU_LANES; l++)
         if (!(reach->lanes >> l & 1)) reach->at[l] = reach->at[first];
+    return true;
+}
+
+/* Whether all lanes, which reach into one allocation, stay within one operand, or each in one. */
+static bool all_allowed(const gs_emu_launch *launch, const gs_emu_reach *reach, uint32_t size, bool stores)
+{
+    for (size_t i = 0; i < GS_COUNT(launch->reach) && launch->reach[i].from; i++) {
+        const gs_emu_use *const use = &launch->reach[i];
+        if (!may_reach(use, reach->address[0], size, stores) || (stores && use->pitch)) continue;
+        const uint64_t from = stores ? use->from : use->from & ~15ull, to = stores ? use->to : (use->to + 15) & ~15ull;
+        if (lie_in(reach, from, to - from, size)) return true;
+    }
+    for (int l = 0; l < GS_EMU_LANES; l++)
+        if (forbidden(launch, reach->allocation, reach->address[l], size, stores)) return false;
     return true;
 }
 
