@@ -290,16 +290,13 @@ static gs_status compile(gs_loaded *loaded, const gs_kernel *kernel, const gs_pr
 /* In the order of set_reach. */
 static void note_reach(gs_loaded *loaded, const gs_problem *problem)
 {
-    static const char letters[] = "abcdefghi";
-    for (int i = 0; letters[i]; i++) {
-        const bool array = i < 4 && problem->matrices;   /* also that of D: the pointers are read */
-        const gs_shape s = gs_shape_of(problem, letters[i]);
-        const size_t size = gs_type_size(s.type);
-        gs_memory_use *const use = &loaded->reach[i];
-        if (letters[i] == 'c' && problem->beta == 0 && !loaded->scalars) continue;   /* which is not there, perhaps */
-        use->bytes = i < 4 ? gs_args_bytes(problem, letters[i]) : gs_problem_bytes(problem, letters[i]);
-        use->written = !array && gs_is_written(problem, letters[i]);
-        if (use->written && s.ld > s.row && (s.matrices == 1 || s.stride % s.ld == 0)) use->row = (size_t)s.row * size, use->pitch = (size_t)s.ld * size;
+    for (int i = 0; i < GS_REACHES - 3; i++) {
+        const char letter = "abcdefghi"[i];
+        const gs_shape s = gs_shape_of(problem, letter);
+        const bool array = i < 4 && problem->matrices, none = letter == 'c' && problem->beta == 0 && !loaded->scalars;   /* arrays are read, also that of D */
+        const bool written = !array && gs_is_written(problem, letter), rows = written && s.ld > s.row && (s.matrices == 1 || s.stride % s.ld == 0);
+        const size_t size = rows ? gs_type_size(s.type) : 0, bytes = i < 4 ? gs_args_bytes(problem, letter) : gs_problem_bytes(problem, letter);
+        loaded->reach[i] = (gs_memory_use){.bytes = none ? 0 : bytes, .written = written, .row = (size_t)s.row * size, .pitch = (size_t)s.ld * size};
     }
     loaded->reach[9].bytes = loaded->reach[10].bytes = loaded->scalars ? sizeof(float) : 0;
     loaded->reach[11] = (gs_memory_use){.bytes = loaded->workspace, .written = true};
@@ -442,15 +439,11 @@ static inline void set_scalars(run_state *run, const gs_loaded *loaded, const gs
 
 static inline void set_args(run_state *run, const gs_loaded *loaded, const gs_args *args, void *workspace)
 {
-    run->args.a = args->a;
-    run->args.b = args->b;
-    run->args.c = args->c;
-    run->args.d = args->d;
+    run->args.a = args->a, run->args.b = args->b, run->args.c = args->c, run->args.d = args->d;
     run->args.bias = args->bias;
     run->args.offsets = args->offsets;
     run->args.aux = args->aux;
-    run->args.scale_m = args->scale_m;
-    run->args.scale_n = args->scale_n;
+    run->args.scale_m = args->scale_m, run->args.scale_n = args->scale_n;
     run->args.workspace = workspace;
     set_scalars(run, loaded, args);
 }
@@ -458,8 +451,7 @@ static inline void set_args(run_state *run, const gs_loaded *loaded, const gs_ar
 /* What a user kernel may reach, in a launch on an emulated device. */
 static void set_reach(const gs_loaded *loaded, const gs_args *args, const void *workspace, gs_launch *launch)
 {
-    const void *const to[GS_REACHES] = {args->a,       args->b,       args->c == args->d ? NULL : args->c, args->d, args->bias, args->offsets, args->aux,
-                                        args->scale_m, args->scale_n, args->alpha,                         args->beta, workspace};
+    const void *const to[GS_REACHES] = {args->a, args->b, args->c == args->d ? NULL : args->c, args->d, args->bias, args->offsets, args->aux, args->scale_m, args->scale_n, args->alpha, args->beta, workspace};
     int count = 0;
     memset(launch->reach, 0, sizeof launch->reach);
     for (int i = 0; i < GS_REACHES; i++)
