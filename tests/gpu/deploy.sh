@@ -9,12 +9,12 @@ set -eu
 build=$(cd "$1" && pwd) options=$2
 shift 2
 library=$build/libgemmsmith_blas.so gemmsmith=$build/gemmsmith device=${GEMMSMITH_DEVICE:-cuda:0}
-unshare -m true 2> /dev/null || { echo "needs a mount namespace"; exit 77; }
 work=$(mktemp -d "${TMPDIR:-/tmp}/gemmsmith-deploy.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 unset GEMMSMITH_TUNED GEMMSMITH_PACK GEMMSMITH_RECORD GEMMSMITH_MEASURE GEMMSMITH_LOG GEMMSMITH_BLAS GEMMSMITH_BLAS_REPORT GEMMSMITH_CACHE 2> /dev/null || :
 export GEMMSMITH_DEVICE="$device" XDG_CACHE_HOME="$work/cache" XDG_DATA_HOME="$work/data" GEMMSMITH_TUNED="$work/tuned"
 mkdir "$work/tuned" "$work/out"
+unshare -m mount -t tmpfs tmpfs "$work/out" 2> /dev/null || { echo "needs a mount namespace"; exit 77; }
 bad=0
 fail() { echo "not ok: $*"; bad=1; }
 
