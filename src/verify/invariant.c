@@ -37,7 +37,8 @@ typedef struct watcher {
     bool          plain;     /* data as in timing; else such as show an order best */
     bool          many_bits; /* plain data have an alpha of many bits */
     seen         *of[2];     /* of D and of aux: a pool for each matrix of B */
-    gs_ties       ties;      /* of plain data, found at the first launch */
+    gs_ties       ties;      /* of plain data, found at the first launch, */
+    bool          looked;    /* which has been: a smaller matrix may have ties where that one is too large for any, and all launches have one B */
     int64_t       matrices;
     char         *chunk;
     size_t        room;
@@ -156,7 +157,8 @@ static gs_status try_size(watcher *w, const gs_problem *p, bool least, int *take
     if (!gs_check_run_failed(trial)) {
         status = gs_check_run_alloc(trial, false, least, error);
         if (status == GS_OK) status = gs_check_run_rows(trial, w->plain ? GS_VALUES_NORMAL : GS_VALUES_WIDE, &w->rows, error);
-        if (status == GS_OK && w->plain && !w->ties.tie) status = gs_ties_find(trial, w->matrices, &w->ties, error);
+        if (status == GS_OK && w->plain && !w->looked) status = gs_ties_find(trial, w->matrices, &w->ties, error);
+        w->looked = true;
         if (status == GS_OK && w->plain) status = gs_ties_put(trial, &w->ties, &w->rows, error);
         if (status == GS_OK) status = gs_check_run_launch(trial, false, error);
         if (status == GS_OK && !gs_check_run_failed(trial)) status = look_through(w, 'd', error);
