@@ -400,6 +400,16 @@ static void verdicts_name_the_element(void **state)
     assert_int_equal(verdict.part, 1);
 }
 
+static gs_status (*prepare_yardstick)(gs_contender *, const gs_problem *, gs_error *);
+static int prepared_unwatched;
+
+/* What a yardstick allocates is not the contender's. */
+static gs_status prepare_unwatched(gs_contender *contender, const gs_problem *problem, gs_error *error)
+{
+    prepared_unwatched += fake.device.ops == &ops;
+    return prepare_yardstick(contender, problem, error);
+}
+
 /* Two honest kernels against each other pass; a better yardstick does not excuse f16 sums in part 4 alone. */
 static void normal_data_are_judged_by_the_yardstick(void **state)
 {
@@ -408,7 +418,9 @@ static void normal_data_are_judged_by_the_yardstick(void **state)
     tried *const yardstick = contender_of(HONEST, GS_TN), *const honest = contender_of(PAIRWISE, GS_TN),
                  *const f16 = contender_of(F16_SUM, GS_TN), *const truncating = contender_of(TRUNCATED, GS_TN);
     gs_verify_options options = {.parts = GS_PART_NORMAL, .seed = 4, .yardstick = &yardstick->contender};
+    prepare_yardstick = yardstick->contender.prepare, yardstick->contender.prepare = prepare_unwatched;
     const gs_verdict fine = verdict_of(honest, &problem, &options);
+    assert_int_equal(prepared_unwatched, 1);
     assert_int_equal(fine.code, GS_VERDICT_PASS);
     assert_true(fine.error > 0 && fine.error < fine.limit && fine.limit < 1.6 * fine.error);
     const gs_verdict coarse = verdict_of(f16, &problem, &options);
