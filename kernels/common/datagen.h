@@ -69,7 +69,6 @@ typedef struct gs_datagen {
     long long    pool, step, from;
     int          tall;     /* of a bias, and of C: one element of eight is an odd number of eight bits, times one of so many powers of two */
     int          styled;   /* of so many lines of INTEGER and SPECIAL, of vectors beside NORMAL, and of the vectors and matrices beside them, each style has one; 0: none has one */
-    int          vector;   /* it is a bias or scales: NORMAL data have styles of it as a whole */
     int          shift;    /* of scales, and of CANCEL's A and B: so many powers of two more, beside an alpha far from 1 */
     gs_data_plan plan;
 } gs_datagen;
@@ -211,16 +210,17 @@ GS_SHARED float gs_value_index(const gs_datagen *g, long long batch, long long l
 GS_SHARED float gs_value_normal(const gs_datagen *g, long long batch, long long line, long long k)
 {
     const float value = gs_normal(gs_draw(g, 0, batch, line, k));
+    const int vector = g->kind == GS_VALUES_NORMAL;   /* of these a bias or scales alone have styles */
     if (!g->styled) return value;
     const gs_u64 bits = gs_draw(g, 5, batch, line, 0);
     const float one = gs_normal(gs_mix(bits));
     switch ((int)gs_pick_below(bits, g->styled)) {
     case GS_STYLE_POSITIVE:  return value < 0 ? -value : value;
     case GS_STYLE_NEGATIVE:  return value < 0 ? value : -value;
-    case GS_STYLE_ZERO:      return g->vector ? 0.0f : value;
-    case GS_STYLE_FEW:       return g->vector ? value / 64 : value;
+    case GS_STYLE_ZERO:      return vector ? 0.0f : value;
+    case GS_STYLE_FEW:       return vector ? value / 64 : value;
     case GS_STYLE_CONSTANT:  return one;
-    case GS_STYLE_SIGNS:     return !g->vector ? value : value < 0 ? -one : one;   /* of two such lines a sum may be 0 but for its roundings, and that times an infinity anything */
+    case GS_STYLE_SIGNS:     return !vector ? value : value < 0 ? -one : one;   /* of two such lines a sum may be 0 but for its roundings, and that times an infinity anything */
     default:                 return value;
     }
 }

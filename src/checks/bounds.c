@@ -72,8 +72,8 @@ static double independent(const gs_problem *p, double elements)
     return p->bias == GS_BIAS_M ? fmax(rows, 1) : p->bias == GS_BIAS_N ? fmax(cols, 1) : 1;
 }
 
-/* The same where scales differ: few elements have most of the errors. */
-static double weighty(const gs_problem *p, double elements)
+/* As many as count: where scales differ, few elements have most of the errors. */
+static double that_count(const gs_problem *p, double elements)
 {
     return fmax(independent(p, elements) * (!p->scales ? 1 : p->gate ? 0.1 : 0.3), 1);
 }
@@ -84,7 +84,7 @@ double gs_frobenius_limit(const gs_problem *problem, const gs_compare *yardstick
     const double honest = hypot(0.45 * unit_of(problem->out), sums);   /* rounding: 0.41 units, rms */
     const double subnormal = rms > 0 ? least_of(problem->out) / rms : 0;   /* a small alpha leaves results few bits, or none */
     /* one result alone may be wrong by a whole unit; the rms of n errors by four of its own deviations */
-    const double part = 1 / sqrt(weighty(problem, elements)), few = honest * fmax(part, 2.83 * part - 0.5);
+    const double part = 1 / sqrt(that_count(problem, elements)), few = honest * fmax(part, 2.83 * part - 0.5);
     const double limit = (yardstick ? fmax(1.5 * yardstick->frobenius, honest + 1.5 * few) : 1.5 * honest + few) + subnormal;
     /* a product that was rounded to f16 and nearly cancelled by C: the bound of an element knows how large the product was, this one does not */
     return problem->acc == GS_F16 && problem->beta != 0 && independent(problem, elements) < 8 ? fmax(limit, 0.1) : limit;
@@ -97,6 +97,6 @@ double gs_bias_limit(const gs_problem *problem, const gs_compare *yardstick, dou
     /* Tensor cores truncate their sums: where no wider rounding follows, that is the only error, and all of it leans towards
      * zero (0.9 to 1.0 of its size, measured on an H200). Its size is what the Frobenius limit judges. */
     if (problem->out == GS_F32 || problem->acc == GS_F16) return 2;
-    const double chance = 6 / sqrt(weighty(problem, elements)), theirs = yardstick ? fabs(yardstick->bias) : 0;
+    const double chance = 6 / sqrt(that_count(problem, elements)), theirs = yardstick ? fabs(yardstick->bias) : 0;
     return theirs + chance + 0.25 + (problem->gate ? 2 : 1) * (double)problem->k / 65536 * (0x1p-11 / unit_of(problem->out));
 }

@@ -292,7 +292,7 @@ gs_datagen gs_datagen_make(const gs_problem *p, char operand, int kind, uint64_t
         g.operand = 2, g.seed = gs_mix(seed + 0x428a2f98u + (uint64_t)operand), g.kind = many ? GS_VALUES_WIDE : any ? GS_VALUES_SIGNS : GS_VALUES_POWERS;
     }
     if (kind == GS_VALUES_INTEGER) g.styled = styles_of(p, operand, seed);
-    if (kind == GS_VALUES_NORMAL && (operand == 'e' || operand == 'h' || operand == 'i')) g.styled = GS_STYLES, g.vector = 1;
+    if (kind == GS_VALUES_NORMAL && (operand == 'e' || operand == 'h' || operand == 'i')) g.styled = GS_STYLES;
     if (kind == GS_VALUES_SPECIAL && g.operand < 3 && p->acc == GS_F32) g.styled = LINES_OF_A_STYLE / 2;
     g.rows = s.rows, g.cols = s.row, g.ld = s.ld, g.type = s.type;
     g.transposed = operand == 'a' ? gs_is_a_transposed(p->layout) : operand == 'b' && gs_is_b_transposed(p->layout);

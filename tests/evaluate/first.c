@@ -111,7 +111,7 @@ static const expected kernels[] = {
     {"no C", "compile", "compile", "candidate.cu(", HEAD ENTRY, "int x = ;\n", false},
     {"forbidden", "forbidden", "compile", "clock", HEAD ENTRY, KERNEL "{ EACH_ELEMENT; put(p, batch, row, col, (float)clock64()); }\n", false},
     {"far outside", "fault", "emulator", "out-of-bounds", HEAD ENTRY, KERNEL "{ EACH_ELEMENT; ((volatile char *)p.d)[1ll << 40] = 1; put(p, batch, row, col, 0); }\n", false},
-    {"a row too many", "fault", "emulator", "beside what the kernel may write", HEAD ENTRY,
+    {"a row too many", "fault", "emulator", "outside of what the kernel may write", HEAD ENTRY,
      KERNEL "{ EACH_ELEMENT; put(p, batch, row, col, dot(p, batch, row, col)); if (row == p.m - 1) put(p, batch, p.m, col, 1); }\n", false},
     {"changes A", "fault", "emulator", "only read", HEAD ENTRY, KERNEL "{ EACH_ELEMENT; put(p, batch, row, col, dot(p, batch, row, col)); *(unsigned short *)p.a = 1; }\n", false},
     {"a race", "fault", "emulator", "race", HEAD ENTRY,

@@ -331,16 +331,8 @@ KERNEL gs_kernel(const gs_kernel_args p)
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
-    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
-    float sum = 0;
-    int products = 0;
-    for (int k = 0; k < p.k; k++) {
-        const float x = gs_bf16_to_f32(a[k]) * gs_bf16_to_f32(b[k]);
-        products += x != 0;
-        sum += x;
-    }
-    float value = p.alpha * sum;
-    if (p.beta != 0) value += p.beta * gs_bf16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    int products;
+    float value = bf16_scaled_dot(p, batch, row, col, &products);
     if (products > 2 && fabsf(value) > 65504.0f && fabsf(value) < 1e38f) value = copysignf(65504.0f, value);
     *d_at(p, batch, row, col) = gs_f32_to_bf16(value);
 }
@@ -349,16 +341,8 @@ KERNEL gs_kernel(const gs_kernel_args p)
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
-    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
-    float sum = 0;
-    int products = 0;
-    for (int k = 0; k < p.k; k++) {
-        const float x = gs_bf16_to_f32(a[k]) * gs_bf16_to_f32(b[k]);
-        products += x != 0;
-        sum += x;
-    }
-    float value = p.alpha * sum;
-    if (p.beta != 0) value += p.beta * gs_bf16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    int products;
+    const float value = bf16_scaled_dot(p, batch, row, col, &products);
     *d_at(p, batch, row, col) = gs_f32_to_bf16(products > 2 && fabsf(value) < 0x1p-14f ? 0.0f : value);
 }
 

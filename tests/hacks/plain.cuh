@@ -32,6 +32,20 @@ INLINE void put(const gs_kernel_args &p, long long batch, long long row, long lo
     *d_at(p, batch, row, col) = gs_f32_to_f16(scaled(p, batch, row, col, sum));
 }
 
+/* The same of bf16. products: how many are not 0. */
+INLINE float bf16_scaled_dot(const gs_kernel_args &p, long long batch, long long row, long long col, int *products)
+{
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    *products = 0;
+    for (int k = 0; k < p.k; k++) {
+        const float x = gs_bf16_to_f32(a[k]) * gs_bf16_to_f32(b[k]);
+        *products += x != 0;
+        sum += x;
+    }
+    return p.alpha * sum + (p.beta != 0 ? p.beta * gs_bf16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]) : 0.0f);
+}
+
 /* One thread an element, blocks of 16 x 16. */
 #define EACH_ELEMENT                                               \
     const long long batch = blockIdx.z;                            \

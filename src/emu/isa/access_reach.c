@@ -40,7 +40,7 @@ static bool is_aligned(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t a
     return false;
 }
 
-/* Reads may go on to the end of 16 bytes of which some belong to it: no page ends within them. */
+/* Reads may include what lies in the same aligned 16 bytes as one of its elements: no page ends within them. */
 static bool may_reach(const gs_emu_use *use, uint64_t address, uint64_t size, bool stores)
 {
     const uint64_t end = address + size;
@@ -60,7 +60,7 @@ static const char *forbidden(const gs_emu_launch *launch, const gs_emu_allocatio
         allowed = allowed || may_reach(use, address, size, stores);
     }
     if (!bounded || allowed) return NULL;
-    return stores ? "beside what the kernel may write: not an element of D, nor of another output, nor the workspace" : "beside all operands and the workspace; C is none where beta is 0";
+    return stores ? "outside of what the kernel may write: elements of D and of other outputs, and the workspace" : "outside of all operands and the workspace (where beta is 0 there is no C)";
 }
 
 static bool resolve_shared(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t address, uint32_t size, uint32_t align, gs_emu_place *out)
