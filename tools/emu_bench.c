@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "plan/contender.h"
+#include "loaded/contender.h"
 #include "verify/verify.h"
 
 enum { REPEATS = 5 };

@@ -16,7 +16,7 @@
 #include "base/embedded.h"
 #include "base/error.h"
 #include "bench/stats.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 
 enum {
     REPEATS = 21, QUICK_REPEATS = 3,

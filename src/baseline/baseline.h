@@ -15,7 +15,7 @@
 #ifndef GS_BASELINE_BASELINE_H
 #define GS_BASELINE_BASELINE_H
 
-#include "plan/contender.h"
+#include "loaded/contender.h"
 
 #define GS_BASELINES 6
 extern const char *const gs_baseline_names[GS_BASELINES];

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/half.h"
 #include "common/args.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "problem/layout.h"
 #include "routing/routing.h"
 #include "checks/calls.h"

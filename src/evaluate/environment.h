@@ -17,7 +17,7 @@
 
 #include "base/json.h"
 #include "evaluate/evaluate.h"
-#include "plan/contender.h"
+#include "loaded/contender.h"
 
 typedef struct gs_environment_options {
     gs_reward_kind reward;

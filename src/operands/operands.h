@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "base/random.h"
-#include "plan/contender.h"
+#include "loaded/contender.h"
 #include "problem/layout.h"
 #include "problem/pool.h"
 

@@ -6,7 +6,7 @@
 #include <gemmsmith/plan.h>
 
 #include "device/device.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "record/record.h"
 #include "table/table.h"
 

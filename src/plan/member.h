@@ -5,7 +5,7 @@
 
 #include <gemmsmith/plan.h>
 
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 
 const gs_context *gs_plan_context(const gs_plan *plan);
 gs_device        *gs_context_device(const gs_context *context);

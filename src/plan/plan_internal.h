@@ -9,13 +9,13 @@
 #include "learn/weights.h"
 #include "cublas/library.h"
 #include "pack/pack.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "plan/measure.h"
 #include "record/record.h"
 #include "table/table.h"
 #include "problem/layout.h"
 
-/* Immutable once made: what a run changes belongs to its thread (plan/states.h). */
+/* Immutable once made: what a run changes belongs to its thread (loaded/states.h). */
 struct gs_plan {
     gs_context *context;
     gs_device  *device;                       /* the context's */

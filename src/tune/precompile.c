@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "worker/ahead.h"
 #include "worker/pool.h"
 #include "tune/run.h"

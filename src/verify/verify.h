@@ -6,7 +6,7 @@
 #define GS_VERIFY_VERIFY_H
 
 #include "checks/checks.h"
-#include "plan/contender.h"
+#include "loaded/contender.h"
 #include "verify/verdict.h"
 
 typedef struct gs_verdict {

@@ -3,7 +3,7 @@
 #define GS_VERIFY_WATCH_H
 
 #include "checks/calls.h"
-#include "plan/contender.h"
+#include "loaded/contender.h"
 
 /* ---- watching what a contender allocates ----
  * Between begin and end, the device's alloc and free keep a list of what the contender allocates on this thread, so that its

@@ -2,7 +2,7 @@
 #include "worker/ahead.h"
 
 #include "base/error.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 
 gs_status gs_compile_ahead(const gs_caps *caps, const gs_problem *problem, const gs_schedule *schedule, const char *cache, gs_error *error)
 {

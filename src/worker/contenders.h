@@ -4,7 +4,7 @@
 #ifndef GS_WORKER_CONTENDERS_H
 #define GS_WORKER_CONTENDERS_H
 
-#include "plan/contender.h"
+#include "loaded/contender.h"
 
 #define GS_PREPARED 192
 #define GS_PREPARED_KEPT 16   /* tuned cuBLASLt of other problems, which may be asked for again */

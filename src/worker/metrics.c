@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "emu/emu.h"
 #include "ptx/ptx.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "problem/layout.h"
 #include "schedule/predict.h"
 #include "routing/routing.h"

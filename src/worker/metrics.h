@@ -4,7 +4,7 @@
 #ifndef GS_WORKER_METRICS_H
 #define GS_WORKER_METRICS_H
 
-#include "plan/contender.h"
+#include "loaded/contender.h"
 #include "worker/worker.h"
 
 typedef struct gs_metric {

@@ -16,7 +16,7 @@
 #include "cublas/library.h"
 #include "device/cache.h"
 #include "inspect/inspect.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "problem/layout.h"
 #include "schedule/schedule.h"
 #include "worker/ahead.h"

@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "kernel/kernel.h"
 #include "llm/answer.h"
-#include "plan/contender.h"
+#include "loaded/contender.h"
 #include "inspect/inspect.h"
 #include "texts.h"
 #include "author/prompt.h"

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "bench/bench.h"
-#include "plan/contender.h"
+#include "loaded/contender.h"
 
 #define HEAD   "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\n"
 #define ENTRY  "entry gs_kernel\ngrid cdiv(n,16) cdiv(m,16) batch\nblock 16 16 1\n"

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "bench/bench.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "operands/operands.h"
 
 #define OK(call)                                                                        \

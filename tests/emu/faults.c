@@ -19,7 +19,7 @@
 #include "base/text.h"
 #include "emu/emu.h"
 #include "kernel/kernel.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "problem/layout.h"
 #include "verify/verify.h"
 

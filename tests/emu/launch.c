@@ -15,7 +15,7 @@
 #include "emu/emu.h"
 #include "emu_device.h"
 #include "kernel/inspector.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 
 static bool have_compiler;
 

@@ -23,7 +23,7 @@
 
 #include "device/device.h"
 #include "kernel/kernel.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "family/gemv.h"
 #include "texts.h"
 

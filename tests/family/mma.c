@@ -26,7 +26,7 @@
 #include "base/error.h"
 #include "device/device.h"
 #include "kernel/kernel.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "family/mma.h"
 #include "texts.h"
 

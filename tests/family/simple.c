@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "device/device.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "texts.h"
 
 static const char *const problems[] = {

@@ -24,7 +24,7 @@
 #include "base/random.h"
 #include "device/device.h"
 #include "kernel/kernel.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "problem/layout.h"
 #include "family/slicek.h"
 #include "texts.h"

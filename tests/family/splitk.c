@@ -24,7 +24,7 @@
 #include "base/error.h"
 #include "device/device.h"
 #include "kernel/kernel.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "family/splitk.h"
 #include "texts.h"
 

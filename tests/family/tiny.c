@@ -26,7 +26,7 @@
 #include "device/device.h"
 #include "kernel/kernel.h"
 #include "learn/weights.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "family/tiny.h"
 #include "texts.h"
 

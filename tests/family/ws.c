@@ -29,7 +29,7 @@
 #include "base/error.h"
 #include "device/device.h"
 #include "kernel/kernel.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "family/ws.h"
 #include "texts.h"
 

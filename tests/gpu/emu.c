@@ -32,7 +32,7 @@
 #include "base/json.h"
 #include "base/random.h"
 #include "gpu/emu_data.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "schedule/family.h"
 #include "support/fork.h"
 

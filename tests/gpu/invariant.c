@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "operands/operands.h"
-#include "plan/contender.h"
+#include "loaded/contender.h"
 #include "plan/made.h"
 #include "problem/layout.h"
 #include "schedule/space.h"

@@ -13,7 +13,7 @@
 #include "base/half.h"
 #include "common/datagen.h"
 #include "gpu/wrong.h"
-#include "plan/contender.h"
+#include "loaded/contender.h"
 #include "operands/data.h"
 
 static gs_device   *device;

@@ -17,7 +17,7 @@
 #include "device/device.h"
 #include "kernel/kernel.h"
 #include "inspect/inspect.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "schedule/schedule.h"
 #include "texts.h"
 

@@ -19,9 +19,9 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "common/datagen.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "kernel/kernel.h"
-#include "plan/contender.h"
+#include "loaded/contender.h"
 #include "verify/verify.h"
 
 #define DEVICE "emu:h200,threads=1,seed=3"

@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "device/device.h"
 #include "fake/opened.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "problem/layout.h"
 
 #define OK(call)                                                                  \

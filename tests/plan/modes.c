@@ -13,8 +13,8 @@
 
 #include "device/device.h"
 #include "fake/opened.h"
-#include "plan/contender.h"
-#include "plan/loaded.h"
+#include "loaded/contender.h"
+#include "loaded/loaded.h"
 
 static char folder[] = "/tmp/gemmsmith-modes-XXXXXX";
 

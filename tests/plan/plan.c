@@ -21,8 +21,8 @@
 #include "fake/opened.h"
 #include "inspect/inspect.h"
 #include "learn/weights.h"
-#include "plan/contender.h"
-#include "plan/loaded.h"
+#include "loaded/contender.h"
+#include "loaded/loaded.h"
 #include "schedule/schedule.h"
 
 static char folder[] = "/tmp/gemmsmith-plan-XXXXXX";

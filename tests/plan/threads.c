@@ -17,7 +17,7 @@
 #include "device/device.h"
 #include "fake/opened.h"
 #include "plan/plan_internal.h"
-#include "plan/states.h"
+#include "loaded/states.h"
 
 enum { THREADS = 8, RUNS = 12, MOST = 32 * 32 };
 

@@ -16,7 +16,7 @@
 #include "fake/opened.h"
 #include "folder.h"
 #include "kernel/kernel.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "schedule/schedule.h"
 
 enum { TRIES = 4, MOST = 32 };

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "folder.h"
-#include "plan/contender.h"
+#include "loaded/contender.h"
 #include "problem/layout.h"
 #include "race/race.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "plan/contender.h"
+#include "loaded/contender.h"
 #include "texts.h"
 #include "memory_in_use.h"
 #include "verify/check_run.h"

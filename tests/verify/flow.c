@@ -14,8 +14,8 @@
 #include "base/half.h"
 #include "common/args.h"
 #include "gpu/wrong.h"
-#include "plan/contender.h"
-#include "plan/loaded.h"
+#include "loaded/contender.h"
+#include "loaded/loaded.h"
 #include "verify/verify.h"
 
 /* ---- CUDA's words ---- */

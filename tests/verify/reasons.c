@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "texts.h"
 #include "verify/check_run.h"
 #include "verify/verify.h"

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "common/args.h"
 #include "device/device.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "schedule/family.h"
 #include "verify/check_run.h"
 

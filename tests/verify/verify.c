@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/half.h"
 #include "base/random.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 #include "operands/data.h"
 #include "checks/bounds.h"
 #include "schedule/family.h"

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "plan/contender.h"
+#include "loaded/contender.h"
 #include "texts.h"
 #include "verify/verify.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "plan/states.h"
+#include "loaded/states.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A contender: anything that computes a problem and can be verified and timed: one of our schedules, cuBLAS, cuBLASLt. */
-#ifndef GS_PLAN_CONTENDER_H
-#define GS_PLAN_CONTENDER_H
+#ifndef GS_LOADED_CONTENDER_H
+#define GS_LOADED_CONTENDER_H
 
 #include <gemmsmith/plan.h>
 

@@ -2,8 +2,8 @@
  * Per-thread state of an object that many threads use at once; the object owns the states. A thread finds its state without a lock. At its
  * first use it takes the state of a thread that has ended, or a new one, so there are never more states than threads that were alive at
  * once. A thread that ends frees nothing that another thread may be using. */
-#ifndef GS_PLAN_STATES_H
-#define GS_PLAN_STATES_H
+#ifndef GS_LOADED_STATES_H
+#define GS_LOADED_STATES_H
 
 #include <pthread.h>
 #include <stdatomic.h>

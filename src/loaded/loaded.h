@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * A kernel compiled and loaded for one problem on one device, with its launches filled in.
  * The generic launch: everything comes from the manifest. Used by plans, and by verification for its own kernels. */
-#ifndef GS_PLAN_LOADED_H
-#define GS_PLAN_LOADED_H
+#ifndef GS_LOADED_LOADED_H
+#define GS_LOADED_LOADED_H
 
 #include <gemmsmith/plan.h>
 

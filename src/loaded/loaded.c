@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The generic launch. Everything is worked out when the kernel is loaded but the pointers and, for a pointer that was not among the last
- * few, its tensor maps. What a run changes belongs to its thread (plan/states.h); the rest never changes again. */
-#include "plan/loaded.h"
+ * few, its tensor maps. What a run changes belongs to its thread (loaded/states.h); the rest never changes again. */
+#include "loaded/loaded.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "common/args.h"
 #include "base/error.h"
 #include "kernel/inspector.h"
-#include "plan/states.h"
+#include "loaded/states.h"
 #include "problem/layout.h"
 
 #define GROUPS  16   /* of kept maps; a pointer belongs to one. A power of two */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Own kernels as contenders: a schedule by its text, or a kernel with its manifest. */
-#include "plan/contender.h"
+#include "loaded/contender.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "plan/loaded.h"
+#include "loaded/loaded.h"
 
 typedef struct own {
     gs_device       *device;
