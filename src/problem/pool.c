@@ -22,6 +22,16 @@ gs_problem gs_problem_pool(const gs_problem *problem)
     return pool;
 }
 
+void gs_pool_align(gs_problem *pool)
+{
+    enum { ALIGN = 256 };
+    int64_t *const stride[] = {&pool->stride_a, &pool->stride_b, &pool->stride_c, &pool->stride_d};
+    for (int i = 0; i < 4 && pool->batch > 1; i++) {
+        const int64_t grain = ALIGN / (int64_t)gs_type_size(gs_shape_of(pool, "abcd"[i]).type);
+        *stride[i] = (*stride[i] + grain - 1) / grain * grain;
+    }
+}
+
 /* All as far apart as the first two: a kernel that takes this for a stride would be right. */
 static bool are_even(const uint64_t *place, int64_t count)
 {
@@ -36,7 +46,7 @@ void gs_pool_pointers(const gs_problem *pool, const uint64_t at[4], uint64_t see
     uint64_t *const place = out + 3 * count;   /* of the i-th matrix; those of D take its place last */
     gs_random random = {seed};
     for (int64_t i = 0; i < count; i++) place[i] = (uint64_t)i;
-    do {
+    if (seed != GS_POOL_IN_ORDER) do {
         for (int64_t i = count - 1; i > 0; i--) {
             const uint64_t other = gs_random_below(&random, (uint64_t)i + 1), own = place[i];
             place[i] = place[other];

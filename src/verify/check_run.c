@@ -35,10 +35,16 @@ static gs_status blame_status(gs_check_run *trial, gs_status status, const gs_er
     return GS_OK;
 }
 
+static void lay_out(gs_check_run *trial)
+{
+    trial->problem = gs_problem_pool(&trial->asked);
+    if (trial->aligned) gs_pool_align(&trial->problem);
+}
+
 gs_status gs_check_run_prepare(gs_check_run *trial, const gs_problem *problem, gs_error *error)
 {
     trial->asked = *problem;
-    trial->problem = gs_problem_pool(problem);
+    lay_out(trial);
     trial->right = false;
     gs_error why = {0};
     const gs_status status = trial->contender->prepare(trial->contender, problem, &why);
@@ -56,13 +62,15 @@ static gs_status place(gs_check_run *trial, bool as_timed, gs_error *error)
     gs_random random = {gs_mix(trial->seed + 0x1f83d9abu + (uint64_t)(trial->problem.m + trial->problem.n))};
     gs_pointer at[GS_OPERAND_SETS];
     int sets = 1, order[GS_OPERANDS];
+    gs_problem widest = trial->problem;
+    if (trial->asked.matrices) gs_pool_align(&widest);
     gs_status status = as_timed ? gs_operand_sets_of(device, &trial->problem, &sets, error) : GS_OK;
     gs_watch_pause(&trial->watch, true);
     gs_operand_order(&random, gs_operand_count(&trial->problem), order);
     for (int i = 0; status == GS_OK && i < gs_operand_count(&trial->problem); i++) {
         gs_buffer *const buffer = &trial->operand[order[i]];
         buffer->bytes = gs_problem_bytes(&trial->problem, GS_OPERAND_LETTERS[order[i]]);
-        status = gs_operand_alloc(device, buffer->bytes, sets, &random, &buffer->base, at, error);
+        status = gs_operand_alloc(device, gs_problem_bytes(&widest, GS_OPERAND_LETTERS[order[i]]), sets, &random, &buffer->base, at, error);
         if (status == GS_OK) buffer->home = at[0];
     }
     if (status == GS_OK && trial->asked.matrices) status = device->ops->alloc(device, tables_size(trial), &trial->tables, error);
@@ -176,7 +184,7 @@ static bool shares_matrix(const gs_check_run *trial, int operand, int64_t *first
 {
     const gs_problem *const p = &trial->problem;
     const uint64_t bits = gs_mix(trial->seed + 0xab1c5ed5u + (uint64_t)(trial->kind + operand));
-    if (!trial->pointers || operand > 2 || p->batch < 2 || (trial->kind != GS_VALUES_INDEX && trial->kind != GS_VALUES_RANGE) || (operand == 2 && p->beta == 0)) return false;
+    if (!trial->pointers || trial->aligned || operand > 2 || p->batch < 2 || (trial->kind != GS_VALUES_INDEX && trial->kind != GS_VALUES_RANGE) || (operand == 2 && p->beta == 0)) return false;
     *first = gs_pick_below(bits, p->batch);
     *second = (*first + 1 + gs_pick_below(gs_mix(bits), p->batch - 1)) % p->batch;
     return true;
@@ -217,6 +225,22 @@ static gs_status share_pointer(gs_check_run *trial, int operand, gs_error *error
     return status;
 }
 
+/* Where matrices by pointers lie from now on; outputs that lay otherwise are no old ones. */
+static gs_status align_matrices(gs_check_run *trial, gs_error *error)
+{
+    const bool aligned = trial->pointers && (trial->edge ? trial->problem.m & 1 : trial->in_order);
+    if (aligned == trial->aligned) return GS_OK;
+    trial->aligned = aligned;
+    lay_out(trial);
+    for (int i = 0; i < gs_operand_count(&trial->problem); i++) {
+        gs_buffer *const buffer = &trial->operand[i];
+        buffer->bytes = gs_problem_bytes(&trial->problem, GS_OPERAND_LETTERS[i]);
+        GS_TRY(surround(trial, i, GS_POISON_FIRST, error));
+        if (!is_input(trial, i)) GS_TRY(gs_check_poison(trial->verifier, buffer->at, buffer->bytes, trial->poison, trial->verifier->queue, error));
+    }
+    return GS_OK;
+}
+
 /* In another order for each kind of data: nothing that a launch has kept of the pointers is right. */
 static gs_status put_pointers(gs_check_run *trial, int kind, gs_error *error)
 {
@@ -225,7 +249,7 @@ static gs_status put_pointers(gs_check_run *trial, int kind, gs_error *error)
     if (!trial->pointers) return GS_OK;
     GS_TRY(gs_check_poison(verifier, trial->tables, tables_size(trial), GS_POISON_FIRST, verifier->queue, error));   /* one of these words is no pointer */
     GS_TRY(verifier->device->ops->queue_wait(verifier->device, verifier->queue, error));
-    GS_TRY(gs_operand_put_pointers(verifier->device, &trial->problem, at, gs_mix(trial->seed + 0x428a2f98u + (uint64_t)kind), trial->pointers, error));
+    GS_TRY(gs_operand_put_pointers(verifier->device, &trial->problem, at, trial->aligned ? GS_POOL_IN_ORDER : gs_mix(trial->seed + 0x428a2f98u + (uint64_t)kind), trial->pointers, error));
     for (int i = 0; i < 3; i++) GS_TRY(share_pointer(trial, i, error));
     return gs_check_words(verifier, trial->tables, tables_size(trial), SLOT_POINTERS, verifier->queue, error);
 }
@@ -244,6 +268,7 @@ static gs_status fill(gs_check_run *trial, int kind, int c_kind, const gs_pool_r
     trial->kind = kind;
     trial->poked.any = false;
     if (c_kind < 0) c_kind = gs_operand_c_kind(&trial->problem, kind);
+    GS_TRY(align_matrices(trial, error));
     GS_TRY(route(trial, kind, error));
     GS_TRY(gs_check_counters_clear(verifier, verifier->queue, error));
     GS_TRY(put_pointers(trial, kind, error));

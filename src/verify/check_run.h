@@ -48,6 +48,8 @@ typedef struct gs_check_run {
     int           veils;       /* of the reference */
     int           moves;       /* of the operands, to where they are less aligned */
     int           routes;      /* groups that edge problems, or the launches of part 8, have had */
+    bool          in_order;    /* matrices by pointers shall lie as those of one tensor do, from the next data on (gs_pool_align); edge problems see to it themselves */
+    bool          aligned;     /* and do */
     bool          near;        /* products stay as they are, whatever the part */
     bool          in_place;    /* launches over poison have C where D is */
     bool          bare;        /* there is no reference: results are compared with each other */

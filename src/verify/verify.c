@@ -157,11 +157,14 @@ static gs_status exact_part(gs_check_run *trial, int part, int kind, gs_error *e
     if (gs_check_run_failed(trial)) return GS_OK;
     const gs_problem *const p = &trial->problem;
     const bool alone = trial->far && GS_MIN(p->m * p->batch, p->n) < FEW_LINES;
+    trial->in_order = part == 3;
     if (!alone) GS_TRY(second_data(trial, part, error));
     GS_TRY(either_launch(trial, part, 0x240ca1ccu + (uint64_t)part, error));
     if (trial->far && !gs_check_run_failed(trial)) GS_TRY(gs_check_run_far(trial, trial->lift, error));
     if (!gs_check_run_failed(trial)) gs_check_run_lift(trial, 0);
-    return part == 3 && !gs_check_run_failed(trial) ? least_aligned_launch(trial, part, error) : GS_OK;
+    if (part == 3 && !gs_check_run_failed(trial)) GS_TRY(least_aligned_launch(trial, part, error));
+    trial->in_order = false;
+    return GS_OK;
 }
 
 /* Part 3 where alpha and beta are in device memory: others stand there, and nobody is prepared for them, as a call may find them. */

@@ -43,6 +43,11 @@ static void pointers_are_shuffled(void **state)
             if (batch > 1) assert_int_equal(seen, (1ull << batch) - 1);
             assert_false(even);
         }
+        gs_problem aligned = pool;
+        gs_pool_align(&aligned);
+        gs_pool_pointers(&aligned, at, GS_POOL_IN_ORDER, pointers);
+        for (int64_t i = 0; i < 4 * batch; i++)
+            if (i % batch) assert_true(pointers[i] % 256 == 0 && pointers[i] - pointers[i - 1] == pointers[i / batch * batch + 1] - pointers[i / batch * batch]);
     }
 }
 
@@ -113,6 +118,8 @@ static void wrong_pointers(void **state)
         {"f16:12x24x40:tn:b=5:matrices=pointers", "OF_B TABLE(p.b)[(index + 1) % p.batch]", ""},
         {"f16:12x24x40:tn:b=5:matrices=pointers", "OF_A TABLE(p.a)[index == 4 ? 3 : index]", ""},
         {"f16:12x24x40:tn:b=5:matrices=pointers", "OF_D TABLE(p.d)[p.batch - 1 - index]", ""},
+        {"f16:12x24x40:tn:b=5:matrices=pointers", "OF_A TABLE(p.a)[((size_t)TABLE(p.a)[1] | (size_t)TABLE(p.a)[2]) % 256 ? index : 0]", ""},     /* as programs have them */
+        {"f16:12x24x40:tn:b=5:matrices=pointers", "OF_B TABLE(p.b)[TABLE(p.b)[2] - TABLE(p.b)[1] != TABLE(p.b)[1] - TABLE(p.b)[0] ? index : 0]", ""},
         {"f16:12x24x40:tn:matrices=pointers",     "OF_A ((const half_bits *)p.a)", ""},                                       /* one matrix has a pointer, too */
         {"f16:12x24x40:tn:b=5:matrices=pointers", "LAST ((half_bits **)p.d)[index] = TABLE(p.d)[index] + 8 * (row == p.m - 1)", ""},
         {"f16:12x24x40:tn:b=5:matrices=pointers", "LAST if (blockIdx.x + 1 == gridDim.x) ((long long *)p.c)[2] = 0", "changed the pointers"},
