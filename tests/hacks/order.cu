@@ -513,3 +513,13 @@ KERNEL gs_kernel(const gs_kernel_args p)
         if (nans < 3 || (a[k] & 0x7fff) <= 0x7c00) sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
     put(p, batch, row, col, sum);
 }
+
+//// 13 takes %warpid for the number of its warp in the block | exact unwritten edge fault
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    unsigned warp;
+    asm volatile("mov.u32 %0, %%warpid;" : "=r"(warp));
+    const int row = blockIdx.y * 16 + warp % 8 * 2 + threadIdx.y % 2, col = blockIdx.x * 16 + threadIdx.x % 16, batch = blockIdx.z;
+    if (row >= p.m || col >= p.n) return;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/random.h"
 #include "emu/isa/order.h"
 #include "emu/isa/sync.h"
 #include "emu/machine/pool.h"
@@ -16,6 +17,7 @@
 #define QUIET_LIMIT   (1ull << 28)    /* instructions without a store, a barrier or a copy */
 #define STEP_LIMIT    (1ull << 34)
 #define MOST_BLOCKS   16              /* of a cluster */
+#define WARP_SLOTS    64              /* of a multiprocessor: %nwarpid */
 #define PATIENCE      1024            /* quiet instructions, as of a warp that polls, after which asynchronous work advances in any case */
 #define LONGEST_DELAY 65536           /* instructions after which asynchronous work advances even beside warps that are busy */
 #define MOST_EXPIRIES 64              /* rounds of waits that give up without an effect before it is a deadlock */
@@ -141,6 +143,20 @@ static void set_thread_specials(gs_emu_warp *w)
     }
 }
 
+/* Where a multiprocessor that has other blocks as well puts the warp: any place, another one for each of the block. */
+static uint32_t slot_of(const gs_emu_warp *w)
+{
+    gs_random random = {w->cluster->launch->seed + MOST_BLOCKS * (uint64_t)w->cluster->id + (uint64_t)w->block->rank};
+    uint32_t slots[WARP_SLOTS], chosen = 0;
+    for (uint32_t i = 0; i < WARP_SLOTS; i++) slots[i] = i;
+    for (int i = 0; i <= w->index; i++) {
+        const uint64_t at = gs_random_below(&random, (uint64_t)(WARP_SLOTS - i));
+        chosen = slots[at];
+        slots[at] = slots[WARP_SLOTS - 1 - i];
+    }
+    return chosen;
+}
+
 static void set_specials(gs_emu_warp *w)
 {
     const gs_emu_launch *const launch = w->cluster->launch;
@@ -155,8 +171,8 @@ static void set_specials(gs_emu_warp *w)
         set_special(w, (gs_emu_special)(GS_EMU_CLUSTERID_X + i), block->id[i] / launch->cluster[i]);
         set_special(w, (gs_emu_special)(GS_EMU_NCLUSTERID_X + i), launch->grid[i] / launch->cluster[i]);
     }
-    set_special(w, GS_EMU_WARPID, (uint32_t)w->index);
-    set_special(w, GS_EMU_NWARPID, (uint32_t)block->warps);
+    set_special(w, GS_EMU_WARPID, slot_of(w));
+    set_special(w, GS_EMU_NWARPID, WARP_SLOTS);
     set_special(w, GS_EMU_SMID, (w->cluster->id + (uint32_t)(launch->seed * 0x9e3779b97f4a7c15ull >> 40)) % (uint32_t)GS_MAX(launch->sms, 1));   /* whichever is free */
     set_special(w, GS_EMU_NSMID, (uint32_t)GS_MAX(launch->sms, 1));
     set_special(w, GS_EMU_WARP_SIZE, GS_EMU_LANES);
