@@ -12,35 +12,36 @@ typedef struct edge {
     float alpha, beta;
     int   special;           /* inf and NaN in the inputs; then sums of many products that are large, small, or so small that results in f16 are subnormal */
     char  alone;             /* the operand whose leading dimension is longer, as if it said what the others have; 0: all */
-    bool  drawn;             /* scalars that are not 1 are others each time */
+    int   drawn;             /* whether alpha is another one each time, or both scalars are */
 } edge;
 
 enum { USUAL, LARGE, SMALL, TINY };
+enum { ALPHA = 1, BOTH };
 
 static const edge edges[] = {
     /* m    n    k    b  pad  alpha  beta   special, alone, drawn */
     {  264, 328, 136, 1,   0, 1,     0,     USUAL },   /* multiples of 8, of no tile */
-    {  136, 120,  72, 1,   8, 1,     0,     USUAL, 'd' },
-    {   16,   8,  16, 1,   0, 1,     0,     USUAL },
-    {   24,  40, 1032, 1,  0, 1,     0,     USUAL },
-    {  127, 129,  65, 1,   0, 1,     0,     USUAL },
-    {   61,  59,  37, 1,   3, 1,     0,     USUAL },
+    {  136, 120,  72, 1,   8, 1,     0,     USUAL, 'd', ALPHA },
+    {   16,   8,  16, 1,   0, 1,     0,     USUAL, 0, ALPHA },
+    {   24,  40, 1032, 1,  0, 1,     0,     USUAL, 0, ALPHA },
+    {  127, 129,  65, 1,   0, 1,     0,     USUAL, 0, ALPHA },
+    {   61,  59,  37, 1,   3, 1,     0,     USUAL, 0, ALPHA },
     {    1, 264,  96, 1,   0, 1,     0,     USUAL },
-    {    1, 257,  33, 1,   0, 1,     0,     USUAL },
-    {  193,   1,  64, 1,   0, 1,     0,     USUAL },
-    {   72,  40,   8, 1,   0, 1,     0,     USUAL },
-    {   65,  33,   1, 1,   0, 1,     0,     USUAL },
-    {  100,  72,  77, 1,   0, 1,     0,     USUAL },
-    {   96,  80,  64, 1,   0, 0.5f, -1.5f,  USUAL },
+    {    1, 257,  33, 1,   0, 1,     0,     USUAL, 0, ALPHA },
+    {  193,   1,  64, 1,   0, 1,     0,     USUAL, 0, ALPHA },
+    {   72,  40,   8, 1,   0, 1,     0,     USUAL, 0, ALPHA },
+    {   65,  33,   1, 1,   0, 1,     1,     USUAL, 0, BOTH },
+    {  100,  72,  77, 1,   0, 1,     0,     USUAL, 0, ALPHA },
+    {   96,  80,  64, 1,   0, 0.5f, -1.5f,  USUAL, 0, BOTH },
     {  136, 200,  72, 1,   8, 0.70044f, -0.30017f, USUAL, 'c' },   /* half way between two of 16 bits */
-    {   67,  45,  51, 1,   1, -2,    0,     USUAL, 'a' },
-    {   56,  24,  24, 1,   0, 0,    -1.5f,  USUAL },
+    {   67,  45,  51, 1,   1, -2,    0,     USUAL, 'a', ALPHA },
+    {   56,  24,  24, 1,   0, 0,    -1.5f,  USUAL, 0, BOTH },
     {   72,  88,   0, 1,   0, 1,     0,     USUAL },
-    {   72,  88,   0, 1,   0, 1,    -1.5f,  USUAL, 0, true },
+    {   72,  88,   0, 1,   0, 1,    -1.5f,  USUAL, 0, BOTH },
     {    0,  64,  64, 1,   0, 1,     0,     USUAL },
     {   64,   0,  64, 1,   0, 1,     0,     USUAL },
-    {   72,  40,  56, 3,   0, 1,     0,     USUAL },
-    {   31,  17,  23, 3,   5, 0.5f,  1,     USUAL, 0, true },
+    {   72,  40,  56, 3,   0, 1,     0,     USUAL, 0, ALPHA },
+    {   31,  17,  23, 3,   5, 0.5f,  1,     USUAL, 0, BOTH },
     {  136, 264, 200, 1,   0, 1,     0,     LARGE },
     {  264, 136, 136, 1,   8, 1,     1,     SMALL, 'b' },
     {   77,  91,  55, 1,   0, 1,     0,     TINY  },   /* seven behind the last eight: a kernel has code for each */
@@ -122,7 +123,7 @@ static gs_status far_data(gs_check_run *trial, int size, double *tolerance, gs_e
 
 static gs_status run_edge(gs_check_run *trial, const edge *e, gs_error *error)
 {
-    const bool rounds = fmodf(e->alpha, 0.25f) != 0;   /* more than one result is right */
+    const bool rounds = fmodf(trial->asked.alpha, 0.25f) != 0 || fmodf(trial->asked.beta, 0.25f) != 0;   /* more than one result is right */
     double tolerance = e->special || rounds ? 1 : 0;
     gs_data_plan plan;
     const bool range = !e->special && e->m > 0 && e->n > 0 && gs_data_plan_make(&trial->problem, GS_VALUES_RANGE, &plan);
@@ -149,13 +150,16 @@ static bool refused(const gs_verdict *verdict)
     return verdict->code == GS_VERDICT_UNSUPPORTED || verdict->code == GS_VERDICT_LAUNCH;
 }
 
-/* Scalars that programs use; now and then both are the same, or each other's negative. Who knows the edges by heart does not know these. */
-static void draw_scalars(gs_problem *p, const edge *e, uint64_t bits)
+/* Scalars that programs use, one after the other from a place that the seed says: each is an alpha of one edge problem at least. Now and then both are the same, or each other's negative.
+ * Where alpha is 0, beta may be 1 as well. */
+static void draw_scalars(gs_problem *p, const edge *e, uint64_t seed, int turn)
 {
-    static const float usual[] = {2, -1, 0.5f, -0.5f, 3, -2, 4, 0.25f, -4, 1.5f, -3};
-    const uint64_t more = gs_mix(bits);
-    if (e->alpha != 1) p->alpha = usual[gs_pick_below(bits, GS_COUNT(usual))];
-    p->beta = (more & 3) != 0 ? usual[gs_pick_below(more, GS_COUNT(usual))] : more & 4 ? p->alpha : -p->alpha;
+    static const float usual[] = {2, -1, 0.5f, -0.5f, 3, -2, 4, 0.25f, -4, 1.5f, -3, 0.125f, 0.08838835f};
+    const uint64_t first = gs_mix(seed) % GS_COUNT(usual), bits = gs_mix(seed + (uint64_t)turn);
+    if (e->alpha != 0) p->alpha = usual[(first + (uint64_t)turn) % GS_COUNT(usual)];
+    if (e->drawn != BOTH) return;
+    p->beta = usual[(gs_mix(seed + 0xb7e15162u) + (uint64_t)turn) % GS_COUNT(usual)];
+    if ((bits & 3) == 0) p->beta = e->alpha == 0 ? 1 : bits & 4 ? p->alpha : -p->alpha;
 }
 
 gs_status gs_verify_edges(gs_check_run *trial, const gs_problem *problem, int *taken, int *offered, gs_error *error)
@@ -163,9 +167,11 @@ gs_status gs_verify_edges(gs_check_run *trial, const gs_problem *problem, int *t
     *taken = 0;
     *offered = (int)GS_COUNT(edges);
     trial->edge = true;
+    int turn = 0;
     for (size_t i = 0; i < GS_COUNT(edges); i++) {
         gs_problem p = trial->contender->fixed_groups ? edge_with(problem, (int)i, (int)problem->groups) : gs_verify_edge(problem, (int)i);
-        if (trial->once && edges[i].drawn) draw_scalars(&p, &edges[i], gs_mix(trial->seed + 0x6c44198cu + i));
+        if (trial->once && edges[i].drawn) draw_scalars(&p, &edges[i], trial->seed + 0x6c44198cu, turn);
+        turn += edges[i].drawn && edges[i].alpha != 0 && edges[i].k > 0;
         GS_TRY(gs_check_run_prepare(trial, &p, error));
         gs_status status = GS_OK;
         if (!gs_check_run_failed(trial)) {
