@@ -289,6 +289,7 @@ static gs_status create(gs_emu_device **out, const char *rest, const gs_profile 
     emu->finding = calloc(GS_EMU_KEPT, sizeof *emu->finding);
     const gs_status status = emu->finding ? gs_emu_memory_create(&emu->memory, emu->capacity, emu->check, error)
                                           : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the device's findings");
+    if (status == GS_OK) gs_emu_memory_scatter(emu->memory, emu->seed);
     if (status == GS_OK) *out = emu;
     else destroy(emu);
     return status;

@@ -205,6 +205,32 @@ static void without_a_bitmap_everything_counts_as_written(void **state)
     gs_emu_memory_destroy(&memory);
 }
 
+/* High words differ, every second allocation has a multiple of 4 GiB in its middle, and what is in the way is gone round. */
+static void scattered_allocations_share_no_high_word(void **state)
+{
+    (void)state;
+    enum { COUNT = 200 };
+    gs_emu_memory *memory = make(1ull << 40, false);
+    uint64_t at[COUNT], again[COUNT];
+    int across = 0, near = 0;
+    for (int turn = 0; turn < 2; turn++) {
+        gs_emu_memory_scatter(memory, 7);
+        for (int i = 0; i < COUNT; i++) again[i] = alloc(memory, 4096 + 256 * (uint64_t)i);
+        for (int i = 0; i < COUNT; i++) assert_true(gs_emu_memory_free(memory, again[i]));
+        if (turn == 1) assert_memory_equal(at, again, sizeof at);
+        memcpy(at, again, sizeof at);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        assert_true(at[i] % 256 == 0 && at[i] >= GS_EMU_GLOBAL_BASE && at[i] < 1ull << 47);
+        across += at[i] >> 32 != (at[i] + 4096 + 256 * (uint64_t)i - 1) >> 32;
+        for (int k = 0; k < i; k++) near += at[i] >> 32 == at[k] >> 32;
+    }
+    assert_in_range(across, COUNT / 3, 2 * COUNT / 3);
+    assert_in_range(near, 0, 5);
+    for (int i = 0; i < 100; i++) alloc(memory, 7ull << 30);   /* longer than a window */
+    gs_emu_memory_destroy(&memory);
+}
+
 static void a_new_allocation_is_unwritten_zeros(void **state)
 {
     (void)state;
@@ -300,6 +326,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_footprint), cmocka_unit_test(addresses_are_aligned_separated_and_reused),
+        cmocka_unit_test(scattered_allocations_share_no_high_word),
         cmocka_unit_test(capacity_is_a_limit),
         cmocka_unit_test(a_huge_buffer_costs_what_is_touched),
         cmocka_unit_test(ranges_are_found_only_within_one_allocation),

@@ -10,14 +10,19 @@
 #include <sys/mman.h>
 
 #include "base/error.h"
+#include "base/random.h"
 
 #define ALIGN 256ull
 #define GAP   4096ull         /* at least so much between two allocations */
 #define NEAR  (1ull << 20)    /* an address farther from every allocation is not described by one */
+#define TRIES 64              /* places at random before the first gap is taken */
+enum { ADDRESS_BITS = 47, WINDOW_BITS = 32 };
 
 struct gs_emu_memory {
     uint64_t capacity, used;
     bool     bitmap;
+    bool     scattered;
+    gs_random places;
     bool     touched;                    /* allocations know what a launch touched */
     uint64_t generation;                 /* of the table: differs from that of any other table of the process */
     gs_emu_allocation *table;            /* by address */
@@ -94,6 +99,34 @@ static uint64_t first_fit(const gs_emu_memory *memory, uint64_t size, size_t *in
     return at;
 }
 
+void gs_emu_memory_scatter(gs_emu_memory *memory, uint64_t seed)
+{
+    memory->scattered = true;
+    memory->places = (gs_random){seed};
+}
+
+static size_t below(const gs_emu_memory *memory, uint64_t address);
+
+/* The index that an allocation there will have; false: another one is in the way. */
+static bool is_free(const gs_emu_memory *memory, uint64_t at, uint64_t size, size_t *index)
+{
+    *index = below(memory, at);
+    const gs_emu_allocation *const before = *index > 0 ? &memory->table[*index - 1] : NULL, *const after = *index < memory->count ? &memory->table[*index] : NULL;
+    return (!before || before->address + before->size + GAP <= at) && (!after || at + size + GAP <= after->address);
+}
+
+static uint64_t choose_address(gs_emu_memory *memory, uint64_t size, size_t *index)
+{
+    const uint64_t window = 1ull << WINDOW_BITS, windows = 1ull << (ADDRESS_BITS - WINDOW_BITS), first = GS_EMU_GLOBAL_BASE / window + 1 + size / window;
+    for (int i = 0; memory->scattered && i < TRIES; i++) {
+        const uint64_t base = (first + gs_random_below(&memory->places, windows - 2 * first)) * window;
+        const bool across = gs_random_below(&memory->places, 2) != 0;
+        const uint64_t at = across ? base - round_up(size / 2) : base + gs_random_below(&memory->places, window / ALIGN) * ALIGN;
+        if (is_free(memory, at, size, index)) return at;
+    }
+    return first_fit(memory, size, index);
+}
+
 static bool make_room(gs_emu_memory *memory)
 {
     if (memory->count < memory->room) return true;
@@ -115,7 +148,7 @@ gs_status gs_emu_memory_alloc(gs_emu_memory *memory, uint64_t size, uint64_t *ad
         return gs_fail(error, GS_ERROR_DEVICE_MEMORY, NULL, "%llu bytes asked for, %llu of %llu free", (unsigned long long)size,
                        (unsigned long long)(memory->capacity - memory->used), (unsigned long long)memory->capacity);
     if (!make_room(memory)) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the table of allocations");
-    gs_emu_allocation a = {.address = first_fit(memory, size, &index), .size = size, .bytes = map((size_t)size)};
+    gs_emu_allocation a = {.address = choose_address(memory, size, &index), .size = size, .bytes = map((size_t)size)};
     if (a.bytes && memory->bitmap) a.written = map(bitmap_size(size));
     for (int i = 0; i < 2; i++) a.touched[i] = map(touched_size(size));
     if (!a.bytes || (memory->bitmap && !a.written) || !a.touched[0] || !a.touched[1]) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The emulated device's memory: allocations in an address range of their own, with a bitmap of the bytes that were ever written.
- * Addresses are the same in every run. Several threads may access it at once; alloc and free are for one thread at a time, with no
+ * Addresses are the same in every run with the same seed. Several threads may access it at once; alloc and free are for one thread at a time, with no
  * launch under way. */
 #ifndef GS_EMU_MACHINE_MEMORY_H
 #define GS_EMU_MACHINE_MEMORY_H
@@ -29,6 +29,10 @@ gs_status gs_emu_memory_alloc(gs_emu_memory *memory, uint64_t size, uint64_t *ad
 bool      gs_emu_memory_free(gs_emu_memory *memory, uint64_t address);   /* false: no allocation starts there */
 void      gs_emu_memory_protect(gs_emu_memory *memory, uint64_t address);   /* the allocation that starts there becomes read only, to kernels */
 uint64_t  gs_emu_memory_used(const gs_emu_memory *memory);
+
+/* From now on allocations lie anywhere in 47 bits, as those of a program that has much memory in use: no high word or distance that fits 32 bits says where another one is,
+ * and of every second one the middle is a multiple of 4 GiB. Before: one behind the other. */
+void gs_emu_memory_scatter(gs_emu_memory *memory, uint64_t seed);
 
 /* The allocation that holds [address, address + size), NULL if none does. Fast when asked again for the same one (per-thread memo). */
 const gs_emu_allocation *gs_emu_memory_find(const gs_emu_memory *memory, uint64_t address, uint64_t size);
