@@ -17,12 +17,13 @@ enum {
     CHUNK = 1 << 20          /* bytes of D that are read at a time, at least a row */
 };
 
-static const int sizes[] = {1, 5, 16, POOL, 130};   /* beside the M that is asked for, which comes first and last, */
-static const int round_sizes[] = {2, 3, 4, 8, 12, 24, 32, 40, 48, 64, 96, 128};
+static const int sizes[] = {1, 2, 5, 8, 16, 32, 64, POOL, 128, 130};   /* beside the M that is asked for, which comes first and last, */
+static const int round_sizes[] = {3, 4, 6, 12, 24, 40, 48, 80, 96, 112, 192, 256};
 
-enum { DRAWN = 4, FIXED = GS_COUNT(sizes) };   /* and so many that the seed chooses */
+enum { DRAWN = 4, FIXED = GS_COUNT(sizes) };   /* and so many that the seed chooses; */
+enum { FEW = 1 + FIXED + DRAWN, ONE };          /* then rows that are longer in memory: a few, by numbers of elements that nothing divides; one; and, last, the M that is asked for */
 
-enum { CANCELLING = FIXED + DRAWN + 2, PLAIN = 4 };   /* launches of each kind of data, */
+enum { CANCELLING = ONE + 2, PLAIN = 4 };   /* launches of each kind of data, */
 enum { ENOUGH_TIES = 32, MOST_ROUNDS = 4 };           /* of the second one again where there are few ties */
 
 /* The bits of a row that was seen. */
@@ -58,15 +59,23 @@ static int64_t drawn_size(uint64_t bits, int which, int64_t least)
     return which == 1 ? 2 + gs_pick_below(bits, 127) : least + gs_pick_below(bits, MOST_DRAWN + 1 - least);
 }
 
-/* With rows of other lengths in memory, as far as tensor copies and copies of 16 bytes take them: bits may not depend on these either. */
-static gs_problem with_padding(const gs_problem *problem)
+enum { ANY_EIGHTS, LONGEST, UNEVEN };
+
+/* By how much a row is longer in memory: as tensor copies and copies of 16 bytes take it, up to that of a matrix beside two others of its size, or as they do not. */
+static int64_t more_of_row(int64_t row, int how, uint64_t bits)
+{
+    static const int uneven[] = {1, 2, 3, 5, 6, 7};
+    const int64_t whole = (row + 7) / 8 * 8, eights[] = {2 * whole + 8, whole, 8, 16, 24, 64};
+    return how == UNEVEN ? uneven[gs_pick_below(bits, GS_COUNT(uneven))] : eights[how == LONGEST ? 0 : gs_pick_below(bits, GS_COUNT(eights))];
+}
+
+/* With rows of other lengths in memory, of each operand another: bits may not depend on these either. */
+static gs_problem with_padding(const gs_problem *problem, int how, uint64_t bits)
 {
     gs_problem padded = *problem;
+    int64_t *const ld[] = {&padded.lda, &padded.ldb, &padded.ldc, &padded.ldd};
     if (problem->batch > 1 || problem->matrices || problem->grouping == GS_GROUPS_K) return padded;
-    padded.lda += 8;
-    padded.ldb += 16;
-    padded.ldc += 24;
-    padded.ldd += 32;
+    for (int i = 0; i < 4; i++) *ld[i] += more_of_row(gs_shape_of(problem, "abcd"[i]).row, how, gs_mix(bits + (uint64_t)i));
     return padded;
 }
 
@@ -85,10 +94,11 @@ static gs_problem problem_of_turn(const gs_problem *asked, uint64_t seed, int tu
 {
     const gs_problem other_scalars = with_many_bits(asked, seed), *const problem = &other_scalars;
     const int other = turn - 1 - FIXED;
-    if (turn == 0 || other == DRAWN) return *problem;
+    const uint64_t bits = gs_mix(seed + 0x9b05688cu + (uint64_t)other);
+    if (turn == 0) return *problem;
     if (other < 0) return with_m(problem, sizes[turn - 1]);
-    const gs_problem drawn = with_m(problem, drawn_size(gs_mix(seed + 0x9b05688cu + (uint64_t)other), other, MOST_DRAWN - 200));
-    return other == 1 ? with_padding(&drawn) : drawn;
+    const gs_problem drawn = turn == CANCELLING - 1 ? *problem : with_m(problem, turn == FEW ? 1 + gs_pick_below(bits, 32) : turn == ONE ? 1 : drawn_size(bits, other, MOST_DRAWN - 200));
+    return other == 1 || turn >= FEW ? with_padding(&drawn, turn == FEW ? UNEVEN : turn == ONE ? LONGEST : ANY_EIGHTS, bits) : drawn;
 }
 
 /* The matrix of B that a row of all is multiplied by; -1: none. */
