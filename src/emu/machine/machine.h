@@ -71,6 +71,7 @@ struct gs_emu_op {
     uint8_t  count;               /* elements of a vector access, ... */
     uint16_t flags;               /* the decoding module's own */
     bool     stores;              /* to memory: st, atom, red, copies to global memory */
+    bool     meets;               /* other blocks, perhaps: an atomic operation, or what is volatile, relaxed or stronger, on global memory */
     uint32_t dst, dst2;           /* register offsets, GS_EMU_NONE when absent */
     uint32_t src[4];
     int64_t  immediate;           /* displacement, constant, ... */
@@ -293,6 +294,7 @@ struct gs_emu_cluster {
     gs_emu_counters began;            /* the counters when this cluster began */
     struct gs_emu_cluster_barrier *cluster_barrier;   /* barriers.c */
     uint32_t       told;              /* findings reported */
+    bool           pauses;            /* others have their turn now: it has met them */
     bool           failed;
 };
 

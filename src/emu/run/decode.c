@@ -91,6 +91,19 @@ static bool talks(const gs_ptx_instruction *in, bool is_read)
     return is_read;
 }
 
+/* Between such an instruction and the next, other blocks may do the same. */
+static bool meets(const gs_ptx_instruction *in)
+{
+    static const char *const words[] = {"volatile", "relaxed", "acquire", "release"};
+    for (int i = 1; i < in->parts; i++)
+        if (strncmp(in->part[i], "shared", 6) == 0) return false;
+    if (strcmp(in->part[0], "red") == 0 || strcmp(in->part[0], "atom") == 0) return true;
+    if (strcmp(in->part[0], "ld") != 0 && strcmp(in->part[0], "st") != 0) return false;
+    for (size_t i = 0; i < GS_COUNT(words); i++)
+        if (gs_emu_part(in, words[i])) return true;
+    return false;
+}
+
 /* Whether blocks talk, and which atomic operations have a result that nobody reads: whoever made them learns nothing. */
 static gs_status find_talk(gs_emu_decoder *d)
 {
@@ -103,6 +116,7 @@ static gs_status find_talk(gs_emu_decoder *d)
         const bool is_read = op->dst != GS_EMU_NONE && read[op->dst];
         if (strcmp(in->part[0], "atom") == 0 && op->lists2 == 1 && !is_read) op->flags |= GS_EMU_ACCESS_UNREAD;
         code->talks = code->talks || talks(in, is_read);
+        op->meets = meets(in);
     }
     free(read);
     return GS_OK;

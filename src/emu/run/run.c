@@ -15,7 +15,7 @@
 
 #define MOST_THREADS  256
 #define QUIET_LIMIT   (1ull << 28)    /* instructions without a store, a barrier or a copy */
-#define STEP_LIMIT    (1ull << 34)
+#define STEP_LIMIT    (1ull << 30)
 #define MOST_BLOCKS   16              /* of a cluster */
 #define WARP_SLOTS    64              /* of a multiprocessor: %nwarpid */
 #define PATIENCE      1024            /* quiet instructions, as of a warp that polls, after which asynchronous work advances in any case */
@@ -297,7 +297,7 @@ static bool run_cluster(gs_emu_cluster *cluster, uint64_t budget)
 {
     const gs_emu_launch *const launch = cluster->launch;
     const uint64_t limit = launch->step_limit ? launch->step_limit : STEP_LIMIT, until = cluster->steps + budget;
-    while (cluster->steps < until && is_alive(cluster)) {
+    for (cluster->pauses = false; cluster->steps < until && !cluster->pauses && is_alive(cluster);) {
         if (must_end(cluster)) return true;
         gs_emu_warp *const w = choose_warp(cluster);
         if (cluster->tasks && is_time(cluster, w)) gs_emu_task_advance(cluster);

@@ -4,6 +4,8 @@
 #include "emu/machine/warp.h"
 #include "emu/run/internal.h"
 
+#define PAUSES 64   /* of 256: how often others have their turn behind an instruction that may meet them */
+
 static bool ready(const gs_emu_warp *w, const gs_emu_fragment *f) { return !f->waiting || f->event != w->cluster->event; }
 
 bool gs_emu_warp_ready(const gs_emu_warp *w)
@@ -37,6 +39,14 @@ static void count(gs_emu_cluster *c, const gs_emu_op *op, uint32_t lanes)
     c->quiet_steps++;
     c->counters.issued[op->class]++;
     c->counters.threads += lanes == GS_EMU_FULL ? GS_EMU_LANES : (unsigned)__builtin_popcount(lanes);
+}
+
+/* Whether others have their turn behind this instruction. */
+static bool pauses(gs_emu_warp *w, const gs_emu_op *op)
+{
+    gs_emu_cluster *const cluster = w->cluster;
+    if (op->meets && w->code->talks && gs_emu_chance(cluster, PAUSES)) cluster->pauses = true;
+    return cluster->pauses;
 }
 
 /* What an executed instruction means for the fragment. false: its turn is over. */
@@ -77,7 +87,8 @@ bool gs_emu_warp_turn(gs_emu_warp *w, uint32_t budget)
         if (result == GS_EMU_NEXT) {   /* the usual case, kept short; exec leaves `current` at its fragment */
             count(cluster, op, lanes);
             w->fragment[w->current].pc++;
-            continue;
+            if (!pauses(w, op)) continue;
+            return true;
         }
         if (result == GS_EMU_FAILED) return false;
         if (result != GS_EMU_WAIT) count(cluster, op, lanes);
@@ -85,7 +96,10 @@ bool gs_emu_warp_turn(gs_emu_warp *w, uint32_t budget)
             if (w->current >= w->fragments || op->exec != gs_emu_branch) return true;
             continue;
         }
-        if (!go_on(w, result)) return true;
+        if (!go_on(w, result)) {
+            if (result == GS_EMU_YIELD) pauses(w, op);
+            return true;
+        }
     }
     return true;
 }
