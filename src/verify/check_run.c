@@ -16,6 +16,9 @@ enum {
 };
 _Static_assert((int)SLOTS <= (int)GS_COUNTERS, "a counter each");
 
+enum { TENSOR_GRAIN = 512 };
+_Static_assert(TENSOR_GRAIN <= 2 * GS_OPERAND_GRAIN, "there is room for it, as for an operand that is moved");
+
 /* Of the trial's problem. */
 static bool is_input(const gs_check_run *trial, int operand) { return !gs_is_written(&trial->problem, GS_OPERAND_LETTERS[operand]); }
 
@@ -102,13 +105,20 @@ static gs_pointer offset_of(const gs_check_run *trial, int operand, bool alike, 
     return (gs_pointer)(step << gs_pick_below(bits, doubled + 1));
 }
 
+/* Programs have tensors at multiples of 512 bytes. */
+static gs_pointer at_home(const gs_check_run *trial, int operand)
+{
+    const gs_pointer home = trial->operand[operand].home;
+    return trial->aligned && !trial->edge ? (home + TENSOR_GRAIN - 1) / TENSOR_GRAIN * TENSOR_GRAIN : home;
+}
+
 gs_status gs_check_run_move(gs_check_run *trial, bool least, gs_error *error)
 {
     const uint64_t bits = gs_mix(trial->seed + 0x2de92c6fu);
     const bool alike = (bits + (uint64_t)(trial->moves += least)) & 1;
     for (int i = 0; i < gs_operand_count(&trial->problem); i++) {
         gs_buffer *const buffer = &trial->operand[i];
-        buffer->at = buffer->home + (least ? offset_of(trial, i, alike, gs_mix(bits + 64 * (uint64_t)trial->moves + (uint64_t)i)) : 0);
+        buffer->at = least ? buffer->home + offset_of(trial, i, alike, gs_mix(bits + 64 * (uint64_t)trial->moves + (uint64_t)i)) : at_home(trial, i);
         GS_TRY(surround(trial, i, GS_POISON_FIRST, error));
     }
     if (trial->tables) trial->pointers = trial->tables + (least ? sizeof(gs_pointer) : 0);
@@ -225,16 +235,17 @@ static gs_status share_pointer(gs_check_run *trial, int operand, gs_error *error
     return status;
 }
 
-/* Where matrices by pointers lie from now on; outputs that lay otherwise are no old ones. */
-static gs_status align_matrices(gs_check_run *trial, gs_error *error)
+/* Where operands lie from now on; outputs that lay elsewhere are no old ones. */
+static gs_status settle(gs_check_run *trial, gs_error *error)
 {
-    const bool aligned = trial->pointers && (trial->edge ? trial->problem.m & 1 : trial->in_order);
+    const bool aligned = trial->edge ? trial->pointers && trial->problem.m & 1 : trial->in_order;
     if (aligned == trial->aligned) return GS_OK;
     trial->aligned = aligned;
     lay_out(trial);
     for (int i = 0; i < gs_operand_count(&trial->problem); i++) {
         gs_buffer *const buffer = &trial->operand[i];
         buffer->bytes = gs_problem_bytes(&trial->problem, GS_OPERAND_LETTERS[i]);
+        if (!trial->edge) buffer->at = at_home(trial, i);
         GS_TRY(surround(trial, i, GS_POISON_FIRST, error));
         if (!is_input(trial, i)) GS_TRY(gs_check_poison(trial->verifier, buffer->at, buffer->bytes, trial->poison, trial->verifier->queue, error));
     }
@@ -268,7 +279,7 @@ static gs_status fill(gs_check_run *trial, int kind, int c_kind, const gs_pool_r
     trial->kind = kind;
     trial->poked.any = false;
     if (c_kind < 0) c_kind = gs_operand_c_kind(&trial->problem, kind);
-    GS_TRY(align_matrices(trial, error));
+    GS_TRY(settle(trial, error));
     GS_TRY(route(trial, kind, error));
     GS_TRY(gs_check_counters_clear(verifier, verifier->queue, error));
     GS_TRY(put_pointers(trial, kind, error));

@@ -312,6 +312,7 @@ static gs_status other_places(gs_check_run *trial, const gs_compare *yardstick, 
     GS_TRY(gs_check_run_refill(trial, error));
     GS_TRY(normal_launch(trial, yardstick, error));
     if (gs_check_run_failed(trial)) return GS_OK;
+    trial->in_order = true;
     GS_TRY(gs_check_run_move(trial, false, error));
     return gs_check_run_refill(trial, error);
 }
@@ -360,8 +361,9 @@ static gs_status normal_part(gs_check_run *trial, const gs_verify_options *optio
         return GS_OK;
     }
     if (places) GS_TRY(other_places(trial, measured ? &theirs : NULL, error));
-    if (gs_check_run_failed(trial)) return GS_OK;
-    return poked ? poked_launch(trial, measured ? &theirs : NULL, error) : GS_OK;
+    if (poked && !gs_check_run_failed(trial)) GS_TRY(poked_launch(trial, measured ? &theirs : NULL, error));
+    trial->in_order = false;
+    return GS_OK;
 }
 
 /* Parts 1 to 3 have other scalars than those asked for, if those have many bits: what they show is shown again with the real ones, as far as rounding
