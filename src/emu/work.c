@@ -10,7 +10,7 @@
 #include "emu/emu.h"
 #include "schedule/predict.h"
 
-#define USER_STEPS (1ull << 30)   /* warp instructions of a cluster of a user kernel: a minute; a thread that multiplies all of a small problem takes half as many */
+#define USER_STEPS (1ull << 30)   /* warp instructions of a cluster of a user kernel, each store for every lane, twice: about a minute; a thread that multiplies all of a small problem takes half as many */
 
 /* ---- fills ---- */
 

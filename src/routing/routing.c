@@ -51,6 +51,16 @@ static int64_t group_for(int64_t groups, gs_routing routing, uint64_t seed, int6
     }
 }
 
+/* Rows of a group, where each has its own number of them whatever the others have. */
+static int64_t rows_of(const gs_problem *p, gs_routing routing, uint64_t seed, int64_t group, int64_t left)
+{
+    const bool masked = p->grouping == GS_GROUPS_MASKED;
+    const int64_t groups = gs_group_count(p), room = masked ? gs_group_room(p) : left, rows = extent_of(p), few = (int64_t)1 << (gs_mix(seed + 7) & 3);
+    if (routing == GS_ROUTING_EQUAL) return masked ? (room + 1) / 2 : rows < groups ? group < rows : rows / groups;
+    const int64_t eights = 8 * gs_pick_below(gs_mix(seed + 8 + (uint64_t)group), room / 8 + 1);
+    return GS_MIN(masked && few == 8 ? eights : few, room);
+}
+
 void gs_offsets_draw(const gs_problem *p, gs_routing routing, uint64_t seed, int32_t *offsets)
 {
     const int64_t rows = routed(extent_of(p), routing, seed), groups = gs_group_count(p), each = GS_MAX(routing == GS_ROUTING_SPARSE ? 8 : 1, (rows + UNITS - 1) / UNITS);
@@ -58,9 +68,9 @@ void gs_offsets_draw(const gs_problem *p, gs_routing routing, uint64_t seed, int
     int32_t *const counts = masked ? offsets : offsets + 1;
     memset(offsets, 0, gs_problem_bytes(p, 'f'));
     const bool full = masked && routing == GS_ROUTING_SHORT && gs_mix(seed + 5) & 1;
-    const bool equal = routing == GS_ROUTING_EQUAL;
-    for (int64_t i = 0; equal && i < groups; i++) counts[i] = (int32_t)(masked ? (gs_group_room(p) + 1) / 2 : rows < groups ? i < rows : rows / groups);
-    for (int64_t row = 0; row < rows && !equal; row += each) counts[group_for(groups, routing, seed, row / each)] += (int32_t)GS_MIN(each, rows - row);
+    const bool own = routing == GS_ROUTING_EQUAL || routing == GS_ROUTING_TOKENS;
+    for (int64_t i = 0, left = rows; own && i < groups; left -= counts[i++]) counts[i] = (int32_t)rows_of(p, routing, seed, i, left);
+    for (int64_t row = 0; row < rows && !own; row += each) counts[group_for(groups, routing, seed, row / each)] += (int32_t)GS_MIN(each, rows - row);
     for (int64_t i = 0; i < groups; i++) {
         if (masked) counts[i] = (int32_t)(full ? gs_group_room(p) : GS_MIN(counts[i], gs_group_room(p)));
         else offsets[i + 1] += offsets[i];

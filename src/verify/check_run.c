@@ -41,7 +41,7 @@ static gs_status blame_status(gs_check_run *trial, gs_status status, const gs_er
 static void lay_out(gs_check_run *trial)
 {
     trial->problem = gs_problem_pool(&trial->asked);
-    if (trial->aligned) gs_pool_align(&trial->problem);
+    if (trial->aligned && trial->asked.matrices) gs_pool_align(&trial->problem);
 }
 
 gs_status gs_check_run_prepare(gs_check_run *trial, const gs_problem *problem, gs_error *error)
@@ -160,7 +160,7 @@ static gs_routing routing_asked(const gs_check_run *trial, int kind)
     case GS_VALUES_INTEGER: return along_k ? GS_ROUTING_SPARSE : turns[first];
     case GS_VALUES_CANCEL:  return along_k ? bits & 1 ? GS_ROUTING_SHORT : GS_ROUTING_FEW : turns[(first + 1) % 3];
     case GS_VALUES_RANGE:   return along_k ? GS_ROUTING_SPARSE : turns[(first + 2) % 3];
-    case GS_VALUES_INDEX:   return along_k ? GS_ROUTING_ONE : GS_ROUTING_FEW;
+    case GS_VALUES_INDEX:   return along_k ? GS_ROUTING_ONE : bits >> 17 & 1 ? GS_ROUTING_TOKENS : GS_ROUTING_FEW;
     default:                return bits >> 16 & 1 ? GS_ROUTING_SKEWED : GS_ROUTING_EQUAL;
     }
 }

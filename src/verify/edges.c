@@ -31,11 +31,13 @@ static const edge edges[] = {
     {  193,   1,  64, 1,   0, 1,     0,     USUAL, 0, ALPHA },
     {   72,  40,   8, 1,   0, 1,     0,     USUAL, 0, ALPHA },
     {   65,  33,   1, 1,   0, 1,     1,     USUAL, 0, BOTH },
-    {  100,  72,  77, 1,   0, 1,     0,     USUAL, 0, ALPHA },
-    {   96,  80,  64, 1,   0, 0.5f, -1.5f,  USUAL, 0, BOTH },
+    {  100,  72,  77, 1,   0, 1,     1,     USUAL },
+    {   96,  80,  64, 1,  72, 0.5f, -1.5f,  USUAL, 0, BOTH },   /* rows as long as those of two or three matrices side by side */
+    {   48,  60,  64, 1,   1, 1,     0,     USUAL, 'd' },        /* multiples of 8, as of no row of D */
     {  136, 200,  72, 1,   8, 0.70044f, -0.30017f, USUAL, 'c' },   /* half way between two of 16 bits */
     {   67,  45,  51, 1,   1, -2,    0,     USUAL, 'a', ALPHA },
     {   56,  24,  24, 1,   0, 0,    -1.5f,  USUAL, 0, BOTH },
+    {   24,  56,  40, 1,   0, 0,     0,     USUAL },
     {   72,  88,   0, 1,   0, 1,     0,     USUAL },
     {   72,  88,   0, 1,   0, 1,    -1.5f,  USUAL, 0, BOTH },
     {    0,  64,  64, 1,   0, 1,     0,     USUAL },
@@ -159,7 +161,7 @@ static void draw_scalars(gs_problem *p, const edge *e, uint64_t seed, int turn)
     if (e->alpha != 0) p->alpha = usual[(first + (uint64_t)turn) % GS_COUNT(usual)];
     if (e->drawn != BOTH) return;
     p->beta = usual[(gs_mix(seed + 0xb7e15162u) + (uint64_t)turn) % GS_COUNT(usual)];
-    if ((bits & 3) == 0) p->beta = e->alpha == 0 ? 1 : bits & 4 ? p->alpha : -p->alpha;
+    if (e->alpha == 0 ? bits & 1 : (bits & 3) == 0) p->beta = e->alpha == 0 ? 1 : bits & 4 ? p->alpha : -p->alpha;
 }
 
 gs_status gs_verify_edges(gs_check_run *trial, const gs_problem *problem, int *taken, int *offered, gs_error *error)

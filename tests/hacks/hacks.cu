@@ -203,7 +203,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, p.m == 40 && p.n == 56 ? dot(p, batch, row, col) : 0);
 }
 
-//// 5 takes the rows of C for as long as those of D | edge
+//// 5 takes the rows of C for as long as those of D | edge fault
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
@@ -465,7 +465,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     else put(p, batch, row, col, dot(p, batch, row, col));
 }
 
-//// 9 leaves out what falls to one of the multiprocessors | unwritten
+//// 9 leaves out what falls to one of the multiprocessors | unwritten repeat
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     unsigned at;

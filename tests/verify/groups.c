@@ -33,6 +33,7 @@ static void check_offsets(const gs_problem *p, gs_routing routing, const int32_t
     if (routing == GS_ROUTING_FEW) assert_true(end >= 1 && end <= 3);
     else if (routing == GS_ROUTING_NONE) assert_int_equal(end, 0);
     else if (routing == GS_ROUTING_SHORT) assert_true(end >= p->m / 2);
+    else if (routing == GS_ROUTING_TOKENS) for (int64_t i = 0; i < p->groups; i++) assert_true(offsets[i + 1] - offsets[i] == offsets[1] || offsets[i + 1] == p->m);
     else if (routing == GS_ROUTING_EQUAL && p->m >= p->groups) for (int64_t i = 0; i < p->groups; i++) assert_int_equal(offsets[i + 1] - offsets[i], p->m / p->groups);
     else assert_int_equal(end, p->m);
 }
@@ -70,6 +71,7 @@ static void check_counts(const gs_problem *p, gs_routing routing, const int32_t 
     if (routing == GS_ROUTING_NONE) assert_int_equal(rows, 0);
     if (routing == GS_ROUTING_FEW) assert_true(rows >= 1 && rows <= 3);
     if (routing == GS_ROUTING_ONE) assert_true(filled == 1 && most == room);
+    if (routing == GS_ROUTING_TOKENS) assert_true(most <= 4 || most % 8 == 0 || most == room);
     if (routing == GS_ROUTING_EVEN) assert_true(rows > p->m / 2);
     if (routing == GS_ROUTING_EQUAL) assert_true(filled == p->groups && most == (room + 1) / 2 && rows == most * p->groups);
     assert_int_equal(rows, gs_rows_used(p, counts));

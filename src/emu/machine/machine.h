@@ -279,7 +279,8 @@ struct gs_emu_cluster {
     gs_random      random;
     uint64_t       event;             /* grows whenever something happened that a waiting fragment may wait for */
     uint64_t       steps;             /* instructions executed */
-    uint64_t       quiet_steps;       /* of these since the last event or write to memory */
+    uint64_t       work;              /* the same, each store for every lane, twice: what a launch has a limit of */
+    uint64_t       quiet_steps;       /* of steps since the last event or write to memory */
     uint64_t       advanced;          /* steps at the last turn of asynchronous work */
     uint64_t       expired;           /* the event with which waits gave up that may do so, because all others were waiting; 0: none */
     uint32_t       expiries;          /* how often that helped nobody, one after the other */
@@ -332,7 +333,7 @@ struct gs_emu_launch {
     int                threads;       /* host threads, 0: all cores */
     int                sms;           /* for %nsmid and %smid */
     uint32_t           resident;      /* clusters that the device holds at the same time; 0: any number */
-    uint64_t           step_limit;    /* warp instructions per cluster, 0: the default */
+    uint64_t           step_limit;    /* work of a cluster, 0: the default */
     uint32_t           smem_limit;    /* bytes a block may have, static and dynamic */
     int                registers_sm;  /* for setmaxnreg */
     gs_emu_use         reach[GS_EMU_REACHES];   /* of the allocations that these lie in, all that may be reached */

@@ -15,7 +15,7 @@
 
 #define MOST_THREADS  256
 #define QUIET_LIMIT   (1ull << 28)    /* instructions without a store, a barrier or a copy */
-#define STEP_LIMIT    (1ull << 30)
+#define STEP_LIMIT    (1ull << 34)
 #define MOST_BLOCKS   16              /* of a cluster */
 #define WARP_SLOTS    64              /* of a multiprocessor: %nwarpid */
 #define PATIENCE      1024            /* quiet instructions, as of a warp that polls, after which asynchronous work advances in any case */
@@ -161,6 +161,7 @@ static void set_specials(gs_emu_warp *w)
 {
     const gs_emu_launch *const launch = w->cluster->launch;
     const gs_emu_block *const block = w->block;
+    const uint32_t together = gs_random_next(&(gs_random){launch->seed}) & 1;   /* whichever multiprocessor is free: now and then two neighbours have one */
     set_thread_specials(w);
     for (int i = 0; i < 3; i++) {
         set_special(w, (gs_emu_special)(GS_EMU_NTID_X + i), launch->block[i]);
@@ -173,7 +174,7 @@ static void set_specials(gs_emu_warp *w)
     }
     set_special(w, GS_EMU_WARPID, slot_of(w));
     set_special(w, GS_EMU_NWARPID, WARP_SLOTS);
-    set_special(w, GS_EMU_SMID, (w->cluster->id + (uint32_t)(launch->seed * 0x9e3779b97f4a7c15ull >> 40)) % (uint32_t)GS_MAX(launch->sms, 1));   /* whichever is free */
+    set_special(w, GS_EMU_SMID, (uint32_t)((w->cluster->id >> together) + (launch->seed * 0x9e3779b97f4a7c15ull >> 40)) % (uint32_t)GS_MAX(launch->sms, 1));
     set_special(w, GS_EMU_NSMID, (uint32_t)GS_MAX(launch->sms, 1));
     set_special(w, GS_EMU_WARP_SIZE, GS_EMU_LANES);
     set_special(w, GS_EMU_CLUSTER_CTARANK, (uint32_t)block->rank);
@@ -217,7 +218,7 @@ static void start_cluster(gs_emu_cluster *cluster, uint32_t id)
     cluster->event = 1;
     cluster->expired = 0;
     cluster->expiries = cluster->told = 0;
-    cluster->steps = cluster->quiet_steps = cluster->advanced = 0;
+    cluster->steps = cluster->work = cluster->quiet_steps = cluster->advanced = 0;
     gs_emu_peak_start(cluster);
     draw_character(cluster);
     if (cluster->check) gs_emu_check_reset(cluster->check);
@@ -313,7 +314,7 @@ static bool run_cluster(gs_emu_cluster *cluster, uint64_t budget)
         }
         w->steps += cluster->steps - before;
         if (cluster->steps == before) cluster->quiet_steps++;
-        if (cluster->steps > limit || cluster->quiet_steps > QUIET_LIMIT) {
+        if (cluster->work > limit || cluster->quiet_steps > QUIET_LIMIT) {
             gs_emu_report_endless(cluster, w);
             return true;
         }

@@ -35,10 +35,12 @@ static uint32_t guarded(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 
 static void count(gs_emu_cluster *c, const gs_emu_op *op, uint32_t lanes)
 {
+    const unsigned threads = lanes == GS_EMU_FULL ? GS_EMU_LANES : (unsigned)__builtin_popcount(lanes);
     c->steps++;
     c->quiet_steps++;
+    c->work += op->stores ? 2 * threads : 1;   /* which the checker looks after, one by one */
     c->counters.issued[op->class]++;
-    c->counters.threads += lanes == GS_EMU_FULL ? GS_EMU_LANES : (unsigned)__builtin_popcount(lanes);
+    c->counters.threads += threads;
 }
 
 /* Whether others have their turn behind this instruction. */
