@@ -6,6 +6,7 @@
  *
  * A line for each candidate, then what was drawn and what was verified of it. Exit code: 0, 1 (a failure), 2 (usage, the machine), 77 (there is no device or no compiler). */
 #include <jansson.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -106,11 +107,18 @@ static bool rounds_twice(const gs_problem *p)
     return p->out != GS_F32 && behind;
 }
 
+/* With one row or column alpha multiplies an operand, whose subnormal numbers lose bits. */
+static bool scales_operand(const gs_problem *p)
+{
+    int exponent;
+    return (p->m == 1 || p->n == 1) && p->out == GS_F32 && fabsf(frexpf(p->alpha, &exponent)) != 0.5f;
+}
+
 /* What can be asked of cuBLASLt where not every bit is certain: most of it with a D that is not rounded, and repeats and memory with the D that was asked for. */
 static void verify_less(gs_worker *worker, const candidate *c, outcome *o)
 {
     const gs_problem *const p = &c->combination->problem;
-    const bool own = p->activation && !rounds_twice(p);   /* its own relu drops NaN, its own gelu is less exact */
+    const bool own = (p->activation && !rounds_twice(p)) || scales_operand(p);   /* its own relu drops NaN, its own gelu is less exact */
     candidate wide = *c;
     gs_problem problem = *p;
     problem.out = GS_F32;
@@ -140,7 +148,7 @@ static bool judge(gs_worker *worker, const candidate *c, bool edges, bool anothe
     uint32_t parts = GS_PART_ALL & ~(edges ? 0u : (uint32_t)GS_PART_EDGES);
     outcome o;
     verify(worker, c, parts, &o);
-    const bool less = !passed(&o) && o.status == GS_OK && gs_verdict_find(o.verdict) != GS_VERDICT_UNSUPPORTED && (rounds_twice(p) || p->bias || p->activation || p->alpha == 0 || (p->beta != 0 && p->out != GS_F32)) &&
+    const bool less = !passed(&o) && o.status == GS_OK && gs_verdict_find(o.verdict) != GS_VERDICT_UNSUPPORTED && (rounds_twice(p) || p->bias || p->activation || p->alpha == 0 || scales_operand(p) || (p->beta != 0 && p->out != GS_F32)) &&
                       (c->kernel == LIBRARY || (c->kernel == PLAN && strstr(o.detail, "cuBLASLt")));
     if (less) verify_less(worker, c, &o);
     const bool refused = o.status == GS_ERROR_UNSUPPORTED || o.status == GS_ERROR_NO_LIBRARY || (o.status == GS_OK && gs_verdict_find(o.verdict) == GS_VERDICT_UNSUPPORTED);

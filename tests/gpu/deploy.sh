@@ -37,7 +37,7 @@ cat > "$work/apart.sh" << 'APART'
 set -eu
 work=$1
 shift
-for file in $(find / \( -path /proc -o -path /sys \) -prune -o -name 'libnvrtc*.so*' ! -type l -print 2> /dev/null); do mount --bind /dev/null "$file"; done
+for file in $(find / \( -path /proc -o -path /sys \) -prune -o -name 'libnvrtc*.so*' -type f -print 2> /dev/null); do mount --bind /dev/null "$file"; done
 mount -t tmpfs tmpfs "$work/out"
 awk '$2 !~ "^/(proc|sys|dev)" { print $2 }' /proc/self/mounts | while read -r at; do
     [ "$at" = "$work/out" ] || mount -o remount,bind,ro "$at" 2> /dev/null || :
