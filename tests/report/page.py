@@ -363,6 +363,16 @@ def check_objects(program):
     done = run(program, "report", WORK / "rows.jsonl", "--out", WORK / "objects.html")
     expect("objects", f"{WORK}/objects.html: 14 problems in 1 set, 0 curves, 0 lineages\n", done.stdout)
     check_latencies(browse(WORK / "objects.html"))
+    objects = [json.loads(line) for line in lines[:-1]]
+    for found in objects:   # with what ours is compared with first
+        found["contenders"].reverse()
+    (WORK / "reversed.jsonl").write_text("".join(json.dumps(found) + "\n" for found in objects) + lines[-1] + "\n")
+    run(program, "report", WORK / "reversed.jsonl", "--out", WORK / "reversed.html")
+    check_latencies(browse(WORK / "reversed.html"))
+    (WORK / "predicted.jsonl").write_text(json.dumps({**objects[0], "mode": "offline", "predicted": True}) + "\n")
+    run(program, "report", WORK / "predicted.jsonl", "--out", WORK / "predicted.html")
+    expect("a predicted object, beside a library or not", [["f16:64x64x64:tn", "64", "64", "64", "tn simple", "2.00", "1.20", "0.600", "2026-01-31"]],
+           rows_of(section(browse(WORK / "predicted.html"), "Evaluated, calls back to back: NVIDIA H200 (predicted)").one("div", "sortable")))
 
 
 def check_damaged(program):
