@@ -34,7 +34,7 @@ static void start(run *r, const char *ptx, uint32_t threads, uint32_t cluster)
     emu_param(&r->t, 0, &r->out, sizeof r->out);
     r->t.launch.block[0] = threads;
     r->t.launch.grid[0] = r->t.launch.cluster[0] = cluster;
-    r->t.launch.step_limit = 2000000;
+    r->t.launch.step_limit = 20000000;
 }
 
 /* No finding under any seed; `word` of each run by the caller. */
