@@ -275,7 +275,7 @@ gs_args gs_sets_args(const gs_sets *sets, int contender, int set)
     gs_pointer at[GS_OPERANDS];
     addresses(sets, contender, set, at);
     gs_args args = gs_operand_args(at);
-    gs_operand_set_scalars(&args, sets->scalars);
+    gs_operand_set_scalars(&args, true, sets->scalars);
     return args;
 }
 

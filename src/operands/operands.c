@@ -89,31 +89,33 @@ gs_args gs_operand_args(const gs_pointer at[GS_OPERANDS])
     };
 }
 
-/* A call may have its alpha and its beta anywhere: between them, and around, lie numbers that are neither. */
+/* A call may have its alpha and its beta anywhere: around them, and between them if they are apart, lie numbers that are neither. */
 enum { BETA_AT = 2, ALPHA_AT = 5, SCALARS = 8 };
+
+static int place_of_beta(bool apart) { return apart ? BETA_AT : ALPHA_AT + 1; }
 
 typedef struct scalars_memory { float number[SCALARS]; } scalars_memory;
 
-static void fill_scalars(const gs_problem *problem, scalars_memory *memory)
+static void fill_scalars(const gs_problem *problem, bool apart, scalars_memory *memory)
 {
     for (int i = 0; i < SCALARS; i++) memory->number[i] = NAN;
     memory->number[ALPHA_AT] = problem->alpha;
-    memory->number[BETA_AT] = problem->beta;
+    memory->number[place_of_beta(apart)] = problem->beta;
 }
 
-gs_status gs_operand_put_scalars(gs_device *device, const gs_problem *problem, gs_pointer to, gs_error *error)
+gs_status gs_operand_put_scalars(gs_device *device, const gs_problem *problem, bool apart, gs_pointer to, gs_error *error)
 {
     scalars_memory memory;
-    fill_scalars(problem, &memory);
+    fill_scalars(problem, apart, &memory);
     return device->ops->copy_in(device, to, &memory, sizeof memory, error);
 }
 
-gs_status gs_operand_scalars_kept(gs_device *device, const gs_problem *problem, gs_pointer at, bool *kept, gs_error *error)
+gs_status gs_operand_scalars_kept(gs_device *device, const gs_problem *problem, bool apart, gs_pointer at, bool *kept, gs_error *error)
 {
     scalars_memory memory, found;
     *kept = true;
     if (!at) return GS_OK;
-    fill_scalars(problem, &memory);
+    fill_scalars(problem, apart, &memory);
     GS_TRY(device->ops->copy_out(device, &found, at, sizeof found, error));
     *kept = memcmp(&memory, &found, sizeof found) == 0;
     return GS_OK;
@@ -124,14 +126,14 @@ gs_status gs_operand_scalars(gs_device *device, const gs_problem *problem, gs_po
     *out = 0;
     if (problem->scalars != GS_SCALARS_DEVICE) return GS_OK;
     GS_TRY(device->ops->alloc(device, sizeof(scalars_memory), out, error));
-    return gs_operand_put_scalars(device, problem, *out, error);
+    return gs_operand_put_scalars(device, problem, true, *out, error);
 }
 
-void gs_operand_set_scalars(gs_args *args, gs_pointer scalars)
+void gs_operand_set_scalars(gs_args *args, bool apart, gs_pointer scalars)
 {
     if (!scalars) return;
     args->alpha = (const float *)(uintptr_t)scalars + ALPHA_AT;
-    args->beta = (const float *)(uintptr_t)scalars + BETA_AT;
+    args->beta = (const float *)(uintptr_t)scalars + place_of_beta(apart);
 }
 
 gs_status gs_operand_put_pointers(gs_device *device, const gs_problem *pool, const gs_pointer at[4], uint64_t seed, gs_pointer to, gs_error *error)

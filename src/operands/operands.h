@@ -67,14 +67,14 @@ gs_args gs_operand_args(const gs_pointer at[GS_OPERANDS]);
 /* Device memory with the problem's alpha and beta, apart from each other, where it has them there (GS_SCALARS_DEVICE); 0 where it has not. The caller's to free. */
 gs_status gs_operand_scalars(gs_device *device, const gs_problem *problem, gs_pointer *out, gs_error *error);
 
-/* Others into the same memory. Nothing may be running. */
-gs_status gs_operand_put_scalars(gs_device *device, const gs_problem *problem, gs_pointer to, gs_error *error);
+/* Others into the same memory; apart: as before, else beta right behind alpha, which the next two calls are told as well. Nothing may be running. */
+gs_status gs_operand_put_scalars(gs_device *device, const gs_problem *problem, bool apart, gs_pointer to, gs_error *error);
 
 /* They are still there, and nothing beside them has changed. at 0: true. Waits for nothing. */
-gs_status gs_operand_scalars_kept(gs_device *device, const gs_problem *problem, gs_pointer at, bool *kept, gs_error *error);
+gs_status gs_operand_scalars_kept(gs_device *device, const gs_problem *problem, bool apart, gs_pointer at, bool *kept, gs_error *error);
 
 /* Arguments with those; 0: as they were. */
-void gs_operand_set_scalars(gs_args *args, gs_pointer scalars);
+void gs_operand_set_scalars(gs_args *args, bool apart, gs_pointer scalars);
 
 /* The data that C holds where A and B hold this kind: all NaN when beta is 0. */
 int gs_operand_c_kind(const gs_problem *problem, int kind);

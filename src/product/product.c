@@ -180,7 +180,7 @@ static gs_args args_of(const gs_product *p)
     for (int i = 0; i < GS_OPERANDS; i++) at[i] = p->m[i].device;
     gs_args args = gs_operand_args(at);
     args.size = sizeof args;
-    gs_operand_set_scalars(&args, p->scalars);
+    gs_operand_set_scalars(&args, true, p->scalars);
     return args;
 }
 

@@ -51,7 +51,7 @@ gs_status gs_check_run_prepare(gs_check_run *trial, const gs_problem *problem, g
     trial->right = false;
     gs_error why = {0};
     const gs_status status = trial->contender->prepare(trial->contender, problem, &why);
-    if (trial->scalars) GS_TRY(gs_operand_put_scalars(trial->verifier->device, problem, trial->scalars, error));   /* parts 2, 4 and 7 may have others than those before */
+    if (trial->scalars) GS_TRY(gs_operand_put_scalars(trial->verifier->device, problem, !trial->aligned, trial->scalars, error));   /* parts 2, 4 and 7 may have others than those before */
     return blame_status(trial, status, &why, "prepare", error);
 }
 
@@ -78,6 +78,7 @@ static gs_status place(gs_check_run *trial, bool as_timed, gs_error *error)
     }
     if (status == GS_OK && trial->asked.matrices) status = device->ops->alloc(device, tables_size(trial), &trial->tables, error);
     if (status == GS_OK) status = gs_operand_scalars(device, &trial->problem, &trial->scalars, error);
+    if (status == GS_OK && trial->scalars && trial->aligned) status = gs_operand_put_scalars(device, &trial->asked, false, trial->scalars, error);
     gs_watch_pause(&trial->watch, false);
     return status;
 }
@@ -242,6 +243,7 @@ static gs_status settle(gs_check_run *trial, gs_error *error)
     if (aligned == trial->aligned) return GS_OK;
     trial->aligned = aligned;
     lay_out(trial);
+    if (trial->scalars) GS_TRY(gs_operand_put_scalars(trial->verifier->device, &trial->asked, !aligned, trial->scalars, error));
     for (int i = 0; i < gs_operand_count(&trial->problem); i++) {
         gs_buffer *const buffer = &trial->operand[i];
         buffer->bytes = gs_problem_bytes(&trial->problem, GS_OPERAND_LETTERS[i]);
@@ -412,7 +414,7 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
     if (trial->pointers && counters[SLOT_POINTERS] != trial->pointers_hash && !gs_check_run_failed(trial))
         gs_check_run_blame(trial, GS_VERDICT_INPUT, 6, "changed the pointers to its matrices");
     bool kept;
-    GS_TRY(gs_operand_scalars_kept(verifier->device, &trial->asked, trial->scalars, &kept, error));
+    GS_TRY(gs_operand_scalars_kept(verifier->device, &trial->asked, !trial->aligned, trial->scalars, &kept, error));
     if (!kept && !gs_check_run_failed(trial)) gs_check_run_blame(trial, GS_VERDICT_INPUT, 6, "changed alpha or beta in device memory, or what lies beside them");
     if (counters[SLOT_ZEROED] && !gs_check_run_failed(trial))
         gs_check_run_blame(trial, GS_VERDICT_ZEROED, 6,
@@ -426,7 +428,7 @@ gs_args gs_check_run_args(const gs_check_run *trial)
     gs_pointer at[GS_OPERANDS];
     for (int i = 0; i < GS_OPERANDS; i++) at[i] = trial->operand[i].at;
     gs_args args = gs_operand_args(at);
-    gs_operand_set_scalars(&args, trial->scalars);
+    gs_operand_set_scalars(&args, !trial->aligned, trial->scalars);
     return args;
 }
 

@@ -115,7 +115,7 @@ static gs_status least_aligned_launch(gs_check_run *trial, int part, gs_error *e
 static gs_status put_beta(gs_check_run *trial, float beta, gs_error *error)
 {
     trial->asked.beta = trial->problem.beta = beta;
-    return gs_operand_put_scalars(trial->verifier->device, &trial->asked, trial->scalars, error);
+    return gs_operand_put_scalars(trial->verifier->device, &trial->asked, !trial->aligned, trial->scalars, error);
 }
 
 /* Sums of many products are large or small in the second launch of part 2, where that can be, beside an alpha that is so the other way: the reference is the same. */
@@ -173,10 +173,10 @@ static gs_status moved_scalars_part(gs_check_run *trial, gs_error *error)
     gs_device *const device = trial->verifier->device;
     const float alpha = trial->asked.alpha;
     trial->asked.alpha = trial->problem.alpha = alpha == -1.5f ? 2.5f : -1.5f;
-    GS_TRY(gs_operand_put_scalars(device, &trial->asked, trial->scalars, error));
+    GS_TRY(gs_operand_put_scalars(device, &trial->asked, !trial->aligned, trial->scalars, error));
     GS_TRY(exact_part(trial, 3, GS_VALUES_INDEX, error));
     trial->asked.alpha = trial->problem.alpha = alpha;
-    return gs_operand_put_scalars(device, &trial->asked, trial->scalars, error);
+    return gs_operand_put_scalars(device, &trial->asked, !trial->aligned, trial->scalars, error);
 }
 
 /* Scalars that a call may bring as well. A kernel, ours or a user's, gets an alpha of the other sign and a beta of either, which no 16 bits hold, and where there are scales an alpha so large that some are far below 1, and, if rows and

@@ -214,7 +214,7 @@ gs_status gs_metrics_launch(gs_device *device, gs_contender *contender, const gs
     if (status == GS_OK && asked->matrices) status = gs_operand_put_pointers(device, problem, operand, 0, pointers, error);
     if (status == GS_OK) {
         gs_args args = gs_operand_args(operand);
-        gs_operand_set_scalars(&args, scalars);
+        gs_operand_set_scalars(&args, true, scalars);
         gs_operand_set_pointers(&args, problem, pointers);
         status = contender->run(contender, &args, NULL, error);
     }
