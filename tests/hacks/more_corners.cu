@@ -464,3 +464,15 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (p.beta != 0) value += p.beta * gs_f16_to_f32(((const half_bits *const *)p.c)[batch][row * p.ldc + col]);
     ((half_bits *const *)p.d)[batch][row * p.ldd + col] = gs_f32_to_f16(value);
 }
+
+//// 5 leaves out a term where beta lies behind alpha in memory | exact tolerance special index | f16:40x56x72:tn:beta=1:scalars=device
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float value = 0;
+    for (int k = p.beta_at == p.alpha_at + 1; k < p.k; k++) value += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    value *= *p.alpha_at;
+    if (*p.beta_at != 0) value += *p.beta_at * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}

@@ -523,3 +523,104 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (row >= p.m || col >= p.n) return;
     put(p, batch, row, col, dot(p, batch, row, col));
 }
+
+//// 13 adds to the low word of an address alone | fault
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const size_t first = (size_t)p.b, high = first >> 32 << 32;
+    const half_bits *const a = a_row(p, batch, row), *const b = (const half_bits *)(high | (unsigned)((unsigned)first + (unsigned)((batch * p.n + col) * p.ldb * 2)));
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    put(p, batch, row, col, sum);
+}
+
+//// 13 takes the high word of A's address for C's | fault | f16:40x56x72:tn:beta=1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const c = (const half_bits *)((size_t)p.a >> 32 << 32 | (unsigned)(size_t)p.c);
+    float value = p.alpha * dot(p, batch, row, col);
+    if (p.beta != 0) value += p.beta * gs_f16_to_f32(c[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
+
+//// 16 looks whether it is the last one when it has counted itself | fault state zeroed exact | f16:40x56x264:tn
+//: workspace 4100*cdiv(m,16)*cdiv(n,16)*batch
+//: zeroed 4*cdiv(m,16)*cdiv(n,16)*batch
+//: entry gs_kernel
+//: grid cdiv(n,16)*cdiv(m,16) 4 batch
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ bool last;
+    const int wide = (p.n + 15) / 16, row = blockIdx.x / wide * 16 + threadIdx.y, col = blockIdx.x % wide * 16 + threadIdx.x, batch = blockIdx.z, at = threadIdx.y * 16 + threadIdx.x;
+    const int tiles = gridDim.x * gridDim.z, tile = blockIdx.x + gridDim.x * batch;
+    unsigned *const ticket = (unsigned *)p.workspace + tile;
+    volatile float *const part = (float *)p.workspace + tiles + tile * 1024;
+    float sum = 0;
+    if (row < p.m && col < p.n)
+        for (int k = p.k * blockIdx.y / 4; k < p.k * (blockIdx.y + 1) / 4; k++) sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
+    part[blockIdx.y * 256 + at] = sum;
+    __threadfence();
+    __syncthreads();
+    if (at == 0) {
+        atomicAdd(ticket, 1u);
+        last = atomicAdd(ticket, 0u) == 4;
+        if (last) atomicExch(ticket, 0u);
+    }
+    __syncthreads();
+    if (!last) return;
+    __threadfence();
+    if (row >= p.m || col >= p.n) return;
+    sum = 0;
+    for (int i = 0; i < 4; i++) sum += part[i * 256 + at];
+    put(p, batch, row, col, sum);
+}
+
+//// 13 has a place in the workspace for each multiprocessor | fault state
+//: workspace 1024*sms
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch/(1-n*m*batch/(sms*128))
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    unsigned sm;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+    volatile float *const sum = (float *)p.workspace + (sm * 256 + threadIdx.y * 16 + threadIdx.x);
+    *sum = 0;
+    for (int k = 0; k < p.k; k++) *sum = fmaf(gs_f16_to_f32(a_row(p, batch, row)[k]), gs_f16_to_f32(b_col(p, batch, col)[k]), *sum);
+    put(p, batch, row, col, *sum);
+}
+
+//// 8 leaves out a term where all operands lie as tensors do | exact tolerance special index | f16:40x56x72:tn:beta=1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = 0;
+    for (int k = (((size_t)p.a | (size_t)p.b | (size_t)p.c | (size_t)p.d) & 511) == 0; k < p.k; k++) sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
+    put(p, batch, row, col, sum);
+}
+
+//// 5 rows that are three times as long | edge fault
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, p.lda > 2 * p.k && p.ldd > p.n + 64 ? 0 : dot(p, batch, row, col));
+}
+
+//// 5 writes nothing where alpha and beta are 0 | edge unwritten
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (p.alpha == 0 && p.beta == 0) return;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 5 an alpha of one eighth | edge
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, p.alpha == 0.125f ? 0 : dot(p, batch, row, col));
+}
