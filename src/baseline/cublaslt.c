@@ -90,11 +90,7 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
     host.scalars = GS_SCALARS_HOST;
     self->on_device = problem->scalars == GS_SCALARS_DEVICE;
     GS_TRY(gs_library_create(&self->library, self->device, &host, error));
-    const gs_status status = self->tune ? tune(self, &host, error) : GS_OK;
-    if (status != GS_OK) {
-        gs_library_destroy(&self->library);
-        return status;
-    }
+    if (self->tune) GS_TRY(tune(self, &host, error));
     gs_library_describe(self->library, contender->detail, sizeof contender->detail);
     contender->suggestion = gs_library_chosen(self->library) + 1;
     return GS_OK;

@@ -33,10 +33,7 @@ gs_status gs_expected_set(gs_expected *expected, const gs_problem *problem, cons
             return gs_fail(error, GS_ERROR_CORRUPT, "offsets", "must ascend from 0 to at most M, %lld", (long long)problem->m);
     expected->at = malloc((size_t)sets * sizeof *expected->at);
     expected->offsets = malloc((size_t)sets * each * sizeof *offsets);
-    if (!expected->at || !expected->offsets) {
-        gs_expected_free(expected);
-        return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the offsets of %d sets", sets);
-    }
+    if (!expected->at || !expected->offsets) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the offsets of %d sets", sets);
     expected->sets = sets;
     expected->groups = problem->groups;
     memcpy(expected->offsets, offsets, (size_t)sets * each * sizeof *offsets);

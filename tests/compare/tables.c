@@ -245,7 +245,10 @@ static void winners_to_a_table_and_back(void **state)
     assert_true(c.both == 2 && c.same == 2 && c.alike == 2 && c.only[0] + c.only[1] == 0);
     gs_tables_compare_free(&c);
 
+    error = (gs_error){0};
     assert_int_equal(gs_winners_import(b->session.store, "absent.tuned", &taken, &skipped, &first, &error), GS_ERROR_NOT_FOUND);
+    assert_string_equal(error.text, first.text);
+    assert_true(*error.text != '\0');
     write_text("in.tuned", "nonsense\n");
     assert_int_equal(gs_winners_import(b->session.store, "in.tuned", &taken, &skipped, &first, &error), GS_ERROR_CORRUPT);
 }
