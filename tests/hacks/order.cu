@@ -578,7 +578,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, sum);
 }
 
-//// 13 has a place in the workspace for each multiprocessor | fault state
+//// 13 has a place in the workspace for each multiprocessor | fault repeat state
 //: workspace 1024*sms
 //: entry gs_kernel
 //: grid cdiv(n,16) cdiv(m,16) batch/(1-n*m*batch/(sms*128))
