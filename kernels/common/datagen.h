@@ -69,7 +69,7 @@ typedef struct gs_datagen {
     long long    pool, step, from;
     int          tall;     /* of a bias, and of C: one element of eight is an odd number of eight bits, times one of so many powers of two */
     int          styled;   /* of so many lines of INTEGER and SPECIAL, of vectors beside NORMAL, and of the vectors and matrices beside them, each style has one; 0: none has one */
-    int          shift;    /* of scales, and of CANCEL's A and B: so many powers of two more, beside an alpha far from 1 */
+    int          shift;    /* of scales, and of A and B of CANCEL, and of INTEGER where sums are in f16: so many powers of two more, mostly beside an alpha far from 1 */
     gs_data_plan plan;
 } gs_datagen;
 
@@ -503,7 +503,7 @@ GS_SHARED float gs_value(const gs_datagen *g, long long batch, long long row, lo
     }
     if (g->operand == 2) return gs_in_style(g, batch, line, k, g->cols, 15, (float)(gs_pick_below(gs_draw(g, 0, batch, line, k), 31) - 15));   /* C: integers up to 15 */
     switch (g->kind) {
-    case GS_VALUES_INTEGER: return gs_in_style(g, batch, line, k, g->k, g->plan.sparse ? 0 : g->plan.light, gs_value_integer(g, batch, line, k));
+    case GS_VALUES_INTEGER: return gs_in_style(g, batch, line, k, g->k, g->plan.sparse ? 0 : g->plan.light, gs_value_integer(g, batch, line, k)) * gs_power_of_two(g->shift);
     case GS_VALUES_CANCEL:  return gs_value_cancel(g, batch, line, k) * gs_power_of_two(g->shift);
     case GS_VALUES_INDEX:   return gs_value_index(g, batch, line, k);
     case GS_VALUES_QUIET:   return gs_small_integer(g, gs_draw(g, 0, batch, line, k));

@@ -46,10 +46,11 @@ int gs_data_far(const gs_problem *problem, bool large, uint64_t bits)
 {
     const bool wide = problem->in == GS_BF16;
     const int least = large && !wide ? 8 : 24, most = wide ? 60 : large ? UP_A + UP_B : 2 * DOWN, far = least + (int)gs_pick_below(bits, most + 1 - least);
-    return problem->scales || problem->acc == GS_F16 ? 0 : large ? far : -far;
+    if (problem->acc == GS_F16) return problem->scales ? 0 : large ? 1 + (int)gs_pick_below(bits, 3) : -8 - (int)gs_pick_below(bits, 4);   /* sums of up to 2048 units stay exact, and alpha a number of f16 */
+    return problem->scales ? 0 : large ? far : -far;
 }
 
-bool gs_data_lifts(const gs_problem *p) { return p->out != GS_F16 && p->acc == GS_F32 && !gs_has_epilogue(p); }
+bool gs_data_lifts(const gs_problem *p) { return (p->out != GS_F16 || p->acc == GS_F16) && !gs_has_epilogue(p); }
 
 void gs_datagen_move(gs_datagen *g, int far)
 {

@@ -290,7 +290,7 @@ static gs_status fill(gs_check_run *trial, int kind, int c_kind, const gs_pool_r
     for (int i = 0; i < gs_operand_count(&trial->problem); i++) {
         if (!is_input(trial, i)) continue;
         gs_datagen g = gs_datagen_make(&usual, GS_OPERAND_LETTERS[i], i == 2 ? c_kind : kind, gs_mix(trial->seed + (uint64_t)kind));
-        if (i < 2 && kind == GS_VALUES_CANCEL) gs_datagen_move(&g, trial->far);
+        if (i < 2 && (kind == GS_VALUES_CANCEL || (kind == GS_VALUES_INTEGER && trial->problem.acc == GS_F16))) gs_datagen_move(&g, trial->far);
         if (from) g.scattered = scattered(&trial->problem, GS_OPERAND_LETTERS[i]), g.pool = from->pool, g.step = from->step, g.from = from->from;
         if (i != 5) GS_TRY(gs_check_generate(verifier, &g, trial->operand[i].at, queue, error));
         GS_TRY(share_matrix(trial, i, error));

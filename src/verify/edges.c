@@ -114,7 +114,7 @@ static gs_status far_data(gs_check_run *trial, int size, double *tolerance, gs_e
     other.alpha = gs_data_lifts(&other) && bits >> 50 & 1 ? 1 : gs_scalar_of_many_bits(bits);
     if (size == TINY && other.out == GS_F16) other.alpha *= 0x1p-22f;
     const int far = gs_data_far(&other, size == LARGE, bits);
-    if (!trial->once || !far || !gs_data_plan_make(&other, GS_VALUES_CANCEL, &plan)) return GS_OK;
+    if (!trial->once || !far || other.acc == GS_F16 || !gs_data_plan_make(&other, GS_VALUES_CANCEL, &plan)) return GS_OK;
     trial->asked.alpha = other.alpha;
     gs_check_run_lift(trial, gs_data_lifts(&other) ? far : size == LARGE && other.out == GS_F16 ? 1 + (fabsf(other.alpha) < 1) : 0);   /* up to the largest of f16, and beyond */
     GS_TRY(gs_check_run_far(trial, far, error));
@@ -130,9 +130,11 @@ static gs_status run_edge(gs_check_run *trial, const edge *e, gs_error *error)
     gs_data_plan plan;
     const bool range = !e->special && e->m > 0 && e->n > 0 && gs_data_plan_make(&trial->problem, GS_VALUES_RANGE, &plan);
     GS_TRY(gs_check_run_alloc(trial, false, true, error));
+    if (trial->once && trial->problem.acc == GS_F16 && !e->special && !rounds && gs_data_lifts(&trial->asked)) gs_check_run_lift(trial, gs_data_far(&trial->asked, true, gs_mix(trial->seed + (uint64_t)e->n)));   /* sums beyond 2048 */
     GS_TRY(gs_check_run_data(trial, e->special ? GS_VALUES_SPECIAL : rounds ? GS_VALUES_NORMAL : GS_VALUES_INTEGER, -1, error));
     for (int i = 0; i < 2; i++) {
         gs_check_counts counts;
+        if (i == 1) gs_check_run_lift(trial, 0);
         if (i == 1 && range) GS_TRY(gs_check_run_data(trial, GS_VALUES_RANGE, -1, error));
         if (i == 1 && e->special) GS_TRY(far_data(trial, e->special, &tolerance, error));
         if (gs_check_run_failed(trial)) return GS_OK;

@@ -122,7 +122,8 @@ static gs_status put_beta(gs_check_run *trial, float beta, gs_error *error)
 static gs_status move_far(gs_check_run *trial, gs_error *error)
 {
     const uint64_t bits = gs_mix(trial->seed + 0x2748774cu);
-    const int far = gs_data_far(&trial->problem, bits & 1, bits);
+    const bool other = trial->lift && trial->problem.acc == GS_F16;   /* where results are large, products are small, or the other way round */
+    const int far = gs_data_far(&trial->problem, other ? trial->lift < 0 : bits & 1, bits);
     if (!trial->once || trial->near || trial->kind != GS_VALUES_CANCEL || trial->problem.alpha == 0 || !far) return GS_OK;
     GS_TRY(gs_check_run_far(trial, far, error));
     return gs_check_run_failed(trial) ? GS_OK : gs_check_run_refill(trial, error);

@@ -239,7 +239,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, sum);
 }
 
-//// 17 wrong between 60000 and what f16 can be | exact cancellation
+//// 17 wrong between 60000 and what f16 can be | exact cancellation edge
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
