@@ -71,7 +71,7 @@ struct gs_emu_op {
     uint8_t  count;               /* elements of a vector access, ... */
     uint16_t flags;               /* the decoding module's own */
     bool     stores;              /* to memory: st, atom, red, copies to global memory */
-    bool     meets;               /* other blocks, perhaps: an atomic operation, or what is volatile, relaxed or stronger, on global memory */
+    bool     meets;               /* other blocks, perhaps: an atomic operation, or a store that is volatile, relaxed or stronger, to global memory */
     uint32_t dst, dst2;           /* register offsets, GS_EMU_NONE when absent */
     uint32_t src[4];
     int64_t  immediate;           /* displacement, constant, ... */

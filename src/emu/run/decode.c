@@ -94,11 +94,11 @@ static bool talks(const gs_ptx_instruction *in, bool is_read)
 /* Between such an instruction and the next, other blocks may do the same. */
 static bool meets(const gs_ptx_instruction *in)
 {
-    static const char *const words[] = {"volatile", "relaxed", "acquire", "release"};
+    static const char *const words[] = {"volatile", "relaxed", "release"};
     for (int i = 1; i < in->parts; i++)
         if (strncmp(in->part[i], "shared", 6) == 0) return false;
     if (strcmp(in->part[0], "red") == 0 || strcmp(in->part[0], "atom") == 0) return true;
-    if (strcmp(in->part[0], "ld") != 0 && strcmp(in->part[0], "st") != 0) return false;
+    if (strcmp(in->part[0], "st") != 0) return false;   /* who polls gives others their turn anyway */
     for (size_t i = 0; i < GS_COUNT(words); i++)
         if (gs_emu_part(in, words[i])) return true;
     return false;
