@@ -180,7 +180,7 @@ static gs_status route(gs_check_run *trial, int kind, gs_error *error)
     const bool in_turn = trial->bare && trial->problem.grouping != GS_GROUPS_K;   /* part 8 has groups of all kinds, one after the other */
     const uint64_t turn = trial->edge || in_turn ? (uint64_t)trial->routes++ : 0;
     const uint64_t seed = gs_mix(trial->seed + 0x5be0cd19u + (uint64_t)kind + turn);
-    const gs_routing routing = in_turn ? (gs_routing)((trial->seed + turn) % GS_ROUTINGS) : trial->edge ? routing_edge(trial, kind, turn) : routing_asked(trial, kind);
+    const gs_routing routing = trial->no_rows ? GS_ROUTING_NONE : in_turn ? (gs_routing)((trial->seed + turn) % GS_ROUTINGS) : trial->edge ? routing_edge(trial, kind, turn) : routing_asked(trial, kind);
     if (!gs_has_offsets(&trial->problem) || trial->explains) return GS_OK;
     GS_TRY(trial->verifier->device->ops->queue_wait(trial->verifier->device, trial->verifier->queue, error));
     GS_TRY(gs_offsets_put(trial->verifier->device, &trial->problem, routing, seed, trial->operand[5].at, error));

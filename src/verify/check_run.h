@@ -50,6 +50,7 @@ typedef struct gs_check_run {
     int           routes;      /* groups that edge problems, or the launches of part 8, have had */
     bool          in_order;    /* operands shall lie as programs have them, at multiples of 512 bytes, and matrices by pointers as those of one tensor do (gs_pool_align), from the next data on; */
     bool          aligned;     /* and do; of edge problems the matrices alone, of some */
+    bool          no_rows;     /* of the data that are made next, no row belongs to a group */
     bool          near;        /* products stay as they are, whatever the part */
     bool          in_place;    /* launches over poison have C where D is */
     bool          bare;        /* there is no reference: results are compared with each other */

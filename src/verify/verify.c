@@ -137,6 +137,16 @@ static void lift_results(gs_check_run *trial, int kind)
         gs_check_run_lift(trial, gs_data_far(&trial->problem, bits & 1, bits));
 }
 
+/* Groups of which none has a row, as when all tokens have gone to other devices. */
+static gs_status no_rows_launch(gs_check_run *trial, int part, gs_error *error)
+{
+    if (!gs_has_offsets(&trial->problem)) return GS_OK;
+    trial->no_rows = true;
+    const gs_status status = gs_check_run_data(trial, GS_VALUES_INDEX, -1, error);
+    trial->no_rows = false;
+    return status == GS_OK ? exact_launch(trial, part, error) : status;
+}
+
 /* Parts 1 to 3: data of a kind, bit for bit, over both poisons; part 3 first over what part 1 left. */
 static gs_status exact_part(gs_check_run *trial, int part, int kind, gs_error *error)
 {
@@ -165,7 +175,7 @@ static gs_status exact_part(gs_check_run *trial, int part, int kind, gs_error *e
     if (!gs_check_run_failed(trial)) gs_check_run_lift(trial, 0);
     if (part == 3 && !gs_check_run_failed(trial)) GS_TRY(least_aligned_launch(trial, part, error));
     trial->in_order = false;
-    return GS_OK;
+    return part == 3 && !gs_check_run_failed(trial) ? no_rows_launch(trial, part, error) : GS_OK;
 }
 
 /* Part 3 where alpha and beta are in device memory: others stand there, and nobody is prepared for them, as a call may find them. */

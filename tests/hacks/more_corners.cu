@@ -465,7 +465,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     ((half_bits *const *)p.d)[batch][row * p.ldd + col] = gs_f32_to_f16(value);
 }
 
-//// 5 leaves out a term where beta lies behind alpha in memory | exact tolerance special index | f16:40x56x72:tn:beta=1:scalars=device
+//// 5 leaves out a term where beta lies behind alpha in memory | exact tolerance special index | f16:40x56x72:tn:scalars=device:beta=1
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;

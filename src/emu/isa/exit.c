@@ -29,6 +29,7 @@ static void end_warp(gs_emu_warp *w, const gs_emu_op *op)
     if (block->copies_in > 0)
         gs_emu_report(w, op, GS_EMU_EXIT_IN_USE_FINDING, "the block ends while %d copies into its shared memory are under way", block->copies_in);
     check_visits(w, op);
+    gs_emu_registers_end(w, op);
     block->exited = true;
 }
 

@@ -307,6 +307,20 @@ static gs_emu_result exec_setmaxnreg(gs_emu_warp *w, const gs_emu_op *op, uint32
     return GS_EMU_NEXT;
 }
 
+void gs_emu_registers_end(gs_emu_warp *last, const gs_emu_op *op)
+{
+    enum { WARPGROUP = 4 };
+    const gs_emu_block *const block = last->block;
+    const int *const held = block->barriers->held;
+    for (int i = 0; i < block->warps; i++) {
+        const int first = i / WARPGROUP * WARPGROUP, given = (last->cluster->launch->code->registers + 7) / 8 * 8;
+        const int wanted = first + WARPGROUP > block->warps ? given : held[first];   /* an incomplete one cannot */
+        if (held[i] == wanted) continue;
+        gs_emu_report(last, op, GS_EMU_REGISTERS_FINDING, "warp %d holds %d registers in the end, %d would be those of its warpgroup: all its four warps execute a setmaxnreg", i, held[i], wanted);
+        return;
+    }
+}
+
 static gs_status decode_setmaxnreg(gs_emu_decoder *d, const gs_ptx_instruction *in, gs_emu_op *op)
 {
     const gs_ptx_operand *const count = gs_emu_operand(d, 0);

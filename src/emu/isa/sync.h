@@ -17,6 +17,7 @@ bool gs_emu_barriers_create(gs_emu_block *block);
 void gs_emu_barriers_reset(gs_emu_block *block);
 void gs_emu_barriers_free(gs_emu_block *block);
 void gs_emu_barriers_exit(gs_emu_warp *w);      /* a warp ended: barriers that wait for all threads may be complete */
+void gs_emu_registers_end(gs_emu_warp *last, const gs_emu_op *op);   /* the last one of the block: the four of a warpgroup must have changed their registers together */
 bool gs_emu_cluster_barrier_create(gs_emu_cluster *cluster);
 void gs_emu_cluster_barrier_reset(gs_emu_cluster *cluster);
 void gs_emu_cluster_barrier_free(gs_emu_cluster *cluster);

@@ -25,6 +25,8 @@
 #define TALK_RESIDENT 256             /* most clusters under way at once then, unless these all wait: a block for each multiprocessor */
 #define POLLS_TO_GROW 1024            /* looks at a flag, all alike, after which others are started beside those that look */
 #define POLLS_TO_END  8192            /* and after which nobody will come */
+#define POLLS_TO_BE_LATE 6000         /* of all others, before one that is late has a turn: no more than these give up after */
+#define LATE_EVERY    8               /* launches, of which in one somebody is late */
 #define MOST_BYTES    (512u << 20)    /* registers, local and shared memory of a cluster, and of all that are under way at once */
 
 /* ---- a cluster ---- */
@@ -369,6 +371,7 @@ typedef struct talk {
     uint32_t        next, started;    /* number of the next one; how many of this wave have started */
     uint32_t        room;             /* of a wave */
     int             count, most;      /* under way; for now no more than `most` */
+    uint64_t        late;             /* the id of one that has no turn for long; GS_EMU_NOBODY: none is */
 } talk;
 
 /* Whether every warp of it waits or looks at what does not change, so many times. */
@@ -429,15 +432,30 @@ static void help_stuck(talk *t)
     if (!more && all_stuck(t, POLLS_TO_END)) report_stuck(t);
 }
 
+/* Which one has its turn. Now and then one is late: it has none until all others have looked for what they wait for so often that whoever gives up has done so. */
+static int choose_resident(talk *t, gs_random *random)
+{
+    const int at = (int)gs_random_below(random, (uint64_t)t->count);
+    if (t->late == GS_EMU_NOBODY || t->resident[at]->id != t->late || t->count == 1) return at;
+    for (int i = 1, first = (int)gs_random_below(random, (uint64_t)t->count); i <= t->count; i++) {
+        const int other = (first + i) % t->count;
+        if (other != at && !is_stuck(t->resident[other], POLLS_TO_BE_LATE)) return other;
+    }
+    t->late = GS_EMU_NOBODY;
+    return at;
+}
+
 static void talk_on(talk *t)
 {
     gs_emu_pool *const pool = t->launch->pool;
     gs_random random = {t->launch->seed ^ 0x5bd1e995};
+    gs_random other = {t->launch->seed ^ 0x7f4a7c15};
+    t->late = gs_random_below(&other, LATE_EVERY) == 0 ? gs_random_below(&other, GS_MIN(pool->clusters, (uint32_t)t->most)) : GS_EMU_NOBODY;
     while ((t->count || t->next < pool->clusters) && !atomic_load(&pool->failed) && atomic_load(&pool->stop) == GS_EMU_NOBODY) {
         if (t->count == 0) t->started = 0;
         if (t->next < pool->clusters && t->started < t->room && t->count < t->most && (t->count == 0 || (gs_random_next(&random) & 1))) start_next(t);
         if (atomic_load(&pool->failed)) break;
-        const int at = (int)gs_random_below(&random, (uint64_t)t->count);
+        const int at = choose_resident(t, &random);
         if (run_cluster(t->resident[at], TALK_TURN << 2 * (gs_random_next(&random) >> 62))) {
             if (t->spare) end_cluster(t->spare);
             t->spare = t->resident[at];
