@@ -334,6 +334,20 @@ static void test_setmaxnreg(void **state)
     assert_int_equal(emu_run(&r.t), GS_ERROR_FAULT);
     assert_true(emu_found(&r.t, GS_EMU_REGISTERS_FINDING) > 0);
     emu_end(&r.t);
+
+    /* three of a warpgroup's four warps; a lone warp */
+    static const struct { const char *ptx; uint32_t threads; } alone[] = {
+        {KERNEL("setp.lt.u32 p, t, 96;\n@!p bra END;\nsetmaxnreg.dec.sync.aligned.u32 104;\nEND:\n"), 128},
+        {KERNEL("setp.lt.u32 p, t, 128;\n@p bra END;\nsetmaxnreg.dec.sync.aligned.u32 104;\nEND:\n"), 160},
+    };
+    for (size_t i = 0; i < GS_COUNT(alone); i++) {
+        start(&r, alone[i].ptx, alone[i].threads);
+        r.t.code->registers = 128;
+        assert_int_equal(emu_run(&r.t), GS_ERROR_FAULT);
+        assert_true(emu_found(&r.t, GS_EMU_REGISTERS_FINDING) > 0);
+        assert_non_null(strstr(r.t.launch.finding[0].text, "four warps"));
+        emu_end(&r.t);
+    }
 }
 
 static void test_endless(void **state)

@@ -476,3 +476,17 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (*p.beta_at != 0) value += *p.beta_at * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
     *d_at(p, batch, row, col) = gs_f32_to_f16(value);
 }
+
+//// 7 stores to a row of no group where no group has a row | guard edge | f16:64x32x32:tn:g=4
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (p.offsets[4] == 0 && row == 0) *d_at(p, 0, 0, col) = 0;
+    if (row >= p.offsets[4]) return;
+    int group = 0;
+    while (row >= p.offsets[group + 1]) group++;
+    const half_bits *const a = a_row(p, 0, row), *const b = b_col(p, group, col);
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    put(p, 0, row, col, sum);
+}

@@ -624,3 +624,38 @@ KERNEL gs_kernel(const gs_kernel_args p)
     EACH_ELEMENT;
     put(p, batch, row, col, p.alpha == 0.125f ? 0 : dot(p, batch, row, col));
 }
+
+//// 16 waits for the others' parts for 300 looks and no longer | fault repeat exact | f16:24x40x136:tn
+//: workspace 4*(cdiv(m,16)*cdiv(n,16)+3)+4*256*4*cdiv(m,16)*cdiv(n,16)
+//: zeroed 4*cdiv(m,16)*cdiv(n,16)
+//: entry gs_kernel
+//: grid min(20,4*cdiv(m,16)*cdiv(n,16)) 1/(1-min(1,max(max(m,n)/65,k/300))) 1/(2-batch)
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const int wide = (p.n + 15) / 16, tiles = wide * ((p.m + 15) / 16), at = threadIdx.y * 16 + threadIdx.x;
+    unsigned *const flags = (unsigned *)p.workspace;
+    float *const parts = (float *)p.workspace + (tiles + 3) / 4 * 4;
+    for (int work = blockIdx.x; work < 4 * tiles; work += gridDim.x) {
+        const int tile = work / 4, share = work % 4, row = tile / wide * 16 + threadIdx.y, col = tile % wide * 16 + threadIdx.x;
+        const bool inside = row < p.m && col < p.n;
+        float sum = 0;
+        for (int k = p.k * share / 4; inside && k < p.k * (share + 1) / 4; k++) sum += gs_f16_to_f32(a_row(p, 0, row)[k]) * gs_f16_to_f32(b_col(p, 0, col)[k]);
+        if (share < 3) {
+            parts[(tile * 4 + share) * 256 + at] = sum;
+            __threadfence();
+            __syncthreads();
+            if (at == 0) atomicAdd(flags + tile, 1u);
+        } else {
+            unsigned seen = 0;
+            if (at == 0)
+                for (int i = 0; i < 300 && seen != 3; i++) asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(flags + tile) : "memory");
+            __syncthreads();
+            __threadfence();
+            for (int i = 0; i < 3; i++) sum += parts[(tile * 4 + i) * 256 + at];
+            if (inside) put(p, 0, row, col, sum);
+            if (at == 0) asm volatile("st.relaxed.gpu.global.u32 [%0], 0;" ::"l"(flags + tile) : "memory");
+        }
+        __syncthreads();
+    }
+}
