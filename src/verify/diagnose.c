@@ -45,7 +45,7 @@ static gs_status diagnose_memory(gs_check_run *trial, double tolerance, const ch
     GS_TRY(try_again(trial, true, tolerance, &right, &counts, error));
     if (right)
         gs_check_run_blame(trial, GS_VERDICT_STATE, 6,
-                           "right only when output and workspace are zero before the launch; otherwise %s", where);
+                           "right only when output and workspace are zero before the launch; otherwise %s; where blocks read what others store, a fence may be missing", where);
     return GS_OK;
 }
 

@@ -566,3 +566,34 @@ KERNEL gs_kernel(const gs_kernel_args p)
         asm volatile("{\n.reg .pred q;\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 q, [%1], 0;\nselp.u32 %0, 1, 0, q;\n}" : "=r"(done) : "r"(at) : "memory");
     if (row < p.m && col < p.n) put(p, 0, row, col, part[0][threadIdx.x] + part[1][threadIdx.x] + part[2][threadIdx.x] + part[3][threadIdx.x]);
 }
+
+//// parts of a sum by volatile stores, and one fence for the block behind its barrier | pass | f16:40x56x264:tn
+//: workspace 4100*cdiv(m,16)*cdiv(n,16)*batch
+//: zeroed 4*cdiv(m,16)*cdiv(n,16)*batch
+//: entry gs_kernel
+//: grid cdiv(n,16)*cdiv(m,16) 4 batch
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ bool last;
+    const int wide = (p.n + 15) / 16, row = blockIdx.x / wide * 16 + threadIdx.y, col = blockIdx.x % wide * 16 + threadIdx.x, batch = blockIdx.z, at = threadIdx.y * 16 + threadIdx.x;
+    const int tiles = gridDim.x * gridDim.z, tile = blockIdx.x + gridDim.x * batch;
+    unsigned *const ticket = (unsigned *)p.workspace + tile;
+    volatile float *const part = (float *)p.workspace + tiles + tile * 1024;
+    float sum = 0;
+    if (row < p.m && col < p.n)
+        for (int k = p.k * blockIdx.y / 4; k < p.k * (blockIdx.y + 1) / 4; k++) sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
+    part[blockIdx.y * 256 + at] = sum;
+    __syncthreads();
+    if (at == 0) {
+        __threadfence();
+        last = atomicAdd(ticket, 1u) == 3;
+        if (last) atomicExch(ticket, 0u);
+        __threadfence();
+    }
+    __syncthreads();
+    if (!last || row >= p.m || col >= p.n) return;
+    sum = 0;
+    for (int i = 0; i < 4; i++) sum += part[i * 256 + at];
+    put(p, batch, row, col, sum);
+}

@@ -2,6 +2,7 @@
  * Loads and stores of every state space. An op holds the registers of a vector's
  * elements in its list; op->type2 is the size of an element in memory and in a register, and whether it is extended by its sign. */
 #include "emu/isa/access.h"
+#include "emu/isa/unseen.h"
 
 #include <string.h>
 
@@ -123,6 +124,8 @@ static gs_emu_result store(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
     gs_emu_reach_touch(w, op, &reach, total, op->flags & GS_EMU_ACCESS_STRONG ? GS_EMU_STRONG_WRITE : GS_EMU_WRITE);
     gs_emu_reach_count(w, &reach, total, true);
     if (op->flags & GS_EMU_ACCESS_RELEASE) atomic_thread_fence(memory_order_release);
+    uint8_t before[GS_EMU_LANES][GS_EMU_UNSEEN_BYTES];
+    const bool unseen = w->cluster->launch->unseen && gs_emu_unseen_begin(w, op, &reach, total, before);
     const uint32_t *const list = w->code->list + op->list;
     if (op->count == 1 && reach.straight && is_same_width(op)) {
         copy_row(reach.at[0], w->registers + list[0], size);
@@ -130,6 +133,7 @@ static gs_emu_result store(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
         move_element *const put = mover_of(op)->put;
         for (uint32_t i = 0; i < op->count; i++) put(w->registers + list[i], reach.at, i * size, lanes);
     }
+    if (unseen) gs_emu_unseen_keep(w, &reach, total, before);
     w->cluster->quiet_steps = 0;
     return GS_EMU_NEXT;
 }

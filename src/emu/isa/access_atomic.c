@@ -2,6 +2,7 @@
  * atom and red. What an operation makes of the old value is a function; in global memory, which other host threads share, it is
  * applied by compare and exchange, in shared memory plainly, since a cluster runs on one thread. Lanes act in their order. */
 #include "emu/isa/access.h"
+#include "emu/isa/unseen.h"
 
 #include <string.h>
 
@@ -191,6 +192,7 @@ static gs_emu_result atomic(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
             return gs_emu_report(w, op, GS_EMU_TRAP_FINDING, "lane %d: an atomic operation that this memory does not have", __builtin_ctz(left));
     }
     gs_emu_reach_touch(w, op, &reach, total, GS_EMU_ATOMIC);
+    if (op->flags & GS_EMU_ACCESS_RELEASE) gs_emu_unseen_show(w->block);
     gs_emu_reach_count(w, &reach, total, true);
     bool changed = false, news = false;
     for (uint32_t left = lanes; left; left &= left - 1) {

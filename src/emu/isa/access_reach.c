@@ -7,6 +7,7 @@
 
 #include "emu/isa/order.h"
 #include "emu/isa/sync.h"
+#include "emu/isa/unseen.h"
 
 #define RANK_BITS  ((1u << GS_EMU_RANK_SHIFT) - 1)
 #define WHOLE_SPAN 8192u   /* bytes: whether a span up to this is written is asked as a whole first */
@@ -224,6 +225,7 @@ static void touch_shared(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach
 
 void gs_emu_reach_touch(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size, gs_emu_access access)
 {
+    gs_emu_unseen_touch(w, reach, size);
     if (reach->space == GS_PTX_GLOBAL) {
         if (op->space != GS_PTX_CONST) gs_emu_reach_out(w, op, reach->lanes);
         touch_global(w, op, reach, size, access);

@@ -7,6 +7,7 @@
 
 #include "emu/isa/barriers.h"
 #include "emu/isa/order.h"
+#include "emu/isa/unseen.h"
 
 enum { SYNC, ARRIVE, RED_POPC, RED_AND, RED_OR };
 
@@ -209,6 +210,7 @@ static gs_emu_result exec_fence(gs_emu_warp *w, const gs_emu_op *op, uint32_t la
     gs_emu_check *const check = w->cluster->check;
     gs_emu_vector **const fence = &w->block->barriers->fence[w->index];
     (void)lanes;
+    if (op->flags & RELEASES) gs_emu_unseen_show(w->block);
     if (!check) return GS_EMU_NEXT;
     if (!*fence && !(*fence = gs_emu_vector_create(check))) return gs_emu_report(w, op, GS_EMU_TRAP_FINDING, "no memory");
     gs_emu_vector *const relaxed = w->block->barriers->relaxed[w->index];

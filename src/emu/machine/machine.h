@@ -252,6 +252,7 @@ struct gs_emu_block {
     uint8_t        *shared;           /* launch->shared_bytes, 1024-byte aligned */
     struct gs_emu_barriers  *barriers;    /* barriers.c: the 16 named barriers */
     struct gs_emu_mbarriers *mbarriers;   /* mbarrier.c */
+    struct gs_emu_unseen    *unseen;      /* unseen.c: stores that other blocks do not see yet; NULL: none */
     bool            exited;
     uint32_t       *remote;           /* per warp of the cluster: its clock at its last access from another block, 0: none; NULL without the checker */
     int             copies_in;        /* asynchronous work under way that will still touch this block's shared memory from outside */
@@ -333,6 +334,7 @@ struct gs_emu_launch {
     int                threads;       /* host threads, 0: all cores */
     int                sms;           /* for %nsmid and %smid */
     uint32_t           resident;      /* clusters that the device holds at the same time; 0: any number */
+    bool               unseen;        /* strong stores to global memory become visible late (unseen.h) */
     uint64_t           step_limit;    /* work of a cluster, 0: the default */
     uint32_t           smem_limit;    /* bytes a block may have, static and dynamic */
     int                registers_sm;  /* for setmaxnreg */

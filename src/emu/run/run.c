@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "emu/isa/order.h"
 #include "emu/isa/sync.h"
+#include "emu/isa/unseen.h"
 #include "emu/machine/pool.h"
 #include "emu/run/internal.h"
 
@@ -26,6 +27,9 @@
 #define POLLS_TO_GROW 1024            /* looks at a flag, all alike, after which others are started beside those that look */
 #define POLLS_TO_END  8192            /* and after which nobody will come */
 #define POLLS_TO_BE_LATE 6000         /* of all others, before one that is late has a turn: no more than these give up after */
+#define UNSEEN_EVERY  4               /* launches, of which in one strong stores become visible late: at the end of one slice of so many, */
+#define SHOWN_EVERY   32
+#define POLLS_TO_SHOW 64              /* or when a cluster has looked so often for others */
 #define LATE_EVERY    8               /* launches, of which in one somebody is late */
 #define MOST_BYTES    (512u << 20)    /* registers, local and shared memory of a cluster, and of all that are under way at once */
 
@@ -51,6 +55,7 @@ static void destroy_cluster(gs_emu_cluster *cluster)
         free(block->warp);
         free(block->shared);
         free(block->remote);
+        gs_emu_unseen_free(block);
         gs_emu_barriers_free(block);
         gs_emu_mbarriers_free(block);
     }
@@ -450,6 +455,7 @@ static void talk_on(talk *t)
     gs_emu_pool *const pool = t->launch->pool;
     gs_random random = {t->launch->seed ^ 0x5bd1e995};
     gs_random other = {t->launch->seed ^ 0x7f4a7c15};
+    t->launch->unseen = t->launch->code->talks && gs_random_below(&other, UNSEEN_EVERY) == 0;
     t->late = gs_random_below(&other, LATE_EVERY) == 0 ? gs_random_below(&other, GS_MIN(pool->clusters, (uint32_t)t->most)) : GS_EMU_NOBODY;
     while ((t->count || t->next < pool->clusters) && !atomic_load(&pool->failed) && atomic_load(&pool->stop) == GS_EMU_NOBODY) {
         if (t->count == 0) t->started = 0;
@@ -460,9 +466,10 @@ static void talk_on(talk *t)
             if (t->spare) end_cluster(t->spare);
             t->spare = t->resident[at];
             t->resident[at] = t->resident[--t->count];
-        } else if (is_stuck(t->resident[at], POLLS_TO_GROW)) {
-            help_stuck(t);
+            continue;
         }
+        if (t->launch->unseen && (is_stuck(t->resident[at], POLLS_TO_SHOW) || gs_random_below(&other, SHOWN_EVERY) == 0)) gs_emu_unseen_show_all(t->resident[at]);
+        if (is_stuck(t->resident[at], POLLS_TO_GROW)) help_stuck(t);
     }
 }
 

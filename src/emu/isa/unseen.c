@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "emu/isa/unseen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 4096 };   /* of a block; beyond that they are visible at once */
+
+typedef struct stored {
+    uint8_t *at;
+    uint32_t size;
+    uint8_t  bytes[GS_EMU_UNSEEN_BYTES];
+} stored;
+
+struct gs_emu_unseen {
+    int     count;
+    stored  list[MOST];
+};
+
+static bool is_global(const gs_emu_reach *reach)
+{
+    if (reach->space == GS_PTX_GLOBAL) return true;
+    for (uint32_t left = reach->space == GS_PTX_GENERIC ? reach->lanes : 0; left; left &= left - 1)
+        if (reach->place[__builtin_ctz(left)].space != GS_PTX_GLOBAL) return false;
+    return reach->space == GS_PTX_GENERIC;
+}
+
+bool gs_emu_unseen_begin(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size, uint8_t before[GS_EMU_LANES][GS_EMU_UNSEEN_BYTES])
+{
+    gs_emu_block *const block = w->block;
+    if (!w->cluster->launch->unseen || !op->meets || size > GS_EMU_UNSEEN_BYTES || !is_global(reach)) return false;
+    if (op->flags & GS_EMU_ACCESS_RELEASE) {
+        gs_emu_unseen_show(block);
+        return false;
+    }
+    if (!block->unseen) block->unseen = calloc(1, sizeof *block->unseen);
+    if (!block->unseen || block->unseen->count > MOST - GS_EMU_LANES) return false;
+    for (uint32_t left = reach->lanes; left; left &= left - 1) memcpy(before[__builtin_ctz(left)], reach->at[__builtin_ctz(left)], size);
+    return true;
+}
+
+void gs_emu_unseen_keep(gs_emu_warp *w, const gs_emu_reach *reach, uint32_t size, uint8_t before[GS_EMU_LANES][GS_EMU_UNSEEN_BYTES])
+{
+    struct gs_emu_unseen *const unseen = w->block->unseen;
+    for (uint32_t left = reach->lanes; left; left &= left - 1) {
+        stored *const one = &unseen->list[unseen->count++];
+        one->at = reach->at[__builtin_ctz(left)];
+        one->size = size;
+        memcpy(one->bytes, one->at, size);
+    }
+    for (uint32_t left = reach->lanes; left; left &= left - 1) memcpy(reach->at[__builtin_ctz(left)], before[__builtin_ctz(left)], size);
+}
+
+void gs_emu_unseen_show(gs_emu_block *block)
+{
+    if (!block->unseen || !block->unseen->count) return;
+    for (int i = 0; i < block->unseen->count; i++) memcpy(block->unseen->list[i].at, block->unseen->list[i].bytes, block->unseen->list[i].size);
+    block->unseen->count = 0;
+    block->cluster->quiet_steps = 0;
+}
+
+void gs_emu_unseen_touch(gs_emu_warp *w, const gs_emu_reach *reach, uint32_t size)
+{
+    const struct gs_emu_unseen *const unseen = w->block->unseen;
+    for (int i = 0; unseen && i < unseen->count; i++)
+        for (uint32_t left = reach->lanes; left; left &= left - 1) {
+            const uint8_t *const at = reach->at[__builtin_ctz(left)];
+            if (at + size <= unseen->list[i].at || unseen->list[i].at + unseen->list[i].size <= at) continue;
+            gs_emu_unseen_show(w->block);
+            return;
+        }
+}
+
+void gs_emu_unseen_show_all(gs_emu_cluster *cluster)
+{
+    for (int b = 0; b < cluster->blocks; b++) gs_emu_unseen_show(&cluster->block[b]);
+}
+
+void gs_emu_unseen_free(gs_emu_block *block)
+{
+    free(block->unseen);
+    block->unseen = NULL;
+}
