@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emu/isa/sync.h"
+#include "emu/isa/unseen.h"
 
 #define MOST_COUNT 0xfffffu      /* 2^20 - 1 */
 #define FALSE_OF_256 6           /* how often a try_wait gives up early, as the hardware may */
@@ -207,6 +208,7 @@ void gs_emu_mbarriers_announce(gs_emu_warp *w, uint32_t generation)
 
 static bool arrive(gs_emu_warp *w, const gs_emu_op *op, gs_emu_mbarrier *barrier, uint32_t count)
 {
+    if (w->cluster->blocks > 1) gs_emu_unseen_show(w->block);   /* an arrival releases to the cluster */
     if (count > barrier->pending) {
         gs_emu_report(w, op, GS_EMU_ARRIVAL_COUNT_FINDING, "%u arrivals at the mbarrier at %#x of block %d, whose phase %u expects %u more (%u in all)", count,
                       barrier->offset, barrier->block->rank, barrier->phase - barrier->start, barrier->pending, barrier->count);

@@ -155,6 +155,7 @@ static gs_emu_result exec_cluster_arrive(gs_emu_warp *w, const gs_emu_op *op, ui
     struct gs_emu_cluster_barrier *const b = w->cluster->cluster_barrier;
     gs_emu_cluster_lanes *const own = &b->warp[w->number];
     if ((op->flags & ALIGNED) && lanes != w->alive) return parted(w, op, lanes);
+    gs_emu_unseen_show(w->block);   /* to the cluster; to others as well, since nobody here tells them apart */
     if (own->owe & lanes) gs_emu_report(w, op, GS_EMU_BARRIER_FINDING, "a second arrival at the cluster's barrier without a wait between");
     own->came |= lanes;
     own->owe |= lanes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Strong stores (volatile, relaxed) that other blocks do not see yet: on a GPU a block's stores may become visible in any order, and late, unless a fence or a release is between. In a
- * launch that is told to (gs_emu_launch.unseen) such a store to global memory goes into a list of its block, and to memory when a warp of the block fences or releases for the device,
- * touches the same bytes again, when the block ends, or by chance. */
+ * launch that is told to (gs_emu_launch.unseen) such a store to global memory goes into a list of its block, and to memory when a warp of the block fences or releases for the device or
+ * the cluster, touches the same bytes again, when the block ends, or by chance. */
 #ifndef GS_EMU_ISA_UNSEEN_H
 #define GS_EMU_ISA_UNSEEN_H
 
