@@ -28,7 +28,7 @@ static bool is_global(const gs_emu_reach *reach)
 bool gs_emu_unseen_begin(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size, uint8_t before[GS_EMU_LANES][GS_EMU_UNSEEN_BYTES])
 {
     gs_emu_block *const block = w->block;
-    if (!w->cluster->launch->unseen || !op->meets || size > GS_EMU_UNSEEN_BYTES || !is_global(reach)) return false;
+    if (!op->meets || size > GS_EMU_UNSEEN_BYTES || !is_global(reach)) return false;
     if (op->flags & GS_EMU_ACCESS_RELEASE) {
         gs_emu_unseen_show(block);
         return false;

@@ -9,7 +9,7 @@
 
 #define GS_EMU_UNSEEN_BYTES 32   /* of a lane, at most */
 
-/* Whether a store of these lanes is to be kept from others. Then what is there is copied to `before`. */
+/* Whether a store of these lanes is to be kept from others, in such a launch. Then what is there is copied to `before`. */
 bool gs_emu_unseen_begin(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size, uint8_t before[GS_EMU_LANES][GS_EMU_UNSEEN_BYTES]);
 
 /* After the store: what it wrote is kept, and what was there before is put back. */
