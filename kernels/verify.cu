@@ -79,9 +79,9 @@ GS_KERNEL void gs_verify_veil(const gs_range p)
 GS_KERNEL void gs_verify_hash(const gs_rows p)
 {
     gs_u64 sum = 0;
-    const gs_u64 cols = (gs_u64)p.placed.cols, count = (gs_u64)(p.placed.matrices * p.placed.rows) * cols;
-    for (gs_u64 i = first_index(); i < count; i += index_step()) {
-        const unit value = ((const unit *)p.at)[gs_placed_at(&p.placed, (long long)(i / cols), (long long)(i % cols))];
+    const gs_u64 cols = (gs_u64)p.placed.cols, rows = (gs_u64)(p.placed.matrices * p.placed.rows);
+    for (gs_u64 i = first_index(); i < rows * cols; i += index_step()) {
+        const unit value = ((const unit *)p.at)[rows == 1 ? (long long)i : gs_placed_at(&p.placed, (long long)(i / cols), (long long)(i % cols))];   /* of inputs all is one row */
         sum += gs_mix(i * 0x9e3779b97f4a7c15ull + value + 1);
     }
     for (int lane = 16; lane; lane >>= 1) sum += __shfl_xor_sync(0xffffffffu, sum, lane);

@@ -43,8 +43,8 @@ gs_status gs_check_generate(gs_verifier *verifier, const gs_datagen *what, gs_po
 gs_status gs_reference_emulated(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], gs_pointer out, int64_t ld, gs_queue queue,
                                 gs_error *error);
 
-/* gs_check_generate of an emulated device, of data that no library function of the device goes into: the same bits in a fraction of the time. Waits. */
-gs_status gs_check_generate_emulated(gs_verifier *verifier, const gs_datagen *what, gs_pointer to, gs_queue queue, gs_error *error);
+/* Runs one of the kernels as host code, with the same parameter, where the device's memory is this process's (gs_device_ops.host). false: it did not. */
+bool gs_check_native(gs_verifier *verifier, int kernel, const void *param, gs_queue queue);
 
 /* What gs_reference_of writes for one row (of m * batch), or for one column of a matrix from its first row on, and nothing else. batch: the matrix of B, also of a group. */
 gs_status gs_reference_row(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], const int32_t *offsets, int64_t batch, int64_t row, gs_pointer out, gs_queue queue,

@@ -102,7 +102,7 @@ void gs_verifier_destroy(gs_verifier **verifier)
 /* A grid-stride kernel over `total` indices, at least one. */
 static gs_status launch(gs_verifier *verifier, int kernel, void *param, uint64_t total, gs_queue queue, gs_error *error)
 {
-    if (total == 0) return GS_OK;
+    if (total == 0 || gs_check_native(verifier, kernel, param, queue)) return GS_OK;
     gs_device *const device = verifier->device;
     const uint64_t units = device->caps.emulated ? THREADS * EMULATED_UNITS : THREADS;
     const uint64_t blocks = (total + units - 1) / units, most = (uint64_t)device->caps.sms * 16;
@@ -119,8 +119,6 @@ gs_status gs_check_generate(gs_verifier *verifier, const gs_datagen *what, gs_po
 {
     gs_datagen g = *what;
     if (g.rows <= 0 || g.cols <= 0) return GS_OK;
-    if (verifier->device->caps.emulated && g.kind != GS_VALUES_NORMAL && g.kind != GS_VALUES_SPECIAL)
-        return gs_check_generate_emulated(verifier, &g, to, queue, error);
     g.to = address(to);
     const gs_placed placed = gs_datagen_placed(&g);
     return launch(verifier, GS_CHECK_GENERATE, &g, (uint64_t)gs_placed_end(&placed), queue, error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * On the CPU: the f64 reference, and the data of an emulated device. Its sums are those of the kernel gs_reference bit for bit: the products of two 16-bit numbers are exact
+ * The f64 reference on the CPU. Its sums are those of the kernel gs_reference bit for bit: the products of two 16-bit numbers are exact
  * in f64, and both add them up by rising k. */
 #include <math.h>
 #include <stdlib.h>
@@ -102,30 +102,5 @@ gs_status gs_reference_emulated(gs_verifier *verifier, const gs_problem *p, cons
     }
     for (int i = 0; i < 3; i++) free(host[i]);
     free(result);
-    return status;
-}
-
-static void store(void *at, gs_type type, size_t index, float value)
-{
-    if (type == GS_F32) ((float *)at)[index] = value;
-    else ((uint16_t *)at)[index] = type == GS_BF16 ? gs_f32_to_bf16(value) : gs_f32_to_f16(value);
-}
-
-gs_status gs_check_generate_emulated(gs_verifier *verifier, const gs_datagen *g, gs_pointer to, gs_queue queue, gs_error *error)
-{
-    gs_device *const device = verifier->device;
-    const gs_placed placed = gs_datagen_placed(g);
-    const size_t total = (size_t)gs_placed_end(&placed), bytes = total * gs_type_size((gs_type)g->type);
-    void *const host = malloc(bytes);
-    if (!host) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for test data");
-    for (size_t i = 0; i < total; i++) {
-        long long batch, line, col;
-        float value = gs_between_rows(g);
-        if (gs_placed_find(&placed, (long long)i, &batch, &line, &col)) value = g->transposed ? gs_value(g, batch, col, line) : gs_value(g, batch, line, col);
-        store(host, (gs_type)g->type, i, value);
-    }
-    gs_status status = device->ops->queue_wait(device, queue, error);
-    if (status == GS_OK) status = device->ops->copy_in(device, to, host, bytes, error);
-    free(host);
     return status;
 }

@@ -182,6 +182,8 @@ typedef struct gs_device_ops {
     void      (*free)(gs_device *device, gs_pointer pointer);
     gs_status (*copy_in)(gs_device *device, gs_pointer to, const void *from, size_t bytes, gs_error *error);    /* synchronous */
     gs_status (*copy_out)(gs_device *device, void *to, gs_pointer from, size_t bytes, gs_error *error);         /* synchronous */
+    void     *(*host)(gs_device *device, gs_pointer at, size_t bytes, bool writes, gs_queue queue);   /* where this process has that memory, until it is freed; if it `writes` there, it counts as
+                                                                    written. What is on queues is done. NULL: no one allocation has all of it, or the queue is captured. May be NULL: a GPU */
     gs_status (*fill)(gs_device *device, gs_pointer to, uint32_t pattern, size_t bytes, gs_queue queue, gs_error *error);  /* bytes % 4 == 0 */
     gs_status (*memory_info)(gs_device *device, size_t *free_bytes, size_t *total_bytes, gs_error *error);
 

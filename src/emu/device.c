@@ -15,7 +15,7 @@
 /* ---- names and options ---- */
 
 typedef struct options {
-    int64_t seed, check, threads, order;
+    int64_t seed, check, threads, order, native;
 } options;
 
 /* legend: name, largest value, where it goes, what it is */
@@ -29,6 +29,7 @@ static const struct option {
     {"check",   1,            offsetof(options, check),   "GEMMSMITH_EMU_CHECK"},
     {"threads", MOST_THREADS, offsetof(options, threads), NULL},
     {"order",   1,            offsetof(options, order),   NULL},
+    {"native",  1,            offsetof(options, native),  NULL},
 };
 
 static gs_status read_number(gs_scan *scan, const struct option *option, const char *field, int column, options *out, gs_error *error)
@@ -66,7 +67,7 @@ static gs_status read_option(gs_scan *scan, uint32_t *seen, options *out, gs_err
         *seen |= 1u << i;
         return read_number(scan, &known[i], "device", column_of(scan), out, error);
     }
-    return gs_fail_at(error, GS_ERROR_PARSE, column, "device", "expected seed=, check=, threads= or order=");
+    return gs_fail_at(error, GS_ERROR_PARSE, column, "device", "expected seed=, check=, threads=, order= or native=");
 }
 
 static gs_status find_profile(gs_scan *scan, const gs_profile **out, gs_error *error)
@@ -85,7 +86,7 @@ static gs_status read_name(const char *rest, const gs_profile **profile, options
 {
     gs_scan scan = gs_scan_from(rest);
     uint32_t seen = 0;
-    *out = (options){.seed = 1, .check = 1};
+    *out = (options){.seed = 1, .check = 1, .native = 1};
     GS_TRY(find_profile(&scan, profile, error));
     GS_TRY(read_environment(out, error));
     while (gs_scan_take(&scan, ",")) GS_TRY(read_option(&scan, &seen, out, error));
@@ -150,6 +151,22 @@ static gs_status copy_out(gs_device *device, void *to, gs_pointer from, size_t b
     const gs_status status = at ? GS_OK : gs_emu_outside(emu, from, bytes, "copy out", error);
     pthread_mutex_unlock(&emu->lock);
     return status;
+}
+
+static void *host(gs_device *device, gs_pointer at, size_t bytes, bool writes, gs_queue queue)
+{
+    gs_emu_device *const emu = gs_emu_of(device);
+    uint8_t *found = NULL;
+    if (!emu->native || (queue ? (const gs_emu_queue *)queue : &emu->own)->capturing) return NULL;
+    pthread_mutex_lock(&emu->lock);
+    gs_emu_memory_settle(emu->memory);
+    const gs_emu_allocation *const a = gs_emu_memory_find(emu->memory, at, bytes);
+    if (a) {
+        found = a->bytes + (at - a->address);
+        if (writes) gs_emu_memory_mark(a, at, bytes);
+    }
+    pthread_mutex_unlock(&emu->lock);
+    return found;
 }
 
 static gs_status fill(gs_device *device, gs_pointer to, uint32_t pattern, size_t bytes, gs_queue queue, gs_error *error)
@@ -231,6 +248,7 @@ static const gs_device_ops ops = {
     .free = device_free,
     .copy_in = copy_in,
     .copy_out = copy_out,
+    .host = host,
     .fill = fill,
     .memory_info = memory_info,
     .compile = compile,
@@ -283,6 +301,7 @@ static gs_status create(gs_emu_device **out, const char *rest, const gs_profile 
     emu->check = asked->check != 0;
     emu->threads = (int)asked->threads;
     emu->order = asked->order != 0;
+    emu->native = asked->native != 0;
     emu->capacity = choose_capacity(profile->caps.memory_bytes);
     snprintf(emu->name, sizeof emu->name, "emu:%s", rest);
     make_caps(emu, rest);
@@ -302,7 +321,7 @@ static gs_status enter(gs_emu_device **out, const char *rest, const gs_profile *
     pthread_mutex_lock(&machines_lock);
     gs_emu_device *emu = machines;
     while (emu && (emu->profile != profile || emu->seed != (uint64_t)asked->seed || emu->check != (asked->check != 0) ||
-                   emu->threads != (int)asked->threads || emu->order != (asked->order != 0)))
+                   emu->threads != (int)asked->threads || emu->order != (asked->order != 0) || emu->native != (asked->native != 0)))
         emu = emu->next;
     if (!emu && (status = create(&emu, rest, profile, asked, error)) == GS_OK) {
         emu->next = machines;

@@ -84,6 +84,7 @@ typedef struct gs_emu_device {
     uint64_t          seed;
     int               threads;          /* 0: all cores */
     bool              order;            /* the order between blocks is checked in every launch, not only where they seem to talk */
+    bool              native;           /* this process may reach into its memory: then verification's own kernels are not emulated */
     pthread_mutex_t   lock;             /* launches come from any thread: held while one runs, and for what it changes */
     uint64_t          launches;         /* so far: each has its own seed */
     gs_emu_queue      own;              /* the default queue */
@@ -101,7 +102,7 @@ typedef struct gs_emu_handle {
 
 static inline gs_emu_device *gs_emu_of(gs_device *device) { return ((gs_emu_handle *)device)->emu; }
 
-/* "emu:" has been read; rest is a profile's name and options: "h200", "a100,seed=7,check=0,threads=2,order=1". Each option at most once;
+/* "emu:" has been read; rest is a profile's name and options: "h200", "a100,seed=7,check=0,threads=2,order=1,native=0". Each option at most once;
  * $GEMMSMITH_EMU_SEED and $GEMMSMITH_EMU_CHECK stand for seed and check where the name does not say. NO_DEVICE: no such profile;
  * PARSE: anything else that cannot be read. */
 gs_status gs_emu_open(gs_device **out, const char *rest, const char *cache, gs_error *error);

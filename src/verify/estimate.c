@@ -10,9 +10,9 @@
 
 #define MATRIX_RATE  7e8    /* multiply-adds per second and core: kernels on matrix units, with the checker */
 #define SCALAR_RATE  1e8    /* the same of a thread per element: the simple family; the f64 reference is faster */
-#define ELEMENT_RATE 1e7    /* elements per second and core that are generated, hashed and compared, all of it together */
+#define ELEMENT_RATE 3e7    /* elements per second and core that are generated, hashed and compared, all of it together */
 #define INVARIANT_ROWS 1306   /* of part 8, beside the M that is asked for: 453 and those that are drawn */
-#define EDGES_S      3.0    /* part 5, all edge problems, one core */
+#define EDGES_S      1.5    /* part 5, all edge problems, one core */
 
 int gs_emulated_cores(void)
 {

@@ -29,7 +29,7 @@ static void test_names(void **state)
         {"emu:", GS_ERROR_PARSE, 0}, {"emu:h300", GS_ERROR_NO_DEVICE, 0}, {"emu:H200", GS_ERROR_NO_DEVICE, 0}, {"emu", GS_ERROR_PARSE, 0},
         {"emu:h200,", GS_ERROR_PARSE, 10}, {"emu:h200,seed", GS_ERROR_PARSE, 14}, {"emu:h200,seed=", GS_ERROR_PARSE, 15},
         {"emu:h200,seed=-1", GS_ERROR_PARSE, 15}, {"emu:h200,seed=x", GS_ERROR_PARSE, 15}, {"emu:h200,check=2", GS_ERROR_PARSE, 16},
-        {"emu:h200,threads=1025", GS_ERROR_PARSE, 18}, {"emu:h200,order=2", GS_ERROR_PARSE, 16}, {"emu:h200,seed=1,seed=1", GS_ERROR_PARSE, 17}, {"emu:h200 ", GS_ERROR_PARSE, 9},
+        {"emu:h200,threads=1025", GS_ERROR_PARSE, 18}, {"emu:h200,order=2", GS_ERROR_PARSE, 16}, {"emu:h200,native=2", GS_ERROR_PARSE, 17}, {"emu:h200,seed=1,seed=1", GS_ERROR_PARSE, 17}, {"emu:h200 ", GS_ERROR_PARSE, 9},
         {"emu:h200,seed=1 ", GS_ERROR_PARSE, 16}, {"emu:h200,speed=1", GS_ERROR_PARSE, 10}, {"emu:h200;seed=1", GS_ERROR_PARSE, 9},
         {"emu:h200,seed=00000000000000000000000000000000000000000000000001", GS_ERROR_PARSE, 0},
     };
@@ -42,7 +42,7 @@ static void test_names(void **state)
         assert_null(device);
         assert_int_equal(gs_device_open(&device, cases[i].name, "", NULL), status);
     }
-    static const char *const good[] = {"emu:h200", "emu:a100", "emu:h200,seed=7,check=0,threads=2,order=1", "emu:h200,threads=0", "emu:a100,check=1"};
+    static const char *const good[] = {"emu:h200", "emu:a100", "emu:h200,seed=7,check=0,threads=2,order=1,native=0", "emu:h200,threads=0", "emu:a100,check=1"};
     for (size_t i = 0; i < GS_COUNT(good); i++) {
         gs_device *device = open_device(good[i]);
         assert_string_equal(device->name, good[i]);
@@ -79,6 +79,43 @@ static void test_environment(void **state)
     assert_int_equal(gs_emu_of(device)->seed, 1);
     assert_true(gs_emu_of(device)->check);
     gs_device_close(&device);
+}
+
+/* Memory in this process: where it is, what counts as written, when it is nobody's business. */
+static void test_host_memory(void **state)
+{
+    (void)state;
+    gs_error error = {0};
+    gs_device *device = open_device("emu:h200"), *emulating = open_device("emu:h200,native=0");
+    gs_pointer at, other;
+    gs_queue queue;
+    gs_graph graph;
+    char text[8] = "";
+    assert_int_equal(device->ops->alloc(device, 1000, &at, &error), GS_OK);
+    assert_int_equal(emulating->ops->alloc(emulating, 1000, &other, &error), GS_OK);
+    char *const host = device->ops->host(device, at + 100, 900, false, NULL);
+    assert_non_null(host);
+    memcpy(host, "written", 8);
+    assert_int_equal(device->ops->copy_out(device, text, at + 100, 8, &error), GS_OK);
+    assert_string_equal(text, "written");
+    const gs_emu_allocation *const a = gs_emu_memory_find(gs_emu_of(device)->memory, at, 1000);
+    assert_false(gs_emu_memory_written(a, at + 100, 8));
+    assert_ptr_equal(device->ops->host(device, at + 100, 8, true, NULL), host);
+    assert_true(gs_emu_memory_written(a, at + 100, 8));
+    assert_false(gs_emu_memory_written(a, at + 100, 9));
+    assert_null(device->ops->host(device, at + 100, 901, false, NULL));
+    assert_null(emulating->ops->host(emulating, other, 8, false, NULL));
+    assert_int_equal(device->ops->queue_create(device, &queue, &error), GS_OK);
+    assert_int_equal(device->ops->capture_begin(device, queue, &error), GS_OK);
+    assert_null(device->ops->host(device, at, 8, false, queue));   /* the graph is to do it */
+    assert_non_null(device->ops->host(device, at, 8, false, NULL));
+    assert_int_equal(device->ops->capture_end(device, queue, &graph, &error), GS_OK);
+    device->ops->graph_destroy(device, graph);
+    device->ops->queue_destroy(device, queue);
+    device->ops->free(device, at);
+    emulating->ops->free(emulating, other);
+    gs_device_close(&device);
+    gs_device_close(&emulating);
 }
 
 static void test_list_and_caps(void **state)
@@ -289,7 +326,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
-        cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_environment), cmocka_unit_test(test_host_memory),
         cmocka_unit_test(test_list_and_caps),
         cmocka_unit_test(test_default),
         cmocka_unit_test(test_no_library),

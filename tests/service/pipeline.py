@@ -366,12 +366,12 @@ class Rates(unittest.TestCase):
 
     def test_all_is_done(self):
         rates, said = self.rates("library=1.1")
-        self.assertEqual([(name, row["count"], row["stopped"]) for name, row in rates.items()], [("schedules", 8, False), ("kernels", 2, False), ("raced, new", 4, False), ("raced", 4, False)], said)
+        self.assertEqual([(name, row["count"], row["stopped"]) for name, row in rates.items()], [("first", 1, False), ("schedules", 8, False), ("kernels", 2, False), ("wmma", 2, False), ("raced, new", 4, False), ("raced", 4, False)], said)
         self.assertEqual((rates["schedules"]["verdicts"], sorted(rates["schedules"]["spent"])), ({"pass": 8}, ["again", "all", "compile", "emulator", "time", "verify"]))
 
     def test_a_device_that_does_not_answer(self):
         rates, said = self.rates("library=1.1;delay=600000", "--seconds", "3", "--look", "1")
-        self.assertEqual([(row["count"], row["stopped"]) for row in rates.values()], [(0, True)] * 4)
+        self.assertEqual([(row["count"], row["stopped"]) for row in rates.values()], [(0, True)] * 6)
         self.assertIn("none since the last look", said)
         self.assertIn("worker --device cuda:0", said)
 

@@ -6,7 +6,7 @@ time its devices were busy. One command, on whatever device there is:
     python3 tests/service/rate.py build/release/gemmsmith                    the first GPU, else an emulated device
     python3 tests/service/rate.py build/release/gemmsmith --devices all      all GPUs
 
-The store and the cache of compiled code are empty at the start. Prints a line as each stage ends, and with --json an object; --check exits with 1 where a GPU does not
+The store and the cache of compiled code are empty at the start; one answer is waited for first, for which the service compiles what verification needs on any problem. Prints a line as each stage ends, and with --json an object; --check exits with 1 where a GPU does not
 reach the targets. A stage ends after --seconds, whatever is under way, and its rate is that of what was done by then. Where nothing is done for a while, standard error says
 what the service's processes are doing. On an emulated device the figures say what works, not how fast a GPU is. Exit code 77: no NVRTC."""
 import argparse
@@ -25,10 +25,11 @@ import tempfile
 import threading
 import time
 
-TARGETS = {"schedules": 8.0, "kernels": 2.0, "raced, new": 0.0, "raced": 50.0, "busy": 0.7}   # per second, and a part of the time: of one H200 with 16 cores
+TARGETS = {"first": 0.0, "schedules": 8.0, "kernels": 2.0, "wmma": 2.0, "raced, new": 0.0, "raced": 50.0, "busy": 0.7}   # per second, and a part of the time: of one H200 with 16 cores
 MANIFEST = "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\nentry gs_kernel\ngrid cdiv(n,16) cdiv(m,16) batch\nblock 16 16 1\n"
 PLAIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "hacks", "plain.cuh")   # loads, stores and a dot product, which kernels of tests begin with
 BODY = "KERNEL gs_kernel(const gs_kernel_args p)\n{\n    EACH_ELEMENT;\n    put(p, batch, row, col, dot(p, batch, row, col));\n}\n"
+WMMA = "wmma where tiles are whole and aligned"   # of honest.cu there: on tensor cores, as a model's first kernels are
 
 
 class Service:
@@ -230,6 +231,16 @@ def schedules(arguments, folder, problems, family, count):
     raise SystemExit(f"only {len(found)} of {count} schedules for {problems}")
 
 
+def sources():
+    """Of each kind of kernel: text and manifest. One thread adds up a dot product; one warp a tile on tensor cores."""
+    with open(PLAIN, encoding="utf-8") as file:
+        plain = file.read()
+    with open(os.path.join(os.path.dirname(PLAIN), "honest.cu"), encoding="utf-8") as file:
+        wmma = next(part for part in file.read().split("//// ") if part.startswith(WMMA)).partition("\n")[2]
+    head = MANIFEST[:MANIFEST.index("entry")] + "".join(line[4:] + "\n" for line in wmma.splitlines() if line.startswith("//: "))
+    return {"kernels": (plain + BODY, MANIFEST), "wmma": (plain + wmma, head)}
+
+
 def measured(service, arguments, name, work):
     """Runs one stage. What it did, per second; the part of the time that devices were busy, by the service and by the driver; where the time of a candidate went."""
     stage, watch, progress = Stage(arguments.seconds), Utilization(), Progress(service, name, arguments.look, arguments.trace)
@@ -295,20 +306,21 @@ def run(arguments, folder):
     try:
         emulated = service.device.startswith("emu")
         problems = arguments.problems.split(",") if arguments.problems else ["f16:64x64x64:tn", "f16:64x64x128:tn"] if emulated else ["f16:2048x2048x2048:tn", "f16:4096x1024x2048:tn", "f16:512x4096x4096:tn"]
-        counts = [arguments.schedules or (4 if emulated else 96), arguments.kernels or (3 if emulated else 32), arguments.raced or (6 if emulated else 128)]
-        names = schedules(arguments, os.path.join(folder, "screen"), problems, "mma" if emulated else "ws", counts[0] + counts[2])
-        with open(PLAIN, encoding="utf-8") as file:
-            plain = file.read()
+        counts = [arguments.schedules or (4 if emulated else 192), arguments.kernels or (3 if emulated else 32), arguments.raced or (6 if emulated else 128)]
+        names = schedules(arguments, os.path.join(folder, "screen"), problems, "mma" if emulated else "ws", counts[0] + counts[2] + 1)
         rows, size = {}, arguments.group
 
         def measure(name, work):
             rows[name] = measured(service, arguments, name, work)
         if not arguments.json:
             print(f"{service.device}, {cores()} cores{'; an emulated device: no figure of a GPU' if emulated else ''}", flush=True)
+        first = [{"problem": problems[0], "schedule": names.pop()}]
+        measure("first", lambda stage: evaluate(service, arguments, first, stage))
         cold = [{"problem": problems[i // size % len(problems)], "schedule": name} for i, name in enumerate(names[:counts[0]])]
         measure("schedules", lambda stage: evaluate(service, arguments, cold, stage))
-        kernels = [{"problem": problems[i // size % len(problems)], "source": f"// {i}\n{plain}{BODY}", "manifest": MANIFEST} for i in range(counts[1])]
-        measure("kernels", lambda stage: evaluate(service, arguments, kernels, stage))
+        for name, (source, manifest) in sources().items():
+            kernels = [{"problem": problems[i // size % len(problems)], "source": f"// {i}\n{source}", "manifest": manifest} for i in range(counts[1])]
+            measure(name, lambda stage, kernels=kernels: evaluate(service, arguments, kernels, stage))
         rest = names[counts[0]:]
         # for the first problem the code of all is compiled; for the others the cache has it, as for a policy that has learned what is worth trying
         measure("raced, new", lambda stage: race(service, problems[0], rest, stage))

@@ -24,27 +24,6 @@ typedef struct dim { unsigned int x, y, z; } dim;
 static dim gridDim, blockDim, blockIdx, threadIdx;
 static int current_fault, current_layout;
 
-static long long bits_of_double(double value)
-{
-    long long bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static unsigned int bits_of_float(float value)
-{
-    unsigned int bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static float float_of_bits(unsigned int bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 static long long clock_now(void)
 {
     static uint64_t state = 1;
@@ -52,18 +31,10 @@ static long long clock_now(void)
     return (long long)(state >> 40);
 }
 
-#define __device__
-#define __double_as_longlong(value)        bits_of_double(value)
-#define __float_as_uint(value)             bits_of_float(value)
-#define __uint_as_float(bits)              float_of_bits(bits)
-#define __shfl_xor_sync(mask, value, lane) ((void)(lane), 0)   /* one thread */
-#define atomicAdd(at, value)               (*(at) += (value))
-#define atomicMax(at, value)               (*(at) = GS_MAX(*(at), (value)))
-#define atomicMin(at, value)               (*(at) = GS_MIN(*(at), (value)))
+#include "checks/one_thread.h"
 #define clock64()                          clock_now()
 #define GS_FAULT                           current_fault
 #define GS_LAYOUT                          current_layout
-#define GS_KERNELS_CONVERT_CUH             /* the host's conversions have the same names */
 #include "verify.cu"
 
 static float f16_values[65536];            /* the kernels run in seconds with a table, in minutes without */
