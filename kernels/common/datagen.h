@@ -42,7 +42,7 @@ typedef struct gs_data_range {
     int lone_bits, bits, c_bits;   /* of the significands, of either operand and of C */
     int low, high, step;   /* inputs; from one k to the next */
     int plain[2], over[2], under[2];   /* products of lines of these classes */
-    int lone_classes, full_classes;    /* the operand has lines that are zero, or hold inf or NaN */
+    int lone_classes, full_classes;    /* of so many neighbours one line of the operand is zero, one holds inf and one NaN; 0: none */
     int idle_c;            /* beta is 0: C is full of numbers that nobody may look at */
     int bias;              /* of a bias: it has numbers where all products are zero, beside lines of zeros: those which with bias - 1 are multiples of 16. 0: nowhere */
 } gs_data_range;
@@ -312,12 +312,13 @@ GS_SHARED float gs_value_factor(const gs_datagen *g, long long batch, long long 
 
 /* ---- RANGE ---- */
 
-/* Sixteen neighbouring lines have every class. */
+/* Sixteen neighbouring lines have every class; of fewer, of the operand with more lines, eight those before PLAIN. */
 GS_SHARED int gs_range_class(const gs_datagen *g, int lone, long long line)
 {
     const gs_data_range *const r = &g->plan.range;
-    const int place = (int)((line + (long long)(g->seed >> (lone ? 60 : 56) & 15)) % 16);
-    if (place <= GS_LINE_INF) return (lone ? r->lone_classes : r->full_classes) ? place : GS_LINE_PLAIN;
+    const int classes = lone ? r->lone_classes : r->full_classes;
+    const int place = (int)((line + (long long)(g->seed >> (lone ? 60 : 56) & 15)) % (classes ? classes : 16));
+    if (place <= GS_LINE_INF) return classes ? place : GS_LINE_PLAIN;
     return lone && place < GS_LINE_PLAIN ? place : GS_LINE_PLAIN;
 }
 

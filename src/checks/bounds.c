@@ -64,11 +64,18 @@ gs_check_sums gs_sums_bound(const gs_problem *problem, double tolerance)
     };
 }
 
+/* Every matrix of the batch has the same D, but for a bias of its own. */
+static bool one_result(const gs_problem *p, bool products)
+{
+    return (!products || (p->stride_a == GS_SAME_MATRIX && p->stride_b == GS_SAME_MATRIX)) && (p->beta == 0 || p->stride_c == GS_SAME_MATRIX);
+}
+
 /* Elements of D whose roundings have nothing to do with each other: without products those of a column or a row may all be one bias. */
 static double independent(const gs_problem *p, double elements)
 {
-    const double rows = (double)p->m * (double)p->batch, cols = (double)p->n;
-    if ((p->k > 0 && p->alpha != 0) || p->beta != 0) return fmax(fmin(rows * cols, elements), 1);
+    const bool products = p->k > 0 && p->alpha != 0;
+    const double rows = (double)p->m * (one_result(p, products) ? 1 : (double)p->batch), cols = (double)p->n;
+    if (products || p->beta != 0) return fmax(fmin(rows * cols, elements), 1);
     return p->bias == GS_BIAS_M ? fmax(rows, 1) : p->bias == GS_BIAS_N ? fmax(cols, 1) : 1;
 }
 

@@ -12,6 +12,7 @@
 #define DEFAULT_SMEM     49152u   /* shared memory of a block that need not be asked for */
 #define PORTABLE_CLUSTER 8u
 #define LARGEST_CLUSTER  16u
+#define SHARED_RESERVED  1024u   /* of a block of a user kernel, which begins with what a GPU keeps for itself: no address is 0 */
 #define USER_BLOCKS      (1u << 26)   /* even if each ends at once they take half a minute */
 
 typedef struct module {
@@ -118,7 +119,7 @@ static gs_status make_function(module *m, const gs_ptx_entry *entry, gs_emu_func
 {
     gs_emu_function *const function = calloc(1, sizeof *function);
     if (!function) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a kernel");
-    const gs_status status = gs_emu_code_create(&function->code, m->ptx, entry, m->address, error);
+    const gs_status status = gs_emu_code_create(&function->code, m->ptx, entry, m->address, m->user ? SHARED_RESERVED : 0, error);
     if (status != GS_OK) {
         free(function);
         return status;

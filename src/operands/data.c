@@ -212,8 +212,9 @@ static bool plan_range(const gs_problem *p, gs_data_plan *plan)
     *r = (gs_data_range){.lone = p->m < columns, .lone_bits = few || odd ? 1 : wide || !power ? 8 : 11,
                          .bits = odd ? 1 : wide ? 8 : few && !power ? 7 : 11, .c_bits = odd ? 1 : p->out == GS_F16 ? 11 : 8,
                          .low = wide ? -133 : -24, .high = wide ? 127 : 15, .step = wide ? 8 : 1, .over = {1, 0}, .under = {1, 0}, .idle_c = p->beta == 0};
-    r->lone_classes = GS_MAX(p->m, columns) >= 4;
-    r->full_classes = GS_MIN(p->m, columns) >= 16;
+    const int64_t lines = GS_MAX(p->m, columns);
+    r->lone_classes = lines >= 16 ? 16 : lines >= 8 ? 8 : lines >= 4 ? 4 : 0;
+    r->full_classes = GS_MIN(p->m, columns) >= 16 ? 16 : 0;
     if (few && !(one && p->out == GS_F16)) {
         r->plain[0] = -6, r->plain[1] = 6;   /* of the products; inputs have all sizes */
         return true;

@@ -484,7 +484,7 @@ static void wrong_stores(void **state)
     finds(STORE_HEAD "@%p0 cp.reduce.async.bulk.tensor.2d.global.shared::cta.xor.bulk_group [%rd0, {%r9, %r9}], [%r10];\n" TAIL,
           GS_EMU_TRAP_FINDING, "reduction");
     finds(HEAD "@%p0 prefetch.tensormap [%rd2];\n" TAIL, GS_EMU_DESCRIPTOR_FINDING, "no tensor map");
-    finds(HEAD "mov.u64 %rd5, 0x100000000;\n@%p0 prefetch.tensormap [%rd5];\n" TAIL, GS_EMU_DESCRIPTOR_FINDING, "shared");
+    finds(HEAD "mov.u64 %rd5, 0x16a000000;\n@%p0 prefetch.tensormap [%rd5];\n" TAIL, GS_EMU_DESCRIPTOR_FINDING, "shared");
 }
 
 /* ---- reductions ---- */

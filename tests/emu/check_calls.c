@@ -263,6 +263,45 @@ static void barriers_beyond_the_limit_are_believed(void **state)
     gs_emu_vector_destroy(vector);
 }
 
+/* Of two blocks: what the other one wrote must have been released to the cluster by itself, what it read need not. */
+static void other_blocks_read_what_was_released_to_them(void **state)
+{
+    gs_emu_check *const check = *state;
+    gs_emu_vector *const vector = gs_emu_vector_create(check);
+    const uint32_t clock = gs_emu_check_clock(check, 0);
+    memset(found, 0, sizeof found);
+    assert_non_null(vector);
+    touch(check, 0, 0, 16, GS_EMU_WRITE);
+    touch(check, 0, 64, 16, GS_EMU_WRITE);
+    touch(check, 0, 64, 16, GS_EMU_READ);
+    gs_emu_check_release(check, 0, vector);          /* for its block */
+    gs_emu_check_acquire(check, 1, vector);          /* a warp of it */
+    touch(check, 1, 0, 16, GS_EMU_READ);
+    assert_int_equal(total(), 0);
+    gs_emu_check_acquire(check, 3, vector);          /* one of the other block */
+    assert_true(gs_emu_check_known(check, 3, 0, clock) && !gs_emu_check_clustered(check, 3, 0, clock) && gs_emu_check_clustered(check, 1, 0, clock));
+    touch(check, 3, 64, 16, GS_EMU_WRITE);           /* the buffer was given back */
+    assert_int_equal(total(), 0);
+    touch(check, 3, 0, 16, GS_EMU_READ);
+    assert_int_equal(found[GS_EMU_RACE_FINDING], 1);
+    gs_emu_check_to_cluster(check, 3);               /* that block cannot release it for the other one */
+    assert_false(gs_emu_check_clustered(check, 3, 0, clock));
+    gs_emu_check_to_cluster(check, 1);               /* another warp of the writer's block can */
+    gs_emu_check_release(check, 1, vector);
+    gs_emu_check_acquire(check, 4, vector);
+    memset(found, 0, sizeof found);
+    touch(check, 4, 0, 16, GS_EMU_READ);
+    assert_int_equal(total(), 0);
+    gs_emu_check_learn(check, 5, gs_emu_check_released(check, 1));   /* by a flag */
+    touch(check, 5, 0, 16, GS_EMU_READ);
+    assert_int_equal(total(), 0);
+    gs_emu_vector_clear(vector);
+    gs_emu_vector_learn(check, vector, gs_emu_check_released(check, 1));
+    gs_emu_check_acquire(check, 3, vector);
+    assert_true(gs_emu_check_clustered(check, 3, 0, clock));
+    gs_emu_vector_destroy(vector);
+}
+
 /* Every cell with a history of its own takes all the room there is. */
 static void full_tables_invent_nothing(void **state)
 {
@@ -292,6 +331,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(unwritten_bytes_are_found, start, stop),
+        cmocka_unit_test_setup_teardown(other_blocks_read_what_was_released_to_them, start, stop),
         cmocka_unit_test_setup_teardown(barrier_operations_do_not_race, start, stop),
         cmocka_unit_test_setup_teardown(an_access_reports_each_kind_once, start, stop),
         cmocka_unit_test_setup_teardown(strong_accesses_race_only_with_others, start, stop),

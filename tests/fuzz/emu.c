@@ -156,7 +156,7 @@ static gs_status execute(machine *m, const char *text, size_t size, uint64_t *su
     GS_TRY(place_variables(m));
     if (m->module->entries == 0) return GS_OK;
     const gs_ptx_entry *const entry = &m->module->entry[m->head[FUZZ_FLAGS] & 4 ? m->module->entries - 1 : 0];
-    GS_TRY(gs_emu_code_create(&m->code, m->module, entry, m->address, &m->error));
+    GS_TRY(gs_emu_code_create(&m->code, m->module, entry, m->address, 0, &m->error));
     GS_TRY(fill_params(m));
     return launch(m, sum);
 }

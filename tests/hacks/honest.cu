@@ -597,3 +597,66 @@ KERNEL gs_kernel(const gs_kernel_args p)
     for (int i = 0; i < 4; i++) sum += part[i * 256 + at];
     put(p, batch, row, col, sum);
 }
+
+//// an mbarrier of the other block, arrived at with scope .cluster, says that numbers are there | pass edges
+//: entry gs_kernel
+//: grid 2*cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+//: cluster 2 1 1
+KERNEL __cluster_dims__(2, 1, 1) gs_kernel(const gs_kernel_args p)
+{
+    __shared__ float box[256];
+    __shared__ unsigned long long barrier;
+    const unsigned rank = blockIdx.x & 1, bar = (unsigned)__cvta_generic_to_shared(&barrier), at = threadIdx.y * 16 + threadIdx.x, mine = (unsigned)__cvta_generic_to_shared(box + at);
+    const int batch = blockIdx.z, row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x / 2 * 16 + threadIdx.x;
+    const bool inside = row < p.m && col < p.n;
+    if (at == 0) asm volatile("mbarrier.init.shared::cta.b64 [%0], 256;\nfence.mbarrier_init.release.cluster;" ::"r"(bar) : "memory");
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    float sum = 0;
+    for (int k = rank; inside && k < p.k; k += 2) sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
+    if (rank) {
+        asm volatile("{\n.reg .b32 box, bar;\nmapa.shared::cluster.u32 box, %0, 0;\nst.shared::cluster.f32 [box], %1;\nmapa.shared::cluster.u32 bar, %2, 0;\n"
+                     "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [bar];\n}" ::"r"(mine), "f"(sum), "r"(bar) : "memory");
+    } else {
+        asm volatile("{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], 0;\n@!done bra again;\n}" ::"r"(bar) : "memory");
+        if (inside) put(p, batch, row, col, sum + box[at]);
+    }
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+//// blocks of a cluster add up by a ticket in global memory, with fences | pass edges | f16:40x56x264:tn
+//: workspace 2052*cdiv(m,16)*cdiv(n,16)*batch
+//: zeroed 4*cdiv(m,16)*cdiv(n,16)*batch
+//: entry gs_kernel
+//: grid 2*cdiv(n,16)*cdiv(m,16) 1 batch
+//: block 16 16 1
+//: cluster 2 1 1
+KERNEL __cluster_dims__(2, 1, 1) gs_kernel(const gs_kernel_args p)
+{
+    __shared__ unsigned before;
+    const int wide = (p.n + 15) / 16, tiles = gridDim.x / 2 * gridDim.z, tile = blockIdx.x / 2 + gridDim.x / 2 * blockIdx.z, share = blockIdx.x % 2, at = threadIdx.y * 16 + threadIdx.x;
+    const int row = blockIdx.x / 2 / wide * 16 + threadIdx.y, col = blockIdx.x / 2 % wide * 16 + threadIdx.x, batch = blockIdx.z;
+    float *const part = (float *)p.workspace + tiles + tile * 512;
+    float sum = 0;
+    if (row < p.m && col < p.n)
+        for (int k = p.k * share / 2; k < p.k * (share + 1) / 2; k++) sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
+    part[share * 256 + at] = sum;
+    __threadfence();
+    __syncthreads();
+    if (at == 0) before = atomicInc((unsigned *)p.workspace + tile, 1u);
+    __syncthreads();
+    if (before != 1) return;
+    __threadfence();
+    if (row < p.m && col < p.n) put(p, batch, row, col, part[at] + part[256 + at]);
+}
+
+//// an activation by tanh.approx | pass edges | f16:40x56x72:tn:ep=silu
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float x = scaled(p, batch, row, col, dot(p, batch, row, col)), half = 0.5f * x;
+    float t;
+    asm("tanh.approx.f32 %0, %1;" : "=f"(t) : "f"(half));
+    *d_at(p, batch, row, col) = gs_f32_to_f16(x > -1.0f ? half + half * t : x / (1.0f + expf(-x)));
+}
+

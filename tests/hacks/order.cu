@@ -579,6 +579,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
 }
 
 //// 13 has a place in the workspace for each multiprocessor | fault repeat state
+//@ pass: a GPU that has nothing else to do gives each block of so few a multiprocessor of its own
 //: workspace 1024*sms
 //: entry gs_kernel
 //: grid cdiv(n,16) cdiv(m,16) batch/(1-n*m*batch/(sms*128))
@@ -661,6 +662,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
 }
 
 //// 16 hands parts of a sum over by volatile stores, without a fence | state exact repeat special | f16:40x56x264:tn
+//@ pass: a GPU shows it late only now and then
 //: workspace 4100*cdiv(m,16)*cdiv(n,16)*batch
 //: zeroed 4*cdiv(m,16)*cdiv(n,16)*batch
 //: entry gs_kernel
@@ -686,5 +688,175 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (!last || row >= p.m || col >= p.n) return;
     sum = 0;
     for (int i = 0; i < 4; i++) sum += part[i * 256 + at];
+    put(p, batch, row, col, sum);
+}
+
+//// 16 an mbarrier of the other block, arrived at with scope .cta, says that numbers are there | fault
+//: entry gs_kernel
+//: grid 2*cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+//: cluster 2 1 1
+KERNEL __cluster_dims__(2, 1, 1) gs_kernel(const gs_kernel_args p)
+{
+    __shared__ float box[256];
+    __shared__ unsigned long long barrier;
+    const unsigned rank = blockIdx.x & 1, bar = (unsigned)__cvta_generic_to_shared(&barrier), at = threadIdx.y * 16 + threadIdx.x, mine = (unsigned)__cvta_generic_to_shared(box + at);
+    const int batch = blockIdx.z, row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x / 2 * 16 + threadIdx.x;
+    const bool inside = row < p.m && col < p.n;
+    if (at == 0) asm volatile("mbarrier.init.shared::cta.b64 [%0], 256;\nfence.mbarrier_init.release.cluster;" ::"r"(bar) : "memory");
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    float sum = 0;
+    for (int k = rank; inside && k < p.k; k += 2) sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
+    if (rank) {
+        asm volatile("{\n.reg .b32 box, bar;\nmapa.shared::cluster.u32 box, %0, 0;\nst.shared::cluster.f32 [box], %1;\nmapa.shared::cluster.u32 bar, %2, 0;\n"
+                     "mbarrier.arrive.shared::cluster.b64 _, [bar];\n}" ::"r"(mine), "f"(sum), "r"(bar) : "memory");
+    } else {
+        asm volatile("{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], 0;\n@!done bra again;\n}" ::"r"(bar) : "memory");
+        if (inside) put(p, batch, row, col, sum + box[at]);
+    }
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+//// 16 a fence for its own block before a relaxed arrival at the cluster's barrier | fault
+//: entry gs_kernel
+//: grid 2*cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+//: cluster 2 1 1
+KERNEL __cluster_dims__(2, 1, 1) gs_kernel(const gs_kernel_args p)
+{
+    __shared__ float box[256];
+    const unsigned rank = blockIdx.x & 1, at = threadIdx.y * 16 + threadIdx.x, mine = (unsigned)__cvta_generic_to_shared(box + at);
+    const int batch = blockIdx.z, row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x / 2 * 16 + threadIdx.x;
+    const bool inside = row < p.m && col < p.n;
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    float sum = 0;
+    for (int k = rank; inside && k < p.k; k += 2) sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
+    if (rank) asm volatile("{\n.reg .b32 box;\nmapa.shared::cluster.u32 box, %0, 0;\nst.shared::cluster.f32 [box], %1;\n}" ::"r"(mine), "f"(sum) : "memory");
+    __threadfence_block();
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    if (rank == 0 && inside) put(p, batch, row, col, sum + box[at]);
+}
+
+//// 16 volatile stores into the other block's shared memory, and a relaxed arrival | exact repeat state index special tolerance
+//@ pass: a GPU shows it late only now and then
+//: entry gs_kernel
+//: grid 2*cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+//: cluster 2 1 1
+KERNEL __cluster_dims__(2, 1, 1) gs_kernel(const gs_kernel_args p)
+{
+    __shared__ float box[256];
+    const unsigned rank = blockIdx.x & 1, at = threadIdx.y * 16 + threadIdx.x, mine = (unsigned)__cvta_generic_to_shared(box + at);
+    const int batch = blockIdx.z, row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x / 2 * 16 + threadIdx.x;
+    const bool inside = row < p.m && col < p.n;
+    box[at] = 0;
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    float sum = 0;
+    for (int k = rank; inside && k < p.k; k += 2) sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
+    if (rank) asm volatile("{\n.reg .b32 box;\nmapa.shared::cluster.u32 box, %0, 0;\nst.volatile.shared::cluster.f32 [box], %1;\n}" ::"r"(mine), "f"(sum) : "memory");
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    if (rank == 0 && inside) put(p, batch, row, col, sum + *(volatile float *)(box + at));
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+//// 16 parts of a sum reach the block that takes the ticket by a relaxed arrival | fault | f16:40x56x264:tn
+//: workspace 4100*cdiv(m,16)*cdiv(n,16)*batch
+//: zeroed 4*cdiv(m,16)*cdiv(n,16)*batch
+//: entry gs_kernel
+//: grid 4*cdiv(n,16)*cdiv(m,16) 1 batch
+//: block 16 16 1
+//: cluster 2 1 1
+KERNEL __cluster_dims__(2, 1, 1) gs_kernel(const gs_kernel_args p)
+{
+    __shared__ bool last;
+    const int wide = (p.n + 15) / 16, tiles = gridDim.x / 4 * gridDim.z, tile = blockIdx.x / 4 + gridDim.x / 4 * blockIdx.z, share = blockIdx.x % 4, at = threadIdx.y * 16 + threadIdx.x;
+    const int row = blockIdx.x / 4 / wide * 16 + threadIdx.y, col = blockIdx.x / 4 % wide * 16 + threadIdx.x, batch = blockIdx.z;
+    float *const part = (float *)p.workspace + tiles + tile * 1024;
+    float sum = 0;
+    if (row < p.m && col < p.n)
+        for (int k = p.k * share / 4; k < p.k * (share + 1) / 4; k++) sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
+    part[share * 256 + at] = sum;
+    __threadfence_block();
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    if (at == 0 && blockIdx.x % 2 == 0) {
+        __threadfence();
+        last = atomicAdd((unsigned *)p.workspace + tile, 1u) == 1;
+        if (last) atomicExch((unsigned *)p.workspace + tile, 0u);
+        __threadfence();
+    } else if (at == 0) {
+        last = false;
+    }
+    __syncthreads();
+    if (!last || row >= p.m || col >= p.n) return;
+    sum = 0;
+    for (int i = 0; i < 4; i++) sum += part[i * 256 + at];
+    put(p, batch, row, col, sum);
+}
+
+//// 16 the lower half of a generic address taken for one of shared memory | fault
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ float box[256];
+    EACH_ELEMENT;
+    const unsigned at = (unsigned)(unsigned long long)(box + threadIdx.y * 16 + threadIdx.x);
+    float sum = dot(p, batch, row, col);
+    asm volatile("st.shared.f32 [%1], %2;\nld.shared.f32 %0, [%1];" : "=f"(sum) : "r"(at), "f"(sum) : "memory");
+    put(p, batch, row, col, sum);
+}
+
+//// 16 shared memory from address 0 on | fault
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+//: smem 1024
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = dot(p, batch, row, col);
+    asm volatile("st.shared.f32 [%1], %2;\nld.shared.f32 %0, [%1];" : "=f"(sum) : "r"((threadIdx.y * 16 + threadIdx.x) * 4), "f"(sum) : "memory");
+    put(p, batch, row, col, sum);
+}
+
+//// 16 lanes that take tickets in one atomic operation get them in their order | exact index repeat
+//@ pass: a GPU serves them so
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ unsigned taken[8];
+    const int at = threadIdx.y * 16 + threadIdx.x, warp = at / 32, batch = blockIdx.z;
+    if (at < 8) taken[at] = 0;
+    __syncthreads();
+    const int mine = warp * 32 + (int)atomicAdd(taken + warp, 1u), row = blockIdx.y * 16 + mine / 16, col = blockIdx.x * 16 + mine % 16;
+    const float sum = row < p.m && col < p.n ? dot(p, batch, row, col) : 0;
+    const int row_of_lane = blockIdx.y * 16 + threadIdx.y, col_of_lane = blockIdx.x * 16 + threadIdx.x;
+    if (row_of_lane < p.m && col_of_lane < p.n) put(p, batch, row_of_lane, col_of_lane, sum);
+}
+
+//// 20 A is on its way into L1 before the wait | fault
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+//: dependent
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    asm volatile("prefetch.global.L1 [%0];\ngriddepcontrol.wait;" ::"l"(a_row(p, batch, row)) : "memory");
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 17 NaN of B dropped in a product of one row with few columns | special | f16:1x8x512:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) {
+        const float b = gs_f16_to_f32(b_col(p, batch, col)[k]);
+        sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * (b != b && p.n == 8 && p.m == 1 && p.k == 512 ? 0.0f : b);
+    }
     put(p, batch, row, col, sum);
 }

@@ -28,7 +28,7 @@ static inline gs_status emu_load(emu_test *t, const char *ptx, const char *entry
     for (int i = 0; i < t->module->entries; i++)
         if (!entry || strcmp(t->module->entry[i].name, entry) == 0) found = &t->module->entry[i];
     if (!found) return gs_fail(&t->error, GS_ERROR_NOT_FOUND, "entry", "no such kernel");
-    GS_TRY(gs_emu_code_create(&t->code, t->module, found, NULL, &t->error));
+    GS_TRY(gs_emu_code_create(&t->code, t->module, found, NULL, 0, &t->error));
     t->launch = (gs_emu_launch){
         .code = t->code, .memory = t->memory, .grid = {1, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}, .params = t->params,
         .check = true, .seed = 1, .threads = 1, .sms = 132, .smem_limit = 227 * 1024, .registers_sm = 65536,

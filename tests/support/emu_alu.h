@@ -36,7 +36,7 @@ static inline gs_status alu_decode(emu_alu *t, const char *statements)
     snprintf(ptx, sizeof ptx, ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n"
              ".reg .pred %%p<16>; .reg .b16 %%h<16>; .reg .b32 %%r<16>; .reg .b64 %%q<16>;\n%s\n}\n", statements);
     GS_TRY(gs_ptx_parse(&t->module, ptx, strlen(ptx), NULL, &t->error));
-    return gs_emu_code_create(&t->code, t->module, &t->module->entry[0], NULL, &t->error);
+    return gs_emu_code_create(&t->code, t->module, &t->module->entry[0], NULL, 0, &t->error);
 }
 
 static inline void alu_close(emu_alu *t)

@@ -27,10 +27,12 @@ gs_emu_check *gs_emu_check_create(int blocks, int warps, uint32_t shared_bytes, 
     check->fenced = calloc(all_warps * check->row, sizeof *check->fenced);
     check->published_row = publishes ? padded((uint32_t)all_warps) : 0;
     check->published = publishes ? calloc(all_warps * check->published_row, sizeof *check->published) : NULL;
+    check->clustered_row = blocks > 1 ? padded((uint32_t)all_warps) : 0;
+    check->clustered = blocks > 1 ? calloc(all_warps * check->clustered_row, sizeof *check->clustered) : NULL;
     check->copy = calloc(all_warps, sizeof *check->copy);
     check->barrier = calloc(all_blocks * GS_EMU_CHECK_BARRIERS, sizeof *check->barrier);
     check->block_barriers = calloc(all_blocks, sizeof *check->block_barriers);
-    if (!gs_emu_shadow_create(check) || !check->known || !check->fenced || (publishes && !check->published) || !check->copy || !check->barrier ||
+    if (!gs_emu_shadow_create(check) || !check->known || !check->fenced || (publishes && !check->published) || (blocks > 1 && !check->clustered) || !check->copy || !check->barrier ||
         !check->block_barriers) {
         gs_emu_check_destroy(check);
         return NULL;
@@ -49,6 +51,7 @@ void gs_emu_check_reset(gs_emu_check *check)
         gs_emu_known(check, warp)[gs_emu_generic_agent(warp)] = 1;
     }
     if (check->published) memset(check->published, 0, (size_t)check->all_warps * check->published_row * sizeof *check->published);
+    if (check->clustered) memset(check->clustered, 0, (size_t)check->all_warps * check->clustered_row * sizeof *check->clustered);
     check->agents = check->all_warps * GS_EMU_AGENT_KINDS;
     check->barriers = 0;
     memset(check->copy, 0, check->all_warps * sizeof *check->copy);
@@ -63,6 +66,7 @@ void gs_emu_check_destroy(gs_emu_check *check)
     free(check->known);
     free(check->fenced);
     free(check->published);
+    free(check->clustered);
     free(check->copy);
     free(check->barrier);
     free(check->block_barriers);
@@ -74,16 +78,17 @@ void gs_emu_check_destroy(gs_emu_check *check)
 struct gs_emu_vector {
     uint32_t row;       /* clocks of each of the two */
     uint32_t used;      /* of these; the rest is zero; a multiple of the pad */
-    uint32_t published; /* clocks of the third */
-    uint32_t clock[];   /* known, fenced, published */
+    uint32_t published, clustered;   /* clocks of the third and the fourth */
+    uint32_t clock[];   /* known, fenced, published, clustered */
 };
 
 gs_emu_vector *gs_emu_vector_create(const gs_emu_check *check)
 {
-    gs_emu_vector *const vector = calloc(1, sizeof *vector + (2 * (size_t)check->row + check->published_row) * sizeof vector->clock[0]);
+    gs_emu_vector *const vector = calloc(1, sizeof *vector + (2 * (size_t)check->row + check->published_row + check->clustered_row) * sizeof vector->clock[0]);
     if (!vector) return NULL;
     vector->row = check->row;
     vector->published = check->published_row;
+    vector->clustered = check->clustered_row;
     return vector;
 }
 
@@ -93,7 +98,7 @@ void gs_emu_vector_clear(gs_emu_vector *vector)
 {
     memset(vector->clock, 0, vector->used * sizeof vector->clock[0]);
     memset(vector->clock + vector->row, 0, vector->used * sizeof vector->clock[0]);
-    memset(vector->clock + 2 * vector->row, 0, vector->published * sizeof vector->clock[0]);
+    memset(vector->clock + 2 * vector->row, 0, (vector->published + vector->clustered) * sizeof vector->clock[0]);
     vector->used = 0;
 }
 
@@ -114,7 +119,7 @@ void gs_emu_vector_join(gs_emu_vector *into, const gs_emu_vector *from)
     if (into == from) return;
     join(into->clock, from->clock, from->used);
     join(into->clock + into->row, from->clock + from->row, from->used);
-    join(into->clock + 2 * into->row, from->clock + 2 * from->row, from->published);
+    join(into->clock + 2 * into->row, from->clock + 2 * from->row, from->published + from->clustered);
     use(into, from->used);
 }
 
@@ -148,6 +153,7 @@ void gs_emu_check_release(gs_emu_check *check, int warp, gs_emu_vector *into)
     join(into->clock, gs_emu_known(check, warp), clocks);
     join(into->clock + into->row, gs_emu_fenced(check, warp), clocks);
     if (check->published) join(into->clock + 2 * into->row, published(check, warp), check->published_row);
+    if (check->clustered) join(into->clock + 2 * into->row + into->published, gs_emu_clustered(check, warp), check->clustered_row);
     use(into, clocks);
     tick(check, warp);
 }
@@ -157,12 +163,46 @@ void gs_emu_check_acquire(gs_emu_check *check, int warp, const gs_emu_vector *fr
     join(gs_emu_known(check, warp), from->clock, from->used);
     join(gs_emu_fenced(check, warp), from->clock + from->row, from->used);
     if (check->published) join(published(check, warp), from->clock + 2 * from->row, check->published_row);
+    if (check->clustered) join(gs_emu_clustered(check, warp), from->clock + 2 * from->row + from->published, check->clustered_row);
 }
+
+/* What other blocks did is released by them. */
+void gs_emu_check_to_cluster(gs_emu_check *check, int warp)
+{
+    const int first = warp / check->warps * check->warps;
+    for (int i = first; check->clustered && i < first + check->warps; i++) raise(&gs_emu_clustered(check, warp)[i], gs_emu_known(check, warp)[gs_emu_generic_agent(i)]);
+    tick(check, warp);
+}
+
+const uint32_t *gs_emu_check_released(const gs_emu_check *check, int warp) { return check->clustered ? gs_emu_clustered(check, warp) : published(check, warp); }
+
+void gs_emu_check_learn(gs_emu_check *check, int warp, const uint32_t *clock)
+{
+    for (uint32_t i = 0; i < check->all_warps; i++) {
+        raise(&gs_emu_known(check, warp)[gs_emu_generic_agent((int)i)], clock[i]);
+        if (check->clustered) raise(&gs_emu_clustered(check, warp)[i], clock[i]);
+    }
+}
+
+void gs_emu_vector_learn(const gs_emu_check *check, gs_emu_vector *into, const uint32_t *clock)
+{
+    use(into, padded(check->agents));
+    for (uint32_t i = 0; i < check->all_warps; i++) {
+        raise(&into->clock[gs_emu_generic_agent((int)i)], clock[i]);
+        if (check->clustered) raise(&into->clock[2 * into->row + into->published + i], clock[i]);
+    }
+}
+
+bool gs_emu_check_clustered(const gs_emu_check *check, int by, int warp, uint32_t clock) { return gs_emu_reached(check, by, warp, clock); }
 
 void gs_emu_check_publish(gs_emu_check *check, int warp)
 {
     uint32_t *const row = published(check, warp);
-    for (uint32_t i = 0; i < check->all_warps; i++) raise(&row[i], gs_emu_known(check, warp)[gs_emu_generic_agent((int)i)]);
+    for (uint32_t i = 0; i < check->all_warps; i++) {   /* of other blocks what was released to this one */
+        const uint32_t clock = gs_emu_known(check, warp)[gs_emu_generic_agent((int)i)];
+        const bool own = !check->clustered || (int)i / check->warps == warp / check->warps;
+        raise(&row[i], own || clock < gs_emu_clustered(check, warp)[i] ? clock : gs_emu_clustered(check, warp)[i]);
+    }
     tick(check, warp);
 }
 

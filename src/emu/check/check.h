@@ -13,7 +13,8 @@
  * asynchronous access of bytes that generic instructions wrote needs them in `fenced`. cp.async belongs to the generic proxy.
  * A write by generic instructions or by copies after reads of either proxy needs no proxy fence, only `known`.
  * Where asked for, a third vector, over the warps' generic clocks: `published`, what of `known` a fence has made visible to other clusters
- * (order.h). It goes where the others go.
+ * (order.h). It goes where the others go. So does a fourth, of clusters: `clustered`, what of `known` was released to the cluster; what warps of other blocks wrote is read with
+ * that only. An arrival of scope .cta says that a block has read its memory, as buffers are given back, and nothing about what it wrote.
  *
  * All calls of one cluster come from one thread. Findings go to the `report` function. Warps are numbered block * warps + warp. */
 #ifndef GS_EMU_CHECK_CHECK_H
@@ -72,6 +73,11 @@ bool gs_emu_check_known(const gs_emu_check *check, int by, int warp, uint32_t cl
 bool gs_emu_check_fenced(const gs_emu_check *check, int by, int warp, uint32_t clock);
 uint32_t gs_emu_check_clock(const gs_emu_check *check, int warp);                      /* its generic clock now */
 void gs_emu_check_publish(gs_emu_check *check, int warp);                              /* published = known; the warp's clock ticks */
+void gs_emu_check_to_cluster(gs_emu_check *check, int warp);                           /* a release of the cluster's scope or a wider one: clustered = known of its own block; its clock ticks */
+const uint32_t *gs_emu_check_released(const gs_emu_check *check, int warp);            /* clustered, or of a block alone published: a clock for each warp */
+void gs_emu_check_learn(gs_emu_check *check, int warp, const uint32_t *clock);         /* it acquired what a flag in global memory carries, a clock for each warp */
+void gs_emu_vector_learn(const gs_emu_check *check, gs_emu_vector *into, const uint32_t *clock);   /* the same for whoever acquires `into` */
+bool gs_emu_check_clustered(const gs_emu_check *check, int by, int warp, uint32_t clock);   /* as known; of its own block everything is */
 const uint32_t *gs_emu_check_published(const gs_emu_check *check, int warp);           /* a clock for each warp */
 
 /* ---- accesses ---- */

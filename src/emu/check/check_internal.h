@@ -109,6 +109,8 @@ struct gs_emu_check {
     uint32_t *known, *fenced;      /* a row per warp */
     uint32_t *published;           /* the same of clocks of warps; NULL: not asked for */
     uint32_t  published_row;       /* clocks of it, 0 without */
+    uint32_t *clustered;           /* the same; NULL: a block alone */
+    uint32_t  clustered_row;
     gs_emu_copy_clock *copy;       /* per warp */
     gs_emu_check_barrier *barrier; /* of agent all_warps * GS_EMU_AGENT_KINDS + index */
     uint32_t  barriers;
@@ -149,6 +151,13 @@ static inline uint32_t gs_emu_generic_agent(int warp) { return (uint32_t)warp * 
 
 static inline uint32_t *gs_emu_known(const gs_emu_check *check, int warp) { return check->known + (size_t)warp * check->row; }
 static inline uint32_t *gs_emu_fenced(const gs_emu_check *check, int warp) { return check->fenced + (size_t)warp * check->row; }
+
+static inline uint32_t *gs_emu_clustered(const gs_emu_check *check, int warp) { return check->clustered + (size_t)warp * check->clustered_row; }
+
+static inline bool gs_emu_reached(const gs_emu_check *check, int by, int warp, uint32_t clock)
+{
+    return by / check->warps == warp / check->warps || gs_emu_clustered(check, by)[warp] >= clock;
+}
 
 /* Whether that vector has the trace: nobody has a copy that is under way. */
 static inline bool gs_emu_has(const uint32_t *vector, const gs_emu_trace *trace)

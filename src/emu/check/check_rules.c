@@ -25,6 +25,13 @@ static author author_of(const gs_emu_check *check, const gs_emu_trace *trace)
 /* Accesses of the asynchronous proxy: they see generic writes only through a proxy fence. */
 static bool other_proxy(gs_emu_deed deed) { return deed == GS_EMU_DEED_ASYNC_READ || deed == GS_EMU_DEED_BULK_WRITE; }
 
+/* What another block of the cluster wrote was released to the cluster. */
+static bool is_released(const gs_emu_check *check, const gs_emu_action *action, const gs_emu_trace *trace, author who)
+{
+    if (!check->clustered || gs_emu_trace_reads_only(trace) || who != BY_GENERIC) return true;
+    return gs_emu_reached(check, action->warp, (int)(trace->agent / GS_EMU_AGENT_KINDS), trace->clock);
+}
+
 /* GS_EMU_FINDING_KINDS: no conflict. */
 static gs_emu_finding_kind verdict(const gs_emu_check *check, const gs_emu_action *action, const gs_emu_trace *trace)
 {
@@ -36,6 +43,7 @@ static gs_emu_finding_kind verdict(const gs_emu_check *check, const gs_emu_actio
         if (who == BY_GENERIC) return GS_EMU_RACE_FINDING;
         return reads ? GS_EMU_EARLY_READ_FINDING : GS_EMU_OVERWRITE_FINDING;
     }
+    if (reads && !is_released(check, action, trace, who)) return GS_EMU_RACE_FINDING;
     const bool generic_write = !gs_emu_trace_reads_only(trace) && (who == BY_GENERIC || who == BY_COPY);
     if (generic_write && other_proxy(action->deed) && !gs_emu_has(gs_emu_fenced(check, action->warp), trace)) return GS_EMU_PROXY_FENCE_FINDING;
     return GS_EMU_FINDING_KINDS;
@@ -128,6 +136,8 @@ static void say_missing(words *w, const gs_emu_check *check, const gs_emu_action
         say(w, ", which is still under way");
     else if (who == BY_BARRIER)
         say_missing_phase(w, check, trace);
+    else if (who == BY_GENERIC && gs_emu_has(gs_emu_known(check, action->warp), trace))
+        say(w, " with no release to the cluster between: a fence, or an arrival, of scope .cta (as an mbarrier's is unless it says .cluster), or a relaxed one");
     else if (who == BY_GENERIC)
         say(w, " with no barrier between");
     else

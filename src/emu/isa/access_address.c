@@ -7,7 +7,7 @@
 #define RANK_BITS ((1ull << GS_EMU_RANK_SHIFT) - 1)
 #define NOBODY    0xffu   /* a rank field that no cluster has a block for */
 
-enum { NARROW = GS_EMU_ACCESS_OWN, GENERIC = 2 * GS_EMU_ACCESS_OWN };   /* flags: addresses of 32 bits; generic ones */
+enum { NARROW = GS_EMU_ACCESS_OWN, GENERIC = 2 * GS_EMU_ACCESS_OWN, TO_L1 = 4 * GS_EMU_ACCESS_OWN };   /* flags: addresses of 32 bits; generic ones; a hint about L1 */
 
 static const struct {
     const char  *text;
@@ -51,7 +51,7 @@ static uint64_t address_at(gs_emu_warp *w, const gs_emu_op *op, int lane)
 
 static bool is_in(const gs_emu_warp *w, const gs_emu_op *op, uint64_t address)
 {
-    const uint64_t window = address / GS_EMU_WINDOW_SIZE * GS_EMU_WINDOW_SIZE, named = (address - window) >> GS_EMU_RANK_SHIFT;
+    const uint64_t window = gs_emu_window_of(address), named = (address - window) >> GS_EMU_RANK_SHIFT;
     switch (op->space) {
     case GS_PTX_SHARED:
         if (window != GS_EMU_SHARED_WINDOW) return false;
@@ -94,7 +94,8 @@ static gs_emu_result ask_rank(gs_emu_warp *w, const gs_emu_op *op, uint32_t lane
     uint32_t rank[GS_EMU_LANES];
     for (uint32_t left = lanes; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
-        const uint32_t named = (uint32_t)(address_at(w, op, l) >> GS_EMU_RANK_SHIFT) & 0xff;
+        const uint64_t address = address_at(w, op, l) - (op->flags & GENERIC ? GS_EMU_SHARED_WINDOW : 0);
+        const uint32_t named = (uint32_t)(address >> GS_EMU_RANK_SHIFT) & 0xff;
         rank[l] = named ? named - 1 : (uint32_t)w->block->rank;
     }
     for (uint32_t left = lanes; left; left &= left - 1) gs_emu_u32(w, op->dst)[__builtin_ctz(left)] = rank[__builtin_ctz(left)];
@@ -107,9 +108,10 @@ static gs_emu_result give_policy(gs_emu_warp *w, const gs_emu_op *op, uint32_t l
     return GS_EMU_NEXT;
 }
 
-/* A prefetch or a priority: nothing is read, but it must be about memory that the launch has. */
+/* A prefetch or a priority: nothing is read, but it must be about memory that the launch has. L1 keeps what it got, whatever the launch in front stores later. */
 static gs_emu_result hint(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
+    if (op->flags & TO_L1) gs_emu_reach_out(w, op, lanes);
     for (uint32_t left = lanes; left; left &= left - 1) {
         const int l = __builtin_ctz(left);
         if (op->space != GS_PTX_LOCAL && !gs_emu_hint_resolve(w, op, l, gs_emu_lane_address(w, op, 0, l), 1)) return GS_EMU_FAILED;
@@ -221,6 +223,7 @@ static gs_status decode_hint(gs_emu_decoder *d, const gs_ptx_instruction *in, gs
     op->exec = discards ? discard : hint;
     op->class = GS_EMU_GLOBAL;
     op->space = gs_emu_part(in, "global") ? GS_PTX_GLOBAL : gs_emu_part(in, "local") ? GS_PTX_LOCAL : GS_PTX_GENERIC;
+    if (gs_emu_part(in, "L1") && op->space != GS_PTX_LOCAL) op->flags |= TO_L1;
     gs_emu_access_address(d, gs_emu_operand(d, 0), (gs_ptx_space)op->space);
     const gs_ptx_operand *const size = sized ? gs_emu_operand(d, 1) : NULL;
     if (size && (size->kind != GS_PTX_INTEGER || size->bits != 128)) return gs_emu_unsupported(d, "only 128 bytes");

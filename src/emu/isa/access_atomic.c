@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * atom and red. What an operation makes of the old value is a function; in global memory, which other host threads share, it is
- * applied by compare and exchange, in shared memory plainly, since a cluster runs on one thread. Lanes act in their order. */
+ * applied by compare and exchange, in shared memory plainly, since a cluster runs on one thread. Lanes act one after the other from any of them on, up or down. */
 #include "emu/isa/access.h"
 #include "emu/isa/unseen.h"
 
@@ -180,6 +180,12 @@ static bool update_lane(gs_emu_warp *w, const gs_emu_op *op, const form *how, in
 
 static gs_ptx_space space_of(const gs_emu_reach *reach, int lane) { return reach->space == GS_PTX_GENERIC ? reach->place[lane].space : reach->space; }
 
+/* Whoever looks at the result may see in which order lanes came; floating-point sums depend on it. Kernels of the project's own have their lanes' order. */
+static bool order_matters(const gs_emu_warp *w, const gs_emu_op *op)
+{
+    return w->code->reserved && (op->lists2 || op->type >= GS_PTX_F16);
+}
+
 static gs_emu_result atomic(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     gs_emu_reach reach;
@@ -195,9 +201,10 @@ static gs_emu_result atomic(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
     if (op->flags & GS_EMU_ACCESS_RELEASE) gs_emu_unseen_show(w->block);
     gs_emu_reach_count(w, &reach, total, true);
     bool changed = false, news = false;
-    for (uint32_t left = lanes; left; left &= left - 1) {
-        const int l = __builtin_ctz(left);
-        changed |= update_lane(w, op, how, l, reach.at[l], space_of(&reach, l) == GS_PTX_GLOBAL, &news);
+    const int first = order_matters(w, op) ? (int)gs_random_below(&w->cluster->random, 2 * GS_EMU_LANES) : 0;
+    for (int i = 0; i < GS_EMU_LANES; i++) {
+        const int l = (first + i) % GS_EMU_LANES ^ (first >= GS_EMU_LANES ? GS_EMU_LANES - 1 : 0);
+        if (lanes >> l & 1) changed |= update_lane(w, op, how, l, reach.at[l], space_of(&reach, l) == GS_PTX_GLOBAL, &news);
     }
     if (changed) w->cluster->quiet_steps = 0;   /* else it may poll */
     gs_emu_count_poll(w, reach.address[__builtin_ctz(lanes)], changed || news);

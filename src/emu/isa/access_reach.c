@@ -75,8 +75,10 @@ static bool resolve_shared(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64
         return report_outside(w, op, lane, GS_PTX_SHARED, address, size, where);
     }
     gs_emu_block *const block = named ? &cluster->block[named - 1] : w->block;
-    if (size > bytes || offset > bytes - size) {
-        snprintf(where, sizeof where, "the block has %u bytes of shared memory", bytes);
+    const uint32_t reserved = cluster->launch->code->reserved;
+    if (size > bytes || offset > bytes - size || offset < reserved) {
+        const int length = snprintf(where, sizeof where, "the block has %u bytes of shared memory", bytes - reserved);
+        if (reserved) snprintf(where + length, sizeof where - (size_t)length, ", from %#x on", reserved);
         return report_outside(w, op, lane, GS_PTX_SHARED, address, size, where);
     }
     if (!is_aligned(w, op, lane, offset, align)) return false;
@@ -124,7 +126,7 @@ bool gs_emu_resolve(gs_emu_warp *w, const gs_emu_op *op, int lane, gs_ptx_space 
                     gs_emu_place *out)
 {
     if (space == GS_PTX_GENERIC) {
-        const uint64_t window = address / GS_EMU_WINDOW_SIZE * GS_EMU_WINDOW_SIZE;
+        const uint64_t window = gs_emu_window_of(address);
         space = window == GS_EMU_SHARED_WINDOW  ? GS_PTX_SHARED
                 : window == GS_EMU_LOCAL_WINDOW ? GS_PTX_LOCAL
                 : window == GS_EMU_PARAM_WINDOW ? GS_PTX_PARAM : GS_PTX_GLOBAL;
@@ -281,7 +283,8 @@ static bool find_shared(const gs_emu_warp *w, uint64_t window, uint32_t size, gs
 {
     const uint64_t own = ((uint64_t)w->block->rank + 1) << GS_EMU_RANK_SHIFT, named = (reach->address[0] - window) & ~(uint64_t)RANK_BITS;
     const uint64_t base = window + (named == own ? own : 0);
-    if (!lie_in(reach, base, w->cluster->launch->shared_bytes, size)) return false;
+    const gs_emu_launch *const launch = w->cluster->launch;
+    if (!lie_in(reach, base + launch->code->reserved, launch->shared_bytes - launch->code->reserved, size)) return false;
     set_hosts(reach, w->block->shared, base);
     if (base)
         for (int l = 0; l < GS_EMU_LANES; l++) reach->address[l] -= base;

@@ -26,6 +26,7 @@ void gs_emu_barriers_reset(gs_emu_block *block)
         b->named[i] = (gs_emu_named_barrier){.clock = clock};
         if (clock) gs_emu_vector_clear(clock);
     }
+    if (b->looked) gs_emu_vector_clear(b->looked);
     for (int i = 0; i < GS_EMU_MOST_WARPS; i++) {
         if (b->fence[i]) gs_emu_vector_clear(b->fence[i]);
         if (b->relaxed[i]) gs_emu_vector_clear(b->relaxed[i]);
@@ -38,6 +39,7 @@ void gs_emu_barriers_free(gs_emu_block *block)
 {
     if (!block->barriers) return;
     for (int i = 0; i < GS_EMU_NAMED; i++) gs_emu_vector_destroy(block->barriers->named[i].clock);
+    gs_emu_vector_destroy(block->barriers->looked);
     for (int i = 0; i < GS_EMU_MOST_WARPS; i++) {
         gs_emu_vector_destroy(block->barriers->fence[i]);
         gs_emu_vector_destroy(block->barriers->relaxed[i]);
@@ -119,6 +121,14 @@ void gs_emu_fence_acquire(gs_emu_warp *w, const gs_emu_vector *from, bool relaxe
     gs_emu_vector **const later = &w->block->barriers->relaxed[w->index];
     if (!relaxed) gs_emu_check_acquire(check, w->number, from);
     else if (*later || (*later = gs_emu_vector_create(check))) gs_emu_vector_join(*later, from);
+}
+
+void gs_emu_fence_learn(gs_emu_warp *w, const uint32_t *clock, bool relaxed)
+{
+    gs_emu_check *const check = w->cluster->check;
+    gs_emu_vector **const later = &w->block->barriers->looked;
+    if (!relaxed) gs_emu_check_learn(check, w->number, clock);
+    else if (*later || (*later = gs_emu_vector_create(check))) gs_emu_vector_learn(check, *later, clock);
 }
 
 void gs_emu_fence_release(gs_emu_warp *w, gs_emu_vector *into)

@@ -21,6 +21,7 @@ typedef struct gs_emu_named_barrier {
 struct gs_emu_barriers {
     gs_emu_named_barrier named[GS_EMU_NAMED];
     gs_emu_vector *fence[GS_EMU_MOST_WARPS];     /* what a warp's last fence released; NULL: none yet */
+    gs_emu_vector *looked;                       /* what relaxed looks at flags in global memory showed one of its warps: others may hear of it at a barrier, and fence then; NULL: nothing yet */
     gs_emu_vector *relaxed[GS_EMU_MOST_WARPS];   /* what it saw by relaxed waits, which its next fence acquires; NULL: nothing yet */
     int held[GS_EMU_MOST_WARPS];   /* registers per thread that a warp holds */
     int spare;              /* registers of the block that nobody holds, per 32 threads */

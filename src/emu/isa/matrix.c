@@ -67,12 +67,12 @@ static void touch_rows(gs_emu_warp *w, const gs_emu_op *op, bool store, const ui
 /* Offsets of the rows that lanes 0 to 8 * count - 1 name. */
 static bool find_rows(gs_emu_warp *w, const gs_emu_op *op, bool store, uint32_t offset[GS_EMU_LANES])
 {
-    const uint32_t size = w->cluster->launch->shared_bytes;
+    const uint32_t size = w->cluster->launch->shared_bytes, reserved = w->code->reserved;
     const bool plain = op->space == GS_PTX_SHARED;
     for (int lane = 0; lane < 8 * op->count; lane++) {
         const uint64_t address = gs_emu_lane_address(w, op, 0, lane);
         offset[lane] = (uint32_t)address;
-        if (plain && address % ROW_BYTES == 0 && address < size && size - address >= ROW_BYTES) continue;   /* the usual case */
+        if (plain && address % ROW_BYTES == 0 && address >= reserved && address < size && size - address >= ROW_BYTES) continue;   /* the usual case */
         if (!resolve_row(w, op, lane, &offset[lane])) return false;
     }
     if (w->cluster->check) touch_rows(w, op, store, offset);

@@ -125,6 +125,9 @@ gs_emu_mbarrier *gs_emu_mbarrier_find(gs_emu_warp *w, const gs_emu_op *op, gs_em
     return NULL;
 }
 
+enum { INIT, INVAL, EXPECT, COMPLETE, ARRIVE, ARRIVE_DROP, ARRIVE_EXPECT, ARRIVE_DROP_EXPECT, TEST_WAIT, TRY_WAIT, PENDING };
+enum { NO_COMPLETE = 1, RELAXED = 2, PARITY = 4, TO_CLUSTER = 8 };   /* flags */
+
 /* ---- phases ---- */
 
 static void finish_phase(gs_emu_cluster *cluster, gs_emu_mbarrier *barrier, gs_emu_warp *w, const gs_emu_op *op)
@@ -208,7 +211,7 @@ void gs_emu_mbarriers_announce(gs_emu_warp *w, uint32_t generation)
 
 static bool arrive(gs_emu_warp *w, const gs_emu_op *op, gs_emu_mbarrier *barrier, uint32_t count)
 {
-    if (w->cluster->blocks > 1) gs_emu_unseen_show(w->block);   /* an arrival releases to the cluster */
+    if (op->flags & TO_CLUSTER && !(op->flags & RELAXED)) gs_emu_unseen_show(w->block);
     if (count > barrier->pending) {
         gs_emu_report(w, op, GS_EMU_ARRIVAL_COUNT_FINDING, "%u arrivals at the mbarrier at %#x of block %d, whose phase %u expects %u more (%u in all)", count,
                       barrier->offset, barrier->block->rank, barrier->phase - barrier->start, barrier->pending, barrier->count);
@@ -266,9 +269,6 @@ void gs_emu_mbarrier_arrive_later(gs_emu_warp *w, const gs_emu_op *op, uint32_t 
 }
 
 /* ---- instructions ---- */
-
-enum { INIT, INVAL, EXPECT, COMPLETE, ARRIVE, ARRIVE_DROP, ARRIVE_EXPECT, ARRIVE_DROP_EXPECT, TEST_WAIT, TRY_WAIT, PENDING };
-enum { NO_COMPLETE = 1, RELAXED = 2, PARITY = 4 };   /* flags */
 
 /* A barrier's state as the program sees it: which phase, and how many arrivals are missing. */
 static uint64_t state_of(const gs_emu_mbarrier *barrier) { return (uint64_t)barrier->phase << 32 | barrier->pending; }
@@ -329,10 +329,12 @@ static void add_bytes(gs_emu_warp *w, const gs_emu_op *op, gs_emu_mbarrier *barr
 /* What an arrival carries. */
 static void release(gs_emu_warp *w, const gs_emu_op *op, gs_emu_mbarrier *barrier)
 {
-    if (op->flags & RELAXED)
+    if (op->flags & RELAXED) {
         gs_emu_fence_release(w, barrier->now);
-    else
-        gs_emu_check_release(w->cluster->check, w->number, barrier->now);
+        return;
+    }
+    if (op->flags & TO_CLUSTER) gs_emu_check_to_cluster(w->cluster->check, w->number);
+    gs_emu_check_release(w->cluster->check, w->number, barrier->now);
 }
 
 /* releases: no lane before this one has released into the phase. */
@@ -525,6 +527,7 @@ static gs_status check_parts(gs_emu_decoder *d, const gs_ptx_instruction *in, gs
         if (strcmp(part, "noComplete") == 0) op->flags |= NO_COMPLETE, known = true;
         if (strcmp(part, "relaxed") == 0) op->flags |= RELAXED, known = true;
         if (strcmp(part, "parity") == 0) op->flags |= PARITY, known = true;
+        if (strcmp(part, "cluster") == 0) op->flags |= TO_CLUSTER;
         if (!known) return gs_emu_unsupported(d, "unknown modifier .%s", part);
     }
     return GS_OK;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "emu/isa/bulk.h"
+#include "emu/isa/sync.h"
 #include "emu/machine/pool.h"
 
 #define CELL          4u
@@ -38,7 +39,9 @@ typedef struct knowledge {
 
 typedef struct flag {
     uint64_t  address;                    /* 0: unused */
-    knowledge carries;
+    bool      wide;                       /* of scope gpu: for other clusters, too */
+    knowledge carries;                    /* to other clusters */
+    knowledge within;                     /* of a cluster's own warps, to them */
 } flag;
 
 typedef struct shadow {
@@ -197,44 +200,59 @@ static void put_into(gs_emu_warp *w, flag *f)
 {
     part *const p = w->cluster->order;
     learn(p->order, &f->carries, w->cluster->id, gs_emu_check_published(w->cluster->check, w->number));
+    learn(p->order, &f->within, w->cluster->id, gs_emu_check_released(w->cluster->check, w->number));
     learn_all(p->order, &f->carries, &p->acquired);
 }
 
-static bool has_published(const gs_emu_warp *w)
+static bool has_any(const gs_emu_warp *w, const uint32_t *clock)
 {
     const part *const p = w->cluster->order;
-    const uint32_t *const clock = gs_emu_check_published(w->cluster->check, w->number);
     uint32_t any = p->acquired.rows;
     for (uint32_t i = 0; i < p->order->warps; i++) any |= clock[i];
     return any != 0;
 }
 
+static bool has_published(const gs_emu_warp *w) { return has_any(w, gs_emu_check_published(w->cluster->check, w->number)) || has_any(w, gs_emu_check_released(w->cluster->check, w->number)); }
+
+/* A cluster's own warps learn one by one, of others all learn what one has seen. */
 static void look_at(gs_emu_warp *w, const gs_emu_op *op, const flag *f)
 {
     part *const p = w->cluster->order;
-    if (f) learn_all(p->order, op->flags & GS_EMU_ACCESS_ACQUIRE ? &p->acquired : &p->pending, &f->carries);
+    const bool acquires = op->flags & GS_EMU_ACCESS_ACQUIRE;
+    const uint32_t *const own = f ? clocks_of(p->order, &f->within, w->cluster->id) : NULL;
+    if (f) learn_all(p->order, acquires ? &p->acquired : &p->pending, &f->carries);
+    if (own) gs_emu_fence_learn(w, own, !acquires);
+}
+
+static void release(gs_emu_warp *w, const gs_emu_op *op, bool wide)
+{
+    if (!(op->flags & GS_EMU_ACCESS_RELEASE)) return;
+    gs_emu_check_to_cluster(w->cluster->check, w->number);
+    if (wide) gs_emu_check_publish(w->cluster->check, w->number);
 }
 
 /* An atomic operation on a flag passes on what is there already. One whose result nobody reads looks at nothing, whatever it acquires. */
-static void change_flag(gs_emu_warp *w, const gs_emu_op *op, uint64_t address)
+static void change_flag(gs_emu_warp *w, const gs_emu_op *op, uint64_t address, bool wide)
 {
     part *const p = w->cluster->order;
     flag *const f = make_flag(p->order, address);
     if (!f) return;
+    f->wide |= wide;
     if (op->lists2 && !(op->flags & GS_EMU_ACCESS_UNREAD)) look_at(w, op, f);
-    if (op->flags & GS_EMU_ACCESS_RELEASE) gs_emu_check_publish(w->cluster->check, w->number);
+    release(w, op, wide);
     if (p->wrote || has_published(w)) put_into(w, f);
 }
 
 /* A strong store is a flag only where something was published before it, else data like others. */
-static void store_flag(gs_emu_warp *w, const gs_emu_op *op, uint64_t address)
+static void store_flag(gs_emu_warp *w, const gs_emu_op *op, uint64_t address, bool wide)
 {
     part *const p = w->cluster->order;
     flag *f = find_flag(p->order, address);
-    if (op->flags & GS_EMU_ACCESS_RELEASE) gs_emu_check_publish(w->cluster->check, w->number);
+    release(w, op, wide);
     if (!f && has_published(w)) f = make_flag(p->order, address);
     if (!f) return;
-    f->carries.rows = 0;
+    f->wide |= wide;
+    f->carries.rows = f->within.rows = 0;
     put_into(w, f);
 }
 
@@ -313,7 +331,7 @@ static bool is_ordered(const gs_emu_warp *w, const segment *s, uint8_t strong)
     if (both_strong(w, s, strong)) return true;
     if (s->cluster != w->cluster->id) return covers(p->order, &p->acquired, s) || (strong && covers(p->order, &p->pending, s));
     if (s->warp == w->number) return true;   /* lanes of a warp are not told apart here */
-    return s->clock != UNDER_WAY && gs_emu_check_known(w->cluster->check, w->number, s->warp, s->clock);
+    return s->clock != UNDER_WAY && gs_emu_check_known(w->cluster->check, w->number, s->warp, s->clock) && (is_same_block(w, s) || gs_emu_check_clustered(w->cluster->check, w->number, s->warp, s->clock));
 }
 
 static const char *what_is_missing(const gs_emu_warp *w, const segment *s)
@@ -321,6 +339,8 @@ static const char *what_is_missing(const gs_emu_warp *w, const segment *s)
     const part *const p = w->cluster->order;
     if (s->strong && s->strong < OF_DEVICE) return "its scope (.cta, .cluster) does not reach this block";
     if (s->clock == UNDER_WAY) return "that bulk store was never waited for in full (cp.async.bulk.wait_group without .read)";
+    if (s->cluster == w->cluster->id && gs_emu_check_known(w->cluster->check, w->number, s->warp, s->clock))
+        return "nothing between released it to the cluster: a fence or an arrival has the scope .cta (as an mbarrier's has unless it says .cluster), or is relaxed";
     if (s->cluster == w->cluster->id) return is_same_block(w, s) ? "no barrier is between" : "no barrier of the cluster is between";
     if (covers(p->order, &p->pending, s)) return "that block's ticket was seen, but no fence (__threadfence) is between that and this";
     if (clocks_of(p->order, &p->acquired, s->cluster) || clocks_of(p->order, &p->pending, s->cluster))
@@ -328,7 +348,8 @@ static const char *what_is_missing(const gs_emu_warp *w, const segment *s)
     return "nothing that this block looked at, a ticket or a flag that was changed behind a fence, says so";
 }
 
-static bool is_flag(const gs_emu_order *order, uint64_t cell) { return find_flag(order, cell) || find_flag(order, cell - CELL); }
+static bool is_wide(const flag *f) { return f && f->wide; }
+static bool is_flag(const gs_emu_order *order, uint64_t cell) { return is_wide(find_flag(order, cell)) || is_wide(find_flag(order, cell - CELL)); }
 
 typedef struct request {
     gs_emu_warp     *w;
@@ -409,14 +430,13 @@ static void access_range(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_alloc
     const bool constant = access == GS_EMU_READ && strncmp(op->name, "ld.", 3) == 0 && op->flags & GS_EMU_ACCESS_CONSTANT;
     request r = {.w = w, .op = op, .address = address, .bytes = size, .writes = writes, .constant = constant, .strong = strong};
     if (w->cluster->order->order->lost) return;
-    if (access == GS_EMU_ATOMIC && !is_float(op) && strong == OF_DEVICE) {
-        change_flag(w, op, address);
-        return;
-    }
-    if (access == GS_EMU_STRONG_READ && strong == OF_DEVICE) look_at(w, op, find_flag(w->cluster->order->order, address));
+    const bool wide = strong == OF_DEVICE, flags = wide || strong == OF_CLUSTER;
+    if (access == GS_EMU_ATOMIC && !is_float(op) && flags) change_flag(w, op, address, wide);
+    if (access == GS_EMU_ATOMIC && !is_float(op) && wide) return;
+    if (access == GS_EMU_STRONG_READ && flags) look_at(w, op, find_flag(w->cluster->order->order, address));
     if (writes && !(r.segment = segment_of(w, op, strong))) return;
     visit_range(&r, a, address, size);
-    if (access == GS_EMU_STRONG_WRITE && strong == OF_DEVICE) store_flag(w, op, address);
+    if (access == GS_EMU_STRONG_WRITE && flags) store_flag(w, op, address, wide);
 }
 
 void gs_emu_order_place(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_place *place, uint32_t size, gs_emu_access access)
@@ -512,7 +532,10 @@ gs_emu_order *gs_emu_order_create(int warps)
 void gs_emu_order_destroy(gs_emu_order *order)
 {
     if (!order) return;
-    for (uint32_t i = 0; i < order->flag_capacity; i++) free(order->flag[i].carries.row);
+    for (uint32_t i = 0; i < order->flag_capacity; i++) {
+        free(order->flag[i].carries.row);
+        free(order->flag[i].within.row);
+    }
     for (int i = 0; i < order->shadows; i++) free(order->shadow[i].cell);
     free(order->flag);
     free(order->shadow);

@@ -155,12 +155,15 @@ static gs_emu_result exec_cluster_arrive(gs_emu_warp *w, const gs_emu_op *op, ui
     struct gs_emu_cluster_barrier *const b = w->cluster->cluster_barrier;
     gs_emu_cluster_lanes *const own = &b->warp[w->number];
     if ((op->flags & ALIGNED) && lanes != w->alive) return parted(w, op, lanes);
-    gs_emu_unseen_show(w->block);   /* to the cluster; to others as well, since nobody here tells them apart */
+    if (!(op->flags & RELAXED)) gs_emu_unseen_show(w->block);   /* to the cluster; to others as well, since nobody here tells them apart */
     if (own->owe & lanes) gs_emu_report(w, op, GS_EMU_BARRIER_FINDING, "a second arrival at the cluster's barrier without a wait between");
     own->came |= lanes;
     own->owe |= lanes;
     b->arrivals++;
-    if (b->now && !(op->flags & RELAXED)) gs_emu_check_release(w->cluster->check, w->number, b->now);
+    if (b->now && !(op->flags & RELAXED)) {
+        gs_emu_check_to_cluster(w->cluster->check, w->number);
+        gs_emu_check_release(w->cluster->check, w->number, b->now);
+    }
     if (b->now && (op->flags & RELAXED)) gs_emu_fence_release(w, b->now);
     gs_emu_mbarriers_announce(w, b->generation + 1);
     gs_emu_cluster_barrier_check(w->cluster);
@@ -203,7 +206,7 @@ static gs_status decode_cluster(gs_emu_decoder *d, const gs_ptx_instruction *in,
 
 /* ---- fences ---- */
 
-enum { RELEASES = 1, ACQUIRES = 2 };   /* flags of fences of scope gpu and wider */
+enum { RELEASES = 1, ACQUIRES = 2, TO_CLUSTER = 4, BEYOND = 8 };   /* flags of fences of scope gpu and wider; that release to the cluster; of scope cluster and wider */
 
 /* Memory of the emulated device is coherent: a fence is for the checker, as relaxed arrivals and operations on flags that follow carry it. */
 static gs_emu_result exec_fence(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
@@ -211,12 +214,14 @@ static gs_emu_result exec_fence(gs_emu_warp *w, const gs_emu_op *op, uint32_t la
     gs_emu_check *const check = w->cluster->check;
     gs_emu_vector **const fence = &w->block->barriers->fence[w->index];
     (void)lanes;
-    if (op->flags & RELEASES) gs_emu_unseen_show(w->block);
+    if (op->flags & TO_CLUSTER) gs_emu_unseen_show(w->block);
     if (!check) return GS_EMU_NEXT;
     if (!*fence && !(*fence = gs_emu_vector_create(check))) return gs_emu_report(w, op, GS_EMU_TRAP_FINDING, "no memory");
     gs_emu_vector *const relaxed = w->block->barriers->relaxed[w->index];
     if (relaxed) gs_emu_check_acquire(check, w->number, relaxed);
+    if (op->flags & BEYOND && w->block->barriers->looked) gs_emu_check_acquire(check, w->number, w->block->barriers->looked);
     gs_emu_order_fence(w, op->flags & RELEASES, op->flags & ACQUIRES);
+    if (op->flags & TO_CLUSTER) gs_emu_check_to_cluster(check, w->number);
     gs_emu_check_release(check, w->number, *fence);
     return GS_EMU_NEXT;
 }
@@ -289,6 +294,8 @@ static gs_status decode_fence(gs_emu_decoder *d, const gs_ptx_instruction *in, g
     if (strcmp(in->part[0], "fence") == 0 && (has_order(in, 1) || (in->parts == 2 && is_scope(in->part[1])))) op->exec = exec_fence;
     if (op->exec == exec_fence && (gs_emu_part(in, "gl") || gs_emu_part(in, "gpu") || gs_emu_part(in, "sys")))
         op->flags = (uint16_t)((gs_emu_part(in, "acquire") ? 0 : RELEASES) | (gs_emu_part(in, "release") ? 0 : ACQUIRES));
+    if (op->exec == exec_fence && (op->flags & RELEASES || (gs_emu_part(in, "cluster") && !gs_emu_part(in, "acquire")))) op->flags |= TO_CLUSTER;
+    if (op->exec == exec_fence && (op->flags || gs_emu_part(in, "cluster") || gs_emu_part(in, "gpu") || gs_emu_part(in, "sys"))) op->flags |= BEYOND;
     return op->exec ? GS_OK : gs_emu_unsupported(d, "the emulated device does not know this fence");
 }
 

@@ -27,6 +27,7 @@ void gs_emu_cluster_barrier_check(gs_emu_cluster *cluster);   /* completes it wh
 void gs_emu_cluster_meet(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_block *block);
 uint32_t gs_emu_cluster_waited(const gs_emu_warp *w);   /* number of the cluster barrier's last generation that w waited for; the first is 1 */
 void gs_emu_fence_acquire(gs_emu_warp *w, const gs_emu_vector *from, bool relaxed);   /* knows of it now; relaxed: from w's next fence on. With the checker */
+void gs_emu_fence_learn(gs_emu_warp *w, const uint32_t *clock, bool relaxed);   /* the same of what a flag in global memory carries; relaxed: each warp of the block from its next fence on that reaches other blocks */
 void gs_emu_fence_release(gs_emu_warp *w, gs_emu_vector *into);   /* a relaxed arrival: joins what w's last fence released */
 void gs_emu_sync_describe(gs_emu_warp *w, const gs_emu_op *op, char *text, size_t size);   /* what a waiting warp waits for */
 

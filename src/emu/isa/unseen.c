@@ -17,18 +17,21 @@ struct gs_emu_unseen {
     stored  list[MOST];
 };
 
-static bool is_global(const gs_emu_reach *reach)
+/* Where other blocks look: global memory, and their own shared memory. */
+static bool is_for_others(const gs_emu_warp *w, const gs_emu_reach *reach)
 {
     if (reach->space == GS_PTX_GLOBAL) return true;
-    for (uint32_t left = reach->space == GS_PTX_GENERIC ? reach->lanes : 0; left; left &= left - 1)
-        if (reach->place[__builtin_ctz(left)].space != GS_PTX_GLOBAL) return false;
+    for (uint32_t left = reach->space == GS_PTX_GENERIC ? reach->lanes : 0; left; left &= left - 1) {
+        const gs_emu_place *const place = &reach->place[__builtin_ctz(left)];
+        if (place->space != GS_PTX_GLOBAL && (place->space != GS_PTX_SHARED || place->block == w->block)) return false;
+    }
     return reach->space == GS_PTX_GENERIC;
 }
 
 bool gs_emu_unseen_begin(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size, uint8_t before[GS_EMU_LANES][GS_EMU_UNSEEN_BYTES])
 {
     gs_emu_block *const block = w->block;
-    if (!op->meets || size > GS_EMU_UNSEEN_BYTES || !is_global(reach)) return false;
+    if (!op->meets || size > GS_EMU_UNSEEN_BYTES || !is_for_others(w, reach)) return false;
     if (op->flags & GS_EMU_ACCESS_RELEASE) {
         gs_emu_unseen_show(block);
         return false;

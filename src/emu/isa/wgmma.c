@@ -203,15 +203,15 @@ static gs_emu_result check_pieces(gs_emu_warp *w, const gs_emu_op *op, char name
 {
     static const char *const swizzle[] = {"no swizzle", "128-byte swizzle", "64-byte swizzle", "32-byte swizzle"};
     const uint32_t size = w->cluster->launch->shared_bytes;
-    uint32_t most = 0;
-    for (int i = 0; i < pieces; i++) most = GS_MAX(most, piece[i]);
-    if (most + GS_EMU_PIECE <= size) {
+    uint32_t most = 0, least = UINT32_MAX;
+    for (int i = 0; i < pieces; i++) most = GS_MAX(most, piece[i]), least = GS_MIN(least, piece[i]);
+    if (most + GS_EMU_PIECE <= size && least >= w->code->reserved) {
         if (w->wgmma->read) gs_emu_wgmma_note_reads(w->wgmma, piece, pieces);
         return GS_EMU_NEXT;
     }
     const gs_emu_descriptor d = gs_emu_descriptor_of(bits);
-    return gs_emu_report(w, op, GS_EMU_DESCRIPTOR_FINDING, "%c reaches to %u of %u bytes of shared memory: start %u, leading %u, stride %u, %s", name,
-                         most + GS_EMU_PIECE, size, d.start, d.leading, d.stride, swizzle[bits >> 62]);
+    return gs_emu_report(w, op, GS_EMU_DESCRIPTOR_FINDING, "%c reaches from %u to %u, shared memory from %u to %u: start %u, leading %u, stride %u, %s", name,
+                         least, most + GS_EMU_PIECE, w->code->reserved, size, d.start, d.leading, d.stride, swizzle[bits >> 62]);
 }
 
 static gs_emu_result check_descriptors(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_wgmma_record *what)

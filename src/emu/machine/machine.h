@@ -33,11 +33,15 @@
 #define GS_EMU_LANES 32
 #define GS_EMU_FULL  0xffffffffu
 
-/* Generic addresses: windows of the spaces that are not global. */
-#define GS_EMU_SHARED_WINDOW 0x100000000ull   /* + shared::cluster address */
-#define GS_EMU_LOCAL_WINDOW  0x200000000ull   /* + offset in the thread's local memory */
-#define GS_EMU_PARAM_WINDOW  0x300000000ull   /* + offset in the parameter block */
+/* Generic addresses: windows of the spaces that are not global. They begin at no multiple of 4 GiB: the lower half of a generic address is no address in its space. */
+#define GS_EMU_WINDOWS       0x6a000000ull
 #define GS_EMU_WINDOW_SIZE   0x100000000ull
+#define GS_EMU_SHARED_WINDOW (GS_EMU_WINDOWS + GS_EMU_WINDOW_SIZE)       /* + shared::cluster address */
+#define GS_EMU_LOCAL_WINDOW  (GS_EMU_WINDOWS + 2 * GS_EMU_WINDOW_SIZE)   /* + offset in the thread's local memory */
+#define GS_EMU_PARAM_WINDOW  (GS_EMU_WINDOWS + 3 * GS_EMU_WINDOW_SIZE)   /* + offset in the parameter block */
+
+/* The window that the address is in, or another number. */
+static inline uint64_t gs_emu_window_of(uint64_t address) { return GS_EMU_WINDOWS + (address - GS_EMU_WINDOWS) / GS_EMU_WINDOW_SIZE * GS_EMU_WINDOW_SIZE; }
 
 /* shared::cluster addresses: below 1 << 24 an offset in the own block; (rank + 1) << 24 | offset names a block of the cluster. A variable's
  * address, where it becomes a value, names the own block if there are others: a GPU, too, has the block's place above bit 23. */
@@ -135,6 +139,7 @@ struct gs_emu_code {
     int        shared_addresses;
     uint32_t   register_bytes, register_capacity;
     uint32_t   special[GS_EMU_SPECIAL_COUNT];
+    uint32_t   reserved;                      /* bytes of shared memory that lie in front and are nobody's */
     uint32_t   static_shared;                 /* bytes; dynamic shared memory follows, aligned as the extern variable asks */
     uint32_t   dynamic_offset;
     uint32_t   local_bytes;                   /* per thread */
@@ -348,7 +353,7 @@ struct gs_emu_launch {
     int                findings;
     uint64_t           findings_total;
     /* ---- the run's own ---- */
-    uint32_t           shared_bytes;  /* static and dynamic */
+    uint32_t           shared_bytes;  /* static and dynamic, behind those that are reserved */
     struct gs_emu_pool *pool;
 };
 

@@ -37,7 +37,7 @@ static gs_status place_variables(gs_emu_decoder *d, uint32_t *offset)
 {
     gs_emu_code *const code = d->code;
     const int own = (int)(d->entry - d->module->entry);
-    uint64_t shared = 0, local = 0, dynamic_align = 16;
+    uint64_t shared = code->reserved, local = 0, dynamic_align = 16;
     for (int i = 0; i < d->module->variables; i++) {
         const gs_ptx_variable *const v = &d->module->variable[i];
         if (v->entry >= 0 && v->entry != own) continue;
@@ -51,7 +51,7 @@ static gs_status place_variables(gs_emu_decoder *d, uint32_t *offset)
         offset[i] = (uint32_t)at;
         *end = at + v->size;
     }
-    code->static_shared = (uint32_t)shared;
+    code->static_shared = (uint32_t)shared - code->reserved;
     code->local_bytes = (uint32_t)((local + 15) / 16 * 16);
     code->dynamic_offset = (uint32_t)((shared + dynamic_align - 1) / dynamic_align * dynamic_align);
     for (int i = 0; i < d->module->variables; i++)
@@ -70,15 +70,19 @@ static uint8_t *find_reads(const gs_emu_code *code)
     return read;
 }
 
+static bool is_strong_store(const gs_ptx_instruction *in) { return strcmp(in->part[0], "st") == 0 && (gs_emu_part(in, "volatile") || gs_emu_part(in, "relaxed")); }
+
 /* An order of blocks that the result may depend on: floating-point or returning atomics, loads that look for other blocks' stores, fences
  * that reach other blocks. */
 static bool talks(const gs_ptx_instruction *in, bool is_read)
 {
     const bool load = strcmp(in->part[0], "ld") == 0, reduces = strcmp(in->part[0], "red") == 0 || strcmp(in->part[0], "atom") == 0;
+    if (is_strong_store(in) && gs_emu_part(in, "shared::cluster")) return true;
     for (int i = 1; i < in->parts; i++)
         if (strncmp(in->part[i], "shared", 6) == 0 && strncmp(in->name, "cp.", 3) != 0) return false;
     if (strcmp(in->name, "membar.gl") == 0 || strcmp(in->name, "membar.sys") == 0) return true;
     if (strcmp(in->part[0], "fence") == 0) return !gs_emu_part(in, "proxy") && (gs_emu_part(in, "gpu") || gs_emu_part(in, "sys"));
+    if (is_strong_store(in) && !gs_emu_part(in, "global")) return true;   /* perhaps into another block's shared memory */
     if (load) return gs_emu_part(in, "volatile") || gs_emu_part(in, "acquire") || gs_emu_part(in, "relaxed");
     if (strcmp(in->part[1], "reduce") == 0 && gs_emu_part(in, "tensor")) return true;   /* the type stands in the map */
     if (strncmp(in->name, "cp.reduce", 9) != 0 && !reduces) return false;
@@ -95,6 +99,7 @@ static bool talks(const gs_ptx_instruction *in, bool is_read)
 static bool meets(const gs_ptx_instruction *in)
 {
     static const char *const words[] = {"volatile", "relaxed", "release"};
+    if (is_strong_store(in) && gs_emu_part(in, "shared::cluster")) return true;
     for (int i = 1; i < in->parts; i++)
         if (strncmp(in->part[i], "shared", 6) == 0) return false;
     if (strcmp(in->part[0], "red") == 0 || strcmp(in->part[0], "atom") == 0) return true;
@@ -165,7 +170,7 @@ static gs_status create(gs_emu_decoder *d, uint32_t *offset)
     return decode_all(d);
 }
 
-gs_status gs_emu_code_create(gs_emu_code **out, const gs_ptx_module *module, const gs_ptx_entry *entry, const uint64_t *global_address, gs_error *error)
+gs_status gs_emu_code_create(gs_emu_code **out, const gs_ptx_module *module, const gs_ptx_entry *entry, const uint64_t *global_address, uint32_t reserved, gs_error *error)
 {
     *out = NULL;
     gs_emu_code *code = calloc(1, sizeof *code);
@@ -173,6 +178,7 @@ gs_status gs_emu_code_create(gs_emu_code **out, const gs_ptx_module *module, con
     uint32_t *const offset = calloc((size_t)module->variables + 1, sizeof *offset);
     gs_status status = GS_ERROR_MEMORY;
     if (code && own && offset) {
+        code->reserved = reserved;
         gs_emu_decoder d = {.code = code, .module = module, .entry = entry, .error = error, .global_address = global_address,
                             .shared_offset = offset, .constants = own};
         status = create(&d, offset);

@@ -187,7 +187,7 @@ static void set_specials(gs_emu_warp *w)
     set_special(w, GS_EMU_CLUSTER_CTARANK, (uint32_t)block->rank);
     set_special(w, GS_EMU_CLUSTER_NCTARANK, (uint32_t)w->cluster->blocks);
     set_special(w, GS_EMU_DYNAMIC_SMEM, launch->smem);
-    set_special(w, GS_EMU_TOTAL_SMEM, launch->shared_bytes);
+    set_special(w, GS_EMU_TOTAL_SMEM, launch->shared_bytes - launch->code->reserved);
 }
 
 static void start_warp(gs_emu_warp *w)
@@ -546,8 +546,8 @@ static gs_status check_shape(gs_emu_launch *launch, gs_error *error)
     if (cluster > MOST_BLOCKS || blocks > 0xffffffffu)
         return gs_fail(error, GS_ERROR_LAUNCH, "grid", "%llu blocks in clusters of %llu", (unsigned long long)blocks, (unsigned long long)cluster);
     const uint64_t shared = (uint64_t)launch->code->dynamic_offset + launch->smem;
-    if (shared > launch->smem_limit)
-        return gs_fail(error, GS_ERROR_LAUNCH, "smem", "%llu bytes of shared memory, a block may have %u", (unsigned long long)shared, launch->smem_limit);
+    if (shared > (uint64_t)launch->code->reserved + launch->smem_limit)
+        return gs_fail(error, GS_ERROR_LAUNCH, "smem", "%llu bytes of shared memory, a block may have %u", (unsigned long long)(shared - launch->code->reserved), launch->smem_limit);
     launch->shared_bytes = (uint32_t)shared;
     launch->pool->threads = (uint32_t)threads;
     launch->pool->warps = (int)(threads + GS_EMU_LANES - 1) / GS_EMU_LANES;

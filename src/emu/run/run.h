@@ -5,8 +5,8 @@
 
 #include "emu/machine/machine.h"
 
-/* Decodes an entry. global_address: see gs_emu_decoder. Codes: UNSUPPORTED, MEMORY, RANGE. */
-gs_status gs_emu_code_create(gs_emu_code **out, const gs_ptx_module *module, const gs_ptx_entry *entry, const uint64_t *global_address, gs_error *error);
+/* Decodes an entry. global_address: see gs_emu_decoder. reserved: bytes of a block's shared memory in front of its variables. Codes: UNSUPPORTED, MEMORY, RANGE. */
+gs_status gs_emu_code_create(gs_emu_code **out, const gs_ptx_module *module, const gs_ptx_entry *entry, const uint64_t *global_address, uint32_t reserved, gs_error *error);
 void      gs_emu_code_free(gs_emu_code **code);
 
 /* Runs the launch to its end. OK (also with findings that are not fatal), LAUNCH (refused: shape, shared memory), FAULT (a finding; the
