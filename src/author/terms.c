@@ -61,6 +61,9 @@ void gs_source_add_terms(gs_text *out, const gs_problem *problem)
     add_activation(out, problem);
     add_scales(out, problem);
     add_places(out, problem);
+    if (problem->constant)
+        gs_text_add(out, "- `const=b`: B does not change while work is under way. A source that begins with `#define GS_MORE` and `#define GS_EARLY_B 1`, of an entry that is `dependent`, finds in\n"
+                         "  `p.early_b` whether this launch may read B before its `griddepcontrol.wait`. Nothing else may be touched there.\n");
     if (problem->invariant)
         gs_text_add(out, "- `inv=1`: the bits of a row of D may depend neither on M, nor on what the other rows hold, nor on where among them the row stands: sums of an element are added in one order.\n");
 }

@@ -145,14 +145,16 @@ static void test_the_wait_of_another_thread(void **state)
     }
 }
 
-/* What the launch was told is constant may be copied early, and the launch before must not have written it, unless everything had ended in between. */
+/* What the launch was told is constant may be read early, and the launch before must not have written it, unless everything had ended in between. */
 static void test_constant(void **state)
 {
     (void)state;
     static const uint8_t zero[4096];
     static const struct { const char *body; uint64_t from, to; const char *words; } early_copies[] = {
         {ONE BULK_IN WAIT, 0, 4096, NULL}, {ONE BULK_IN WAIT, 0, 1, NULL}, {ONE BULK_IN WAIT, 0, 0, "cp.async.bulk"}, {ONE BULK_IN WAIT, 16, 4096, "cp.async.bulk"},
-        {ONE BULK_OUT WAIT, 0, 4096, "cp.async.bulk"}, {"ld.global.u32 b, [x];\n" WAIT, 0, 4096, "ld.global"},
+        {ONE BULK_OUT WAIT, 0, 4096, "cp.async.bulk"}, {"ld.global.u32 b, [x];\n" WAIT, 0, 4096, NULL}, {"ld.global.u32 b, [x];\n" WAIT, 0, 3, "ld.global"}, {"ld.global.u32 b, [x];\n" WAIT, 4, 4096, "ld.global"},
+        {"ld.volatile.global.u32 b, [x];\n" WAIT, 0, 4096, "ld.volatile"}, {"st.global.u32 [x], a;\n" WAIT, 0, 4096, "st.global"}, {"cp.async.ca.shared.global [f], [x], 4;\n" WAIT, 0, 4096, NULL},
+        {"cp.async.ca.shared.global [f], [x], 4;\n" WAIT, 8, 4096, "cp.async"},
     };
     static char text[8192];
     for (size_t i = 0; i < sizeof early_copies / sizeof *early_copies; i++) {

@@ -225,11 +225,19 @@ static void touch_shared(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach
     if (access == GS_EMU_READ) gs_emu_lanes_read(w, op, reach, size);
 }
 
+/* All of it lies where the launch was told that nobody writes. */
+static bool is_constant(const gs_emu_warp *w, const gs_emu_reach *reach, uint32_t size)
+{
+    const gs_emu_span *const span = &w->cluster->launch->constant;
+    EACH(l, reach->lanes, if (reach->address[l] < span->from || reach->address[l] + size > span->to) return false);
+    return true;
+}
+
 void gs_emu_reach_touch(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size, gs_emu_access access)
 {
     gs_emu_unseen_touch(w, reach, size);
     if (reach->space == GS_PTX_GLOBAL) {
-        if (op->space != GS_PTX_CONST) gs_emu_reach_out(w, op, reach->lanes);
+        if (op->space != GS_PTX_CONST && w->early && !(access == GS_EMU_READ && is_constant(w, reach, size))) gs_emu_reach_out(w, op, reach->lanes);
         touch_global(w, op, reach, size, access);
     }
     if (w->cluster->order) gs_emu_order_reach(w, op, reach, size, access);
