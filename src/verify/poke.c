@@ -191,15 +191,15 @@ static gs_status put_into_vector(gs_check_run *trial, int operand, uint64_t bits
     return GS_OK;
 }
 
-/* Of data that are there once, A and B get the other of the two as well, in a row and a column of their own. */
+/* Of data that are there once, A and B get the other of the two as well, in a row and a column of their own, where there is one: two in a line would hide each other. */
 static gs_status put_the_other(gs_check_run *trial, int64_t rows, uint16_t in_a, uint16_t in_b, uint64_t bits, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
     const int64_t row = row_of(trial, (trial->poked.index + 8) % rows), col = (trial->poked.col + 3) % gs_columns_of_b(p);
     int64_t batch, first, count;
     matrix_of(trial, row, &batch, &first, &count);
-    GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, gs_special_place(bits, p->k)), in_a, error));
-    GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, gs_special_place(gs_mix(bits), p->k), col), in_b, error));
+    if (row != trial->poked.row) GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, gs_special_place(bits, p->k)), in_a, error));
+    if (col != trial->poked.col) GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, gs_special_place(gs_mix(bits), p->k), col), in_b, error));
     GS_TRY(refer_row(trial, row, error));
     return refer_col(trial, row, col, error);
 }

@@ -860,3 +860,30 @@ KERNEL gs_kernel(const gs_kernel_args p)
     }
     put(p, batch, row, col, sum);
 }
+
+//// 16 adds up a sum by atomic operations whose result nobody reads, without a fence before the ticket | zeroed state exact repeat special index tolerance | f16:40x56x264:tn
+//@ pass: a GPU shows it late only now and then
+//: workspace 1028*cdiv(m,16)*cdiv(n,16)*batch
+//: zeroed 1028*cdiv(m,16)*cdiv(n,16)*batch
+//: entry gs_kernel
+//: grid cdiv(n,16)*cdiv(m,16) 2 batch
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ bool last;
+    const int wide = (p.n + 15) / 16, row = blockIdx.x / wide * 16 + threadIdx.y, col = blockIdx.x % wide * 16 + threadIdx.x, batch = blockIdx.z, at = threadIdx.y * 16 + threadIdx.x;
+    const int tiles = gridDim.x * gridDim.z, tile = blockIdx.x + gridDim.x * batch;
+    unsigned *const ticket = (unsigned *)p.workspace + tile;
+    float *const total = (float *)p.workspace + tiles + tile * 256 + at;
+    float sum = 0;
+    if (row < p.m && col < p.n)
+        for (int k = p.k * blockIdx.y / 2; k < p.k * (blockIdx.y + 1) / 2; k++) sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
+    atomicAdd(total, sum);
+    __syncthreads();
+    if (at == 0) last = atomicAdd(ticket, 1u) == 1;
+    __syncthreads();
+    if (!last) return;
+    sum = atomicExch(total, 0.0f);
+    if (at == 0) atomicExch(ticket, 0u);
+    if (row < p.m && col < p.n) put(p, batch, row, col, sum);
+}

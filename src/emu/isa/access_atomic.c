@@ -8,8 +8,8 @@
 
 #include "base/half.h"
 
-/* The new value; b and c are the operands. Only the type's bits count. */
-typedef uint64_t combine(uint64_t old, uint64_t b, uint64_t c);
+/* b and c are the operands. Only the type's bits count. */
+typedef gs_emu_combine combine;
 
 #define COMBINE(name, expression)                                                   \
     static uint64_t name(uint64_t old, uint64_t b, uint64_t c)                      \
@@ -178,6 +178,15 @@ static bool update_lane(gs_emu_warp *w, const gs_emu_op *op, const form *how, in
     return changed;
 }
 
+/* Reductions that other blocks see late. */
+static bool keep_lane(gs_emu_warp *w, const gs_emu_op *op, const form *how, int lane, uint8_t *at)
+{
+    const uint32_t *const operand = w->code->list + op->list, size = size_of(op);
+    if (!gs_emu_unseen_has_room(w->block, op->count)) return false;
+    for (uint32_t i = 0; i < op->count; i++) gs_emu_unseen_reduce(w, at + i * size, size, how->on_global, get(w->registers + operand[i] + (uint32_t)lane * size, size));
+    return true;
+}
+
 static gs_ptx_space space_of(const gs_emu_reach *reach, int lane) { return reach->space == GS_PTX_GENERIC ? reach->place[lane].space : reach->space; }
 
 /* Whoever looks at the result may see in which order lanes came; floating-point sums depend on it. Kernels of the project's own have their lanes' order. */
@@ -196,15 +205,21 @@ static gs_emu_result atomic(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
         const gs_ptx_space space = space_of(&reach, __builtin_ctz(left));
         if (space != GS_PTX_GLOBAL && (space != GS_PTX_SHARED || how->shape == VECTOR || op->count > 1))
             return gs_emu_report(w, op, GS_EMU_TRAP_FINDING, "lane %d: an atomic operation that this memory does not have", __builtin_ctz(left));
+        if (space == GS_PTX_SHARED && op->flags & GS_EMU_ACCESS_IN_BLOCK && reach.space == GS_PTX_GENERIC && reach.place[__builtin_ctz(left)].block != w->block)
+            return gs_emu_report(w, op, GS_EMU_RACE_FINDING, "lane %d: an atomic operation of scope .cta on shared memory of block %d of the cluster, which it does not reach", __builtin_ctz(left),
+                                 reach.place[__builtin_ctz(left)].block->rank);
     }
     gs_emu_reach_touch(w, op, &reach, total, GS_EMU_ATOMIC);
     if (op->flags & GS_EMU_ACCESS_RELEASE) gs_emu_unseen_show(w->block);
     gs_emu_reach_count(w, &reach, total, true);
     bool changed = false, news = false;
+    const bool late = w->cluster->launch->unseen && (!op->lists2 || op->flags & GS_EMU_ACCESS_UNREAD) && op->type >= GS_PTX_F16 && !(op->flags & GS_EMU_ACCESS_RELEASE);
     const int first = order_matters(w, op) ? (int)gs_random_below(&w->cluster->random, 2 * GS_EMU_LANES) : 0;
     for (int i = 0; i < GS_EMU_LANES; i++) {
         const int l = (first + i) % GS_EMU_LANES ^ (first >= GS_EMU_LANES ? GS_EMU_LANES - 1 : 0);
-        if (lanes >> l & 1) changed |= update_lane(w, op, how, l, reach.at[l], space_of(&reach, l) == GS_PTX_GLOBAL, &news);
+        const bool global = space_of(&reach, l) == GS_PTX_GLOBAL;
+        if (!(lanes >> l & 1)) continue;
+        changed |= (late && global && keep_lane(w, op, how, l, reach.at[l])) || update_lane(w, op, how, l, reach.at[l], global, &news);
     }
     if (changed) w->cluster->quiet_steps = 0;   /* else it may poll */
     gs_emu_count_poll(w, reach.address[__builtin_ctz(lanes)], changed || news);

@@ -282,6 +282,13 @@ static bool resolve(gs_emu_warp *w, const gs_emu_op *op, int lane, gs_emu_place 
     return false;
 }
 
+/* Of the block that an address names. NULL: it names none. */
+static uint32_t *visits_of(const gs_emu_warp *w, uint64_t address)
+{
+    const uint64_t named = (gs_emu_window_of(address) == GS_EMU_SHARED_WINDOW ? address - GS_EMU_SHARED_WINDOW : address) >> GS_EMU_RANK_SHIFT;
+    return named && named <= (uint64_t)w->cluster->blocks ? w->cluster->block[named - 1].remote : NULL;
+}
+
 static void touch(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_place *place)
 {
     gs_emu_check *const check = w->cluster->check;
@@ -368,8 +375,10 @@ static gs_emu_result exec_change(gs_emu_warp *w, const gs_emu_op *op, uint32_t l
     for (uint32_t left = lanes; left; left &= left - 1) {
         const int lane = __builtin_ctz(left);
         gs_emu_place place;
+        uint32_t *const visits = visits_of(w, gs_emu_lane_address(w, op, 0, lane)), before = visits ? visits[w->number] : 0;
         if (!resolve(w, op, lane, &place)) return GS_EMU_FAILED;
-        if (place.block != w->block && place.block->remote) place.block->remote[w->number] = clock;   /* all lanes come at once; an arrival makes the clock tick */
+        /* all lanes come at once; an arrival makes the clock tick, but a relaxed one, which carries what was before a fence: that it came who waits knows */
+        if (place.block != w->block && place.block->remote) place.block->remote[w->number] = visits && op->flags & RELAXED ? before : clock;
         if (op->count == INIT) {
             if (init(w, op, &place, gs_emu_u32(w, op->src[1])[lane]) == GS_EMU_FAILED) return GS_EMU_FAILED;
             continue;

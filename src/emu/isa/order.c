@@ -215,12 +215,12 @@ static bool has_any(const gs_emu_warp *w, const uint32_t *clock)
 static bool has_published(const gs_emu_warp *w) { return has_any(w, gs_emu_check_published(w->cluster->check, w->number)) || has_any(w, gs_emu_check_released(w->cluster->check, w->number)); }
 
 /* A cluster's own warps learn one by one, of others all learn what one has seen. */
-static void look_at(gs_emu_warp *w, const gs_emu_op *op, const flag *f)
+static void look_at(gs_emu_warp *w, const gs_emu_op *op, const flag *f, bool wide)
 {
     part *const p = w->cluster->order;
     const bool acquires = op->flags & GS_EMU_ACCESS_ACQUIRE;
     const uint32_t *const own = f ? clocks_of(p->order, &f->within, w->cluster->id) : NULL;
-    if (f) learn_all(p->order, acquires ? &p->acquired : &p->pending, &f->carries);
+    if (f && wide) learn_all(p->order, acquires ? &p->acquired : &p->pending, &f->carries);
     if (own) gs_emu_fence_learn(w, own, !acquires);
 }
 
@@ -238,7 +238,7 @@ static void change_flag(gs_emu_warp *w, const gs_emu_op *op, uint64_t address, b
     flag *const f = make_flag(p->order, address);
     if (!f) return;
     f->wide |= wide;
-    if (op->lists2 && !(op->flags & GS_EMU_ACCESS_UNREAD)) look_at(w, op, f);
+    if (op->lists2 && !(op->flags & GS_EMU_ACCESS_UNREAD)) look_at(w, op, f, wide);
     release(w, op, wide);
     if (p->wrote || has_published(w)) put_into(w, f);
 }
@@ -433,7 +433,7 @@ static void access_range(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_alloc
     const bool wide = strong == OF_DEVICE, flags = wide || strong == OF_CLUSTER;
     if (access == GS_EMU_ATOMIC && !is_float(op) && flags) change_flag(w, op, address, wide);
     if (access == GS_EMU_ATOMIC && !is_float(op) && wide) return;
-    if (access == GS_EMU_STRONG_READ && flags) look_at(w, op, find_flag(w->cluster->order->order, address));
+    if (access == GS_EMU_STRONG_READ && flags) look_at(w, op, find_flag(w->cluster->order->order, address), wide);
     if (writes && !(r.segment = segment_of(w, op, strong))) return;
     visit_range(&r, a, address, size);
     if (access == GS_EMU_STRONG_WRITE && flags) store_flag(w, op, address, wide);

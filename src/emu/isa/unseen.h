@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Strong stores (volatile, relaxed) that other blocks do not see yet: on a GPU a block's stores may become visible in any order, and late, unless a fence or a release is between. In a
- * launch that is told to (gs_emu_launch.unseen) such a store to global memory goes into a list of its block, and to memory when a warp of the block fences or releases for the device or
- * the cluster, touches the same bytes again, when the block ends, or by chance. */
+ * launch that is told to (gs_emu_launch.unseen) such a store to global memory, or into another block's shared memory, and a floating-point reduction, go into a list of their block, and to
+ * memory when a warp of the block fences or releases for the device or the cluster, touches the same bytes again, when the block ends, or by chance. */
 #ifndef GS_EMU_ISA_UNSEEN_H
 #define GS_EMU_ISA_UNSEEN_H
 
@@ -14,6 +14,13 @@ bool gs_emu_unseen_begin(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach
 
 /* After the store: what it wrote is kept, and what was there before is put back. */
 void gs_emu_unseen_keep(gs_emu_warp *w, const gs_emu_reach *reach, uint32_t size, uint8_t before[GS_EMU_LANES][GS_EMU_UNSEEN_BYTES]);
+
+/* What an atomic operation makes of an element: the new value. */
+typedef uint64_t gs_emu_combine(uint64_t old, uint64_t b, uint64_t c);
+
+/* A reduction of one element of up to 8 bytes in global memory, in such a launch. There is room. */
+bool gs_emu_unseen_has_room(gs_emu_block *block, int entries);
+void gs_emu_unseen_reduce(gs_emu_warp *w, uint8_t *at, uint32_t size, gs_emu_combine *function, uint64_t value);
 
 /* Before an access of the same block: all its stores become visible if it touches one of them. */
 void gs_emu_unseen_touch(gs_emu_warp *w, const gs_emu_reach *reach, uint32_t size);

@@ -286,6 +286,7 @@ struct gs_emu_cluster {
     uint64_t       event;             /* grows whenever something happened that a waiting fragment may wait for */
     uint64_t       steps;             /* instructions executed */
     uint64_t       work;              /* the same, each store for every lane, twice: what a launch has a limit of */
+    uint64_t       looked;            /* of a talking launch: the last turn that it had and did nothing but look for what does not change */
     uint64_t       quiet_steps;       /* of steps since the last event or write to memory */
     uint64_t       advanced;          /* steps at the last turn of asynchronous work */
     uint64_t       expired;           /* the event with which waits gave up that may do so, because all others were waiting; 0: none */

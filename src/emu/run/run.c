@@ -225,7 +225,7 @@ static void start_cluster(gs_emu_cluster *cluster, uint32_t id)
     cluster->event = 1;
     cluster->expired = 0;
     cluster->expiries = cluster->told = 0;
-    cluster->steps = cluster->work = cluster->quiet_steps = cluster->advanced = 0;
+    cluster->steps = cluster->work = cluster->quiet_steps = cluster->advanced = cluster->looked = 0;
     gs_emu_peak_start(cluster);
     draw_character(cluster);
     if (cluster->check) gs_emu_check_reset(cluster->check);
@@ -376,6 +376,7 @@ typedef struct talk {
     uint32_t        next, started;    /* number of the next one; how many of this wave have started */
     uint32_t        room;             /* of a wave */
     int             count, most;      /* under way; for now no more than `most` */
+    uint64_t        turn, went_on;    /* so far; the last one in which a cluster ended or did more than look */
     uint64_t        late;             /* the id of one that has no turn for long; GS_EMU_NOBODY: none is */
 } talk;
 
@@ -430,11 +431,13 @@ static void report_stuck(const talk *t)
 /* Everything that is under way may wait for something else: more of the wave is started, or there is no more. */
 static void help_stuck(talk *t)
 {
+    bool looked = true;   /* every one since the last of them went on, or ended: what it waits for may be there */
+    for (int i = 0; i < t->count; i++) looked = looked && t->resident[i]->looked > t->went_on;
     const gs_emu_pool *const pool = t->launch->pool;
     const bool more = t->next < pool->clusters && t->started < t->room;
     const int limit = (int)GS_MIN((uint32_t)pool->at_once, t->room);
     if (more && t->most < limit && all_stuck(t, POLLS_TO_GROW)) t->most = GS_MIN(2 * t->most, limit);
-    if (!more && all_stuck(t, POLLS_TO_END)) report_stuck(t);
+    if (!more && looked && all_stuck(t, POLLS_TO_END)) report_stuck(t);
 }
 
 /* Which one has its turn. Now and then one is late: it has none until all others have looked for what they wait for so often that whoever gives up has done so. */
@@ -462,12 +465,16 @@ static void talk_on(talk *t)
         if (t->next < pool->clusters && t->started < t->room && t->count < t->most && (t->count == 0 || (gs_random_next(&random) & 1))) start_next(t);
         if (atomic_load(&pool->failed)) break;
         const int at = choose_resident(t, &random);
+        t->turn++;
         if (run_cluster(t->resident[at], TALK_TURN << 2 * (gs_random_next(&random) >> 62))) {
+            t->went_on = t->turn;
             if (t->spare) end_cluster(t->spare);
             t->spare = t->resident[at];
             t->resident[at] = t->resident[--t->count];
             continue;
         }
+        if (is_stuck(t->resident[at], POLLS_TO_END)) t->resident[at]->looked = t->turn;
+        else t->went_on = t->turn;
         if (t->launch->unseen && (is_stuck(t->resident[at], POLLS_TO_SHOW) || gs_random_below(&other, SHOWN_EVERY) == 0)) gs_emu_unseen_show_all(t->resident[at]);
         if (is_stuck(t->resident[at], POLLS_TO_GROW)) help_stuck(t);
     }
