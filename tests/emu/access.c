@@ -329,7 +329,7 @@ static void reads_of_unwritten_global_memory_are_found(void **state)
 {
     (void)state;
     static const char *const bodies[] = {
-        EACH_LANE "ld.global.u32 %r2, [%rd3];", EACH_LANE "red.global.add.u32 [%rd3], 1;", "cp.async.ca.shared.global [smem], [%rd1], 4;",
+        EACH_LANE "ld.global.u32 %r2, [%rd3];", EACH_LANE "red.global.add.u32 [%rd3], 1;", EACH_LANE "atom.global.exch.b32 %r2, [%rd3], 1;\nst.shared.u32 [smem], %r2;", "cp.async.ca.shared.global [smem], [%rd1], 4;",
         EACH_LANE "@%p1 st.global.u32 [%rd3], 1;\nld.global.u32 %r2, [%rd3];", "st.global.u8 [%rd1+1], 1;\nld.global.u16 %rs1, [%rd1];",
     };
     for (size_t i = 0; i < GS_COUNT(bodies); i++)
@@ -341,8 +341,8 @@ static void reads_of_unwritten_global_memory_are_found(void **state)
             if (emu_found(&m.t, GS_EMU_UNINITIALIZED_FINDING) != (uint64_t)check) fail_msg("%s", bodies[i]);
             close_machine(&m);
         }
-    machine m;   /* what was written before is no finding, with gaps or without */
-    open_machine(&m, EACH_LANE "st.global.u32 [%rd3], 1;\nld.global.u32 %r2, [%rd3];\nred.global.add.u32 [%rd3], 1;\nmul.wide.u32 %rd5, %r1, 64;\n"
+    machine m;   /* what was written before is no finding, with gaps or without; an exchange with a result that nobody reads only writes */
+    open_machine(&m, EACH_LANE "atom.global.exch.b32 %r2, [%rd3+256], 1;\nld.global.u32 %r2, [%rd3+256];\natom.shared.exch.b32 %r3, [smem], 1;\nst.global.u32 [%rd3], 1;\nld.global.u32 %r2, [%rd3];\nred.global.add.u32 [%rd3], 1;\nmul.wide.u32 %rd5, %r1, 64;\n"
                      "add.s64 %rd5, %rd5, %rd1;\nst.global.u32 [%rd5+1024], 1;\nld.global.u32 %r2, [%rd5+1024];", NULL, 0);
     run_clean(&m);
     const gs_emu_allocation *const a = gs_emu_memory_find(m.t.memory, m.in, 1);

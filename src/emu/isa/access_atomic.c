@@ -195,6 +195,18 @@ static bool order_matters(const gs_emu_warp *w, const gs_emu_op *op)
     return w->code->reserved && (op->lists2 || op->type >= GS_PTX_F16);
 }
 
+/* An exchange whose result nobody reads is a store, and may be the first one. Of global memory it stays an atomic operation for the order of blocks: what was released before it is so still. */
+static void touch(gs_emu_warp *w, const gs_emu_op *op, const form *how, const gs_emu_reach *reach, uint32_t size)
+{
+    const bool stores = how->operation == GS_EMU_ATOMIC_EXCH && op->flags & GS_EMU_ACCESS_UNREAD;
+    for (uint32_t left = stores ? reach->lanes : 0; left; left &= left - 1) {
+        const int l = __builtin_ctz(left);
+        const gs_emu_allocation *const a = reach->space == GS_PTX_GENERIC ? reach->place[l].allocation : reach->allocation;
+        if (space_of(reach, l) == GS_PTX_GLOBAL) gs_emu_memory_mark(a, reach->address[l], size);
+    }
+    gs_emu_reach_touch(w, op, reach, size, stores && reach->space == GS_PTX_SHARED ? GS_EMU_STRONG_WRITE : GS_EMU_ATOMIC);
+}
+
 static gs_emu_result atomic(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     gs_emu_reach reach;
@@ -209,7 +221,7 @@ static gs_emu_result atomic(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
             return gs_emu_report(w, op, GS_EMU_RACE_FINDING, "lane %d: an atomic operation of scope .cta on shared memory of block %d of the cluster, which it does not reach", __builtin_ctz(left),
                                  reach.place[__builtin_ctz(left)].block->rank);
     }
-    gs_emu_reach_touch(w, op, &reach, total, GS_EMU_ATOMIC);
+    touch(w, op, how, &reach, total);
     if (op->flags & GS_EMU_ACCESS_RELEASE) gs_emu_unseen_show(w->block);
     gs_emu_reach_count(w, &reach, total, true);
     bool changed = false, news = false;
