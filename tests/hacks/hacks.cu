@@ -6,7 +6,7 @@
  * where row is that of the catalogue in docs/internals/hacks.md, a verdict may name the inspection's reason (forbidden:state), and the
  * problem may be left out. Lines that begin with "//:" are the manifest behind its head; without one the kernel is gs_kernel, a thread an
  * element. A line "//@ verdicts: why" has those that are right on a GPU as well. plain.cuh stands before each. tests/evaluate/hacks.c runs them on the emulated device,
- * tests/service/hacks.py on any. values.cu has those of rows 10 and 17, order.cu of 12 and 16. In the order of rows. */
+ * tests/service/hacks.py on any. values.cu has those of rows 10 and 17, order.cu of 12 and 16, blocks.cu those of 16 whose blocks work together. In the order of rows. */
 
 //// 1 counts its launches in the workspace | state unwritten
 //: workspace 64

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Stands before every kernel of refused.cu, hacks.cu and honest.cu: the operands of an f16 problem, layout tn, as plain functions. */
+ * Stands before every kernel of the other files: the operands of an f16 problem, layout tn, as plain functions. */
 #include "common/args.h"
 #include "common/convert.cuh"
 

@@ -5,7 +5,7 @@
     mutants.py --judge PROGRAM [--seed N] [--count N] [--base PART_OF_A_NAME] [--jobs N] [--report FILE]
     mutants.py --judge PROGRAM --sample N       a fixed sample; fails if one survives
 
-Bases: a schedule of every family, and the user kernels of tests/hacks/honest.cu. Kinds of mutants: `code` changes one token or
+Bases: a schedule of every family, and the user kernels of tests/hacks/honest.cu and blocks_honest.cu. Kinds of mutants: `code` changes one token or
 drops one statement of the kernel (or of a header that it includes); the others change operands or results as a careless or a
 dishonest kernel would: drop, clamp, flush, saturate, swallow NaN, a wrong bit in one element, skip a tile, stale data.
 
@@ -64,7 +64,8 @@ def inline_headers(source, seen):
 
 def user_bases():
     plain = read(os.path.join(ROOT, "tests/hacks/plain.cuh"))
-    for part in re.split(r"^//// ", read(os.path.join(ROOT, "tests/hacks/honest.cu")), flags=re.M)[1:]:
+    files = [read(os.path.join(ROOT, "tests/hacks", name)) for name in ("honest.cu", "blocks_honest.cu")]
+    for part in [part for text in files for part in re.split(r"^//// ", text, flags=re.M)[1:]]:
         head, body = part.split("\n", 1)
         fields = [field.strip() for field in head.split("|")]
         lines = re.findall(r"^//: (.*)$", body, flags=re.M)

@@ -331,7 +331,7 @@ static bool is_ordered(const gs_emu_warp *w, const segment *s, uint8_t strong)
     if (both_strong(w, s, strong)) return true;
     if (s->cluster != w->cluster->id) return covers(p->order, &p->acquired, s) || (strong && covers(p->order, &p->pending, s));
     if (s->warp == w->number) return true;   /* lanes of a warp are not told apart here */
-    return s->clock != UNDER_WAY && gs_emu_check_known(w->cluster->check, w->number, s->warp, s->clock) && (is_same_block(w, s) || gs_emu_check_clustered(w->cluster->check, w->number, s->warp, s->clock));
+    return s->clock != UNDER_WAY && gs_emu_check_known(w->cluster->check, w->number, s->warp, s->clock) && gs_emu_check_clustered(w->cluster->check, w->number, s->warp, s->clock);
 }
 
 static const char *what_is_missing(const gs_emu_warp *w, const segment *s)
