@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "problem/layout.h"
 
+#define CLEARLY_SLOWER 1.1   /* times of the time model, whose errors are about as large */
+
 /* A user kernel is used for its own problem alone. */
 static const gs_row *for_others(const gs_row *row) { return row && !row->kernel[0] ? row : NULL; }
 
@@ -45,6 +47,16 @@ static const gs_row *choose_invariant(const gs_table *table, const gs_problem *p
     return row;
 }
 
+/* The nearest row. Of groups, not where the time model knows a schedule that is clearly faster here: which groups have rows, and how many, changes with the
+ * extents more than anything else does, and tiles for four times as many rows may be too few for these. */
+static const gs_row *near_enough(const gs_table *table, const gs_problem *problem, const gs_caps *caps)
+{
+    const gs_row *const row = gs_table_nearest(table, problem, caps);
+    gs_schedule best;
+    if (!row || !problem->groups || gs_schedule_shortlist(problem, caps, 0, &best, 1) < 1) return row;
+    return gs_schedule_predict(&row->schedule, problem, caps) > CLEARLY_SLOWER * gs_schedule_predict(&best, problem, caps) ? NULL : row;
+}
+
 const gs_row *gs_table_choose(const gs_table *table, const gs_problem *problem, const gs_caps *caps, bool weights, bool *exact)
 {
     const bool invariant = problem->invariant != 0;
@@ -53,5 +65,5 @@ const gs_row *gs_table_choose(const gs_table *table, const gs_problem *problem, 
     if (!row) row = invariant ? choose_invariant(table, problem, caps) : gs_table_twin(table, problem);
     if (!row && !invariant && (gs_has_epilogue(problem) || problem->scalars)) row = row_of(table, gs_problem_sums(problem));   /* what is fast for the sums alone, */
     if (!row && !invariant && gs_problem_wants(problem) & (GS_WANTS_STRIDES | GS_WANTS_POINTERS)) row = row_of(table, gs_problem_packed(problem));   /* and for packed matrices */
-    return row || (weights && !problem->groups) ? row : gs_table_nearest(table, problem, caps);
+    return row || (weights && !problem->groups) ? row : near_enough(table, problem, caps);
 }

@@ -547,6 +547,25 @@ static void the_twin_has_the_other_input_type(void **state)
     gs_table_destroy(&table);
 }
 
+/* Of groups the nearest row, with weights too; but not one whose tiles are too few for this problem: 32 blocks of N on 132 multiprocessors, where another
+ * schedule has 64. */
+static void what_groups_take(void **state)
+{
+    (void)state;
+    gs_table *table = read_table(HEAD "bf16:8x4096x14336:tn:g=8 ws/16x256x64/s5/c1x2/lag/g4 1 1 1 1 1" TAIL
+                                 "bf16:32x4096x14336:tn:g=8 ws/16x256x64/s4/c1x2/coop/h4 2 1 1 1 1" TAIL, NULL, 0);
+    static const struct { const char *problem; double us; } choices[] = {
+        {"bf16:8x4096x14336:tn:g=8", 1}, {"bf16:10x4096x14336:tn:g=8", 1}, {"bf16:40x4096x14336:tn:g=8", 2}, {"bf16:2x4096x14336:tn:g=8", 0},
+    };
+    for (size_t i = 0; i < GS_COUNT(choices); i++) {
+        const gs_problem problem = problem_of(choices[i].problem);
+        bool exact = false;
+        const gs_row *const row = gs_table_choose(table, &problem, gs_caps_find("h200"), true, &exact);
+        if ((row ? row->us : 0) != choices[i].us) fail_msg("%s: row %g", choices[i].problem, row ? row->us : 0);
+    }
+    gs_table_destroy(&table);
+}
+
 /* Its own row; the twin's, the plain one, that of the sums: those that keep the order of summation. */
 static void what_an_invariant_problem_takes(void **state)
 {
@@ -716,7 +735,7 @@ int main(void)
         cmocka_unit_test(scalars_count_only_as_zero_or_not), cmocka_unit_test(what_takes_another_kernel_has_another_row),
         cmocka_unit_test(a_constant_b_has_a_dependent_row), cmocka_unit_test(rows_say_who_found_them),
         cmocka_unit_test(nearest_is_near_and_can_run),
-        cmocka_unit_test(the_twin_has_the_other_input_type), cmocka_unit_test(what_an_invariant_problem_takes),
+        cmocka_unit_test(the_twin_has_the_other_input_type), cmocka_unit_test(what_groups_take), cmocka_unit_test(what_an_invariant_problem_takes),
         cmocka_unit_test(look_up_stays_fast_when_big),
         cmocka_unit_test(no_text_crashes_the_reader),
         cmocka_unit_test(loads_files_and_folders),
