@@ -52,6 +52,12 @@ def extents(problem):
     return tuple(map(int, found.group(2, 3, 4)))
 
 
+def alignment(problem):
+    """Of N and K: 64, 8 or 1. Nine in ten times that are kept are of multiples of 64, and models choose badly elsewhere."""
+    _, n, k = extents(problem)
+    return next(of for of in (64, 8, 1) if n % of == k % of == 0)
+
+
 class Test:
     """Sizes that nothing may be learned about: those of a list, their twins with M and N swapped, and all that share two extents with one of them."""
 
@@ -73,6 +79,40 @@ def change(prompt, edit):
     def replace(match):
         return match[1] + edit(match[2]) + match[3]
     return [{**one, "content": MEASURED.sub(replace, one["content"], count=1)} if one["role"] == "user" else one for one in prompt]
+
+
+SECTION = re.compile(r"^# (.*)\n\n", re.M)
+TILES = ((64, 64), (64, 128), (128, 64), (128, 128), (64, 256), (128, 192), (192, 128), (128, 256), (256, 128))
+
+
+def facts(problem, multiprocessors):
+    """What a small model cannot compute from digits: the largest power of two up to 64 that divides each extent, and how often tiles of each size fill the multiprocessors."""
+    if not PROBLEM.fullmatch(problem):
+        return ""
+    m, n, k = extents(problem)
+    aligned = " ".join(f"{name} {math.gcd(extent, 64)}" for name, extent in (("M", m), ("N", n), ("K", k)))
+    return aligned + "\n" + "".join(f"{a}x{b} {-(-m // a) * -(-n // b) / multiprocessors:.2f}\n" for a, b in TILES)
+
+
+def brief_text(text):
+    """Of a question in schedule mode what differs between problems: without the grammar and the device, which are the same for all lessons and nine tenths of the text."""
+    parts = SECTION.split(text)
+    named = dict(zip(parts[1::2], parts[2::2]))
+    if parts[0].strip() or not {"Problem", "Grammar", "What was measured", "Question"} <= named.keys():
+        return None
+    problem = named["Problem"].partition("\n")[0]
+    floor, count = re.search(r"The floor.*?: ([0-9.e+]+) us", named["Problem"]), re.search(r"(\d+) multiprocessors", named.get("Device", ""))
+    told = [named[name].strip() for name in ("What failed", "What was wrong with the last answer") if named.get(name, "Nothing.").strip() != "Nothing."]
+    return (f"{problem}\n" + (f"floor {floor[1]} us\n" if floor else "") + facts(problem, int(count[1]) if count else 132)
+            + "\n".join([named["What was measured"].strip(), *told, named["Question"].strip()]) + "\n")
+
+
+def brief(prompt):
+    """The messages as a small model reads them, with no system message. What is no question in schedule mode stays as it is."""
+    texts = [brief_text(one["content"]) if one["role"] == "user" else None for one in prompt]
+    if not any(texts):
+        return prompt
+    return [{**one, "content": text or one["content"]} for one, text in zip(prompt, texts, strict=True) if one["role"] != "system"]
 
 
 def without_examples(prompt):

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Stage 1, data: lessons for imitation, questions for reinforcement, the test's questions.
 
-    data.py OUT --test LIST --times ROWS... [--each 12] [--random 4000] [--floor 200] [--even] [--jobs N] [--seed 1]
+    data.py OUT --test LIST --times ROWS[:EACH]... [--each 12] [--random 4000] [--floor 200] [--even] [--jobs N] [--seed 1]
 
-ROWS: "group,problem,schedule,us", as `gemmsmith train --rows` writes them and docs/performance has them (.gz, too). LIST: the problems of the test; nothing
+ROWS: "group,problem,schedule,us", as `gemmsmith train --rows` writes them and docs/performance has them (.gz, too), or "problem,schedule,us,...", as tools/time_pairs does: then
+the rows of a problem are a group. EACH: lessons of each group, in place of --each. LIST: the problems of the test; nothing
 that shares two extents with one of them, or has M and N swapped, is in what is learned from. OUT gets
 
     lessons.*.jsonl.gz    prompt, completion: contrastive examples in the question, the fastest schedules of the others in the answer
@@ -25,12 +26,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from common import Test, extents, opened, problems, rows
+from common import Test, alignment, extents, opened, problems, rows
 
 import json
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAD = "group,problem,schedule,us\n"
+HEAD, PAIRS = "group,problem,schedule,us\n", "problem,schedule,"
 COLUMNS = ("problem", "floor_us", "shown", "asked", "us", "best_us", "prompt", "completion")
 
 
@@ -43,23 +44,36 @@ def export(program, kind, *arguments):
             raise SystemExit(f"data.py: gemmsmith export {kind} failed")
 
 
-def split_rows(paths, out, jobs):
-    """All rows in so many files, a group's together and with a number of its own."""
-    files = [open(out / f"times.{i}.csv", "w", encoding="utf-8") for i in range(jobs)]
-    for file in files:
-        file.write(HEAD)
-    numbers = collections.defaultdict(itertools.count().__next__)
-    for path in paths:
-        with opened(path) as file:
-            if file.readline() != HEAD:
-                raise SystemExit(f"data.py: {path}: the head '{HEAD.strip()}' is expected")
-            for line in file:
+def groups_of(path):
+    """(group, "problem,schedule,us" with its end of line) of each row."""
+    with opened(path) as file:
+        head = file.readline()
+        if head != HEAD and not head.startswith(PAIRS):
+            raise SystemExit(f"data.py: {path}: the head '{HEAD.strip()}' is expected, or one that begins '{PAIRS}'")
+        for line in file:
+            if head == HEAD:
                 group, _, rest = line.partition(",")
-                at = numbers[path, group, rest.partition(",")[0]]
-                files[at % jobs].write(f"{at + 1},{rest}")
-    for file in files:
+                yield group, rest
+            else:
+                yield "", ",".join(line.rstrip("\n").split(",")[:3]) + "\n"
+
+
+def split_rows(asked, out, jobs, each):
+    """[(file, lessons of each group)]: all rows, a group's together and with a number of its own; so many files for each number of lessons."""
+    files, numbers = {}, collections.defaultdict(itertools.count().__next__)
+    for one in asked:
+        path, _, own = one.partition(":")
+        count = int(own) if own else each
+        for group, rest in groups_of(path):
+            at = numbers[path, group, rest.partition(",")[0]]
+            key = count, at % jobs
+            if key not in files:
+                files[key] = open(out / f"times.{len(files)}.csv", "w", encoding="utf-8")
+                files[key].write(HEAD)
+            files[key].write(f"{at + 1},{rest}")
+    for file in files.values():
         file.close()
-    return [file.name for file in files]
+    return [(file.name, count) for (count, _), file in files.items()]
 
 
 def write_lessons(program, times, split, each, seed, test, path):
@@ -97,12 +111,6 @@ def about_us(problem):
     """The floor, roughly: a prompt takes a fifth of a second, and those of long problems are not used."""
     m, n, k = extents(problem)
     return max(2 * m * n * k / 900e6, 2 * (m * k + k * n + m * n) / 4.5e6)
-
-
-def alignment(problem):
-    """Of N and K: 64, 8 or 1. Nine in ten times that are kept are of multiples of 64, and models choose badly elsewhere."""
-    _, n, k = extents(problem)
-    return next(of for of in (64, 8, 1) if n % of == k % of == 0)
 
 
 def evenly(listed, count):
@@ -157,18 +165,18 @@ def main():
     test = Test(listed)
     out.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(out / "tokens", ignore_errors=True)   # imitate.py's, of the lessons before
-    times = split_rows(asked.times, out, asked.jobs) if asked.each else []
+    times = split_rows(asked.times, out, asked.jobs, asked.each) if asked.each else []
     lessons = [out / f"lessons.{i}.jsonl.gz" for i in range(len(times))]
     with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
-        counts = list(pool.map(lambda i: write_lessons(asked.program, times[i], "train", asked.each, asked.seed, test, lessons[i]), range(len(times))))
-    checked = write_lessons(asked.program, times[0], "held_out", 2, asked.seed, test, out / "check.jsonl.gz")[0] if times else 0
+        counts = list(pool.map(lambda i: write_lessons(asked.program, times[i][0], "train", times[i][1], asked.seed, test, lessons[i]), range(len(times))))
+    checked = write_lessons(asked.program, times[0][0], "held_out", 2, asked.seed, test, out / "check.jsonl.gz")[0] if times else 0
     if times and not sum(kept for kept, _ in counts):
         raise SystemExit("data.py: there are no lessons: no group of 8 times and more that is neither held out nor near to the test")
     asked_of = questions(asked.program, out, lessons, asked, test)
     with open(out / "test.jsonl", "w", encoding="utf-8") as file:
         for row in tasks(asked.program, out, listed, asked.jobs):
             file.write(json.dumps(row) + "\n")
-    for path in times:
+    for path, _ in times:
         os.remove(path)
     print(f"{sum(kept for kept, _ in counts)} lessons ({sum(near for _, near in counts)} left out as too near to the test), {checked} to check with, {asked_of} questions, "
           f"{len(listed)} problems in the test")

@@ -29,7 +29,7 @@ class Model:
     @torch.no_grad()
     def answer(self, messages, most, temperature):
         """Text, tokens of the question and of the answer, whether it came to its end."""
-        ids = self.words(text_of(messages), return_tensors="pt", add_special_tokens=False)["input_ids"].to(self.model.device)
+        ids = self.words(text_of(self.words, messages), return_tensors="pt", add_special_tokens=False)["input_ids"].to(self.model.device)
         asked = ids.shape[1]
         most = min(most, ANSWER, CONTEXT - asked)
         if most < 1:

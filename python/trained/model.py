@@ -7,7 +7,7 @@ import tokenizers
 import torch
 import transformers
 
-from common import rows
+from common import brief, rows
 
 MARKS = ("<|end|>", "<|pad|>", "<|system|>", "<|user|>", "<|assistant|>")
 TEMPLATE = "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] + '<|end|>' }}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
@@ -20,13 +20,19 @@ SIZES = {   # hidden, inner, layers, heads
 }
 
 
-def text_of(prompt, answer=None):
+def shown(words, prompt):
+    """The messages as the model of these words reads them: whole, or brief if it was trained so."""
+    return brief(prompt) if words.init_kwargs.get("brief") else prompt
+
+
+def text_of(words, prompt, answer=None):
     """As TEMPLATE writes it."""
-    text = "".join(f"<|{one['role']}|>{one['content']}<|end|>" for one in prompt) + "<|assistant|>"
+    text = "".join(f"<|{one['role']}|>{one['content']}<|end|>" for one in shown(words, prompt)) + "<|assistant|>"
     return text if answer is None else text + answer + "<|end|>"
 
 
-def train_tokenizer(paths, vocabulary=2048, most=4000):
+def train_tokenizer(paths, vocabulary=2048, most=4000, short=False):
+    """short: of brief questions, which the words then say of their model."""
     def texts():
         left = most
         for path in paths:
@@ -34,7 +40,7 @@ def train_tokenizer(paths, vocabulary=2048, most=4000):
                 if left == 0:
                     return
                 left -= 1
-                yield from (one["content"] for one in row["prompt"] + row["completion"])
+                yield from (one["content"] for one in (brief(row["prompt"]) if short else row["prompt"]) + row["completion"])
     made = tokenizers.Tokenizer(tokenizers.models.BPE())
     made.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([tokenizers.pre_tokenizers.Split(tokenizers.Regex(WORDS), "isolated"),
                                                              tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
@@ -42,7 +48,7 @@ def train_tokenizer(paths, vocabulary=2048, most=4000):
     trainer = tokenizers.trainers.BpeTrainer(vocab_size=vocabulary, special_tokens=list(MARKS), initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(), show_progress=False)
     made.train_from_iterator(texts(), trainer)
     words = transformers.PreTrainedTokenizerFast(tokenizer_object=made, eos_token="<|end|>", pad_token="<|pad|>", additional_special_tokens=list(MARKS[2:]),
-                                                 clean_up_tokenization_spaces=False, padding_side="left")
+                                                 clean_up_tokenization_spaces=False, padding_side="left", brief=short)
     words.chat_template = TEMPLATE
     return words
 
@@ -80,7 +86,7 @@ def answers(model, words, prompts, count=1, temperature=1.0, length=48):
     answers."""
     device = next(model.parameters()).device
     count = count if temperature > 0 else 1
-    asked = words([text_of(prompt) for prompt in prompts], return_tensors="pt", padding=True, add_special_tokens=False).to(device)
+    asked = words([text_of(words, prompt) for prompt in prompts], return_tensors="pt", padding=True, add_special_tokens=False).to(device)
     mask, rows_ = asked["attention_mask"], len(prompts) * count
     written = torch.empty(rows_, 0, dtype=torch.long, device=device)
     total, open_ = torch.zeros(rows_, device=device), torch.ones(rows_, dtype=torch.bool, device=device)

@@ -23,7 +23,7 @@ import trl
 
 from common import ARMS, rows, schedules
 from gemmsmith import reward as service
-from model import device_of, load_words
+from model import device_of, load_words, shown
 from predicted import Predicted
 from races import Races
 
@@ -123,8 +123,8 @@ def main():
     if asked.reward == "share" and asked.judge != "races":
         parser.error("--reward share: with --judge races only")
     device, edit = device_of(asked.device), ARMS[asked.arm]
-    questions = [{"prompt": edit(row["prompt"]), "problem": row["problem"]} for _, row in zip(range(asked.most or sys.maxsize), rows(asked.data / "questions.jsonl.gz"))]
     words = load_words(asked.start)
+    questions = [{"prompt": shown(words, edit(row["prompt"])), "problem": row["problem"]} for _, row in zip(range(asked.most or sys.maxsize), rows(asked.data / "questions.jsonl.gz"))]
     function = functools.partial(rewarded, judge_of(asked))
     function.__name__ = asked.arm.replace("-", "_")
     # eager: a question that is padded has rows that see nothing, of which the gradient of faster ones is NaN on a GPU

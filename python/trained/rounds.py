@@ -78,7 +78,7 @@ def example(group, shown, sharpness, words):
     best = min(us.values())
     weights = [math.exp(math.log2(best / one) / sharpness) for one in us.values()]
     told = {group.first(): group.us[group.first()]} if shown else {}
-    asked = words(text_of(with_measured(group.row["prompt"], told, group.row["floor_us"])), add_special_tokens=False)["input_ids"]
+    asked = words(text_of(words, with_measured(group.row["prompt"], told, group.row["floor_us"])), add_special_tokens=False)["input_ids"]
     answered = [words(group.text[name] + "<|end|>", add_special_tokens=False)["input_ids"] for name in us]
     return asked, answered, [one / sum(weights) for one in weights]
 

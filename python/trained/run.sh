@@ -6,7 +6,7 @@
 #
 # In the environment: OUT (trained.out), TEST (a list of problems; needed by data), TIMES (files of rows; those of docs/performance), BUILD (build/release), PYTHON (python3, with torch, transformers, TRL), SEEDS ("1 2 3"),
 # ARMS (all), TRAIN (0: the GPU that trains), MEASURE ("cuda:1,cuda:2,cuda:3": those that measure; where $GEMMSMITH_SERVE names a service, none is started),
-# WITHIN (seconds of reinforcement in rounds: 360), VALID (1: models are asked again until all proposals are schedules of their problems),
+# JUDGES ("0": the GPUs that time proposals, "0 1" for two), WITHIN (seconds of reinforcement in rounds: 360), VALID (1: models are asked again until all proposals are schedules of their problems),
 # DRAWS (answers among which a proposal is the most probable: 32), UNTIL (when the last timing of an evaluation ends, in seconds as date +%s has them; what was timed by then is judged),
 # STEPS (of imitation: 6000) and ROLLOUTS (steps of reinforcement: 120), SECONDS_EACH (of one training; then the same command again), ROUNDS (of evaluation: "1 4 8 16" proposals), LAST (rounds of its last timing: 25), MORE (options of imitate.py, reinforce.py and rounds.py)
 set -eu
@@ -47,7 +47,7 @@ together() {   # PAIRS...: each once, those of a problem together, problems in t
     awk -F, '!($0 in seen) { seen[$0]; if (!($1 in own)) order[++count] = $1; own[$1] = own[$1] $0 "\n" } END { for (i = 1; i <= count; i++) printf "%s", own[order[i]] }' "$@"
 }
 
-timed() {   # PAIRS ROUNDS: rows problem,schedule,us,...; $TIMER in place of time_pairs for tests without a GPU
+timed() {   # PAIRS ROUNDS: rows problem,schedule,us,...; $TIMER in place of time_pairs for tests without a GPU. Each GPU has some of the problems
     valid "$1" >"$1.valid"
     if [ -n "${TIMER:-}" ]; then $TIMER time "$1.valid" 0 "$2"; return; fi
     cores=$(nproc)
@@ -55,7 +55,14 @@ timed() {   # PAIRS ROUNDS: rows problem,schedule,us,...; $TIMER in place of tim
     wait
     left=100000
     if [ -n "${UNTIL:-}" ]; then left=$((UNTIL - $(date +%s))); fi
-    "$build/tools/time_pairs" time "$1.valid" "$left" "$2"
+    gpus=${JUDGES:-0} count=0 all=$(echo $gpus | wc -w) waiting=
+    for gpu in $gpus; do
+        awk -F, -v at="$count" -v all="$all" '!($1 in own) { own[$1] = n++ % all } own[$1] == at' "$1.valid" >"$1.$gpu"
+        CUDA_VISIBLE_DEVICES=$gpu "$build/tools/time_pairs" time "$1.$gpu" "$left" "$2" >"$1.$gpu.times" &
+        waiting="$waiting $!" count=$((count + 1))
+    done
+    for one in $waiting; do wait "$one"; done
+    for gpu in $gpus; do cat "$1.$gpu.times"; done
 }
 
 case ${1:-} in

@@ -18,7 +18,6 @@ PROGRAM, PREDICT = os.path.abspath(sys.argv.pop(1)), os.path.abspath(sys.argv.po
 sys.dont_write_bytecode = True
 sys.path.insert(0, TRAINED)
 import common  # noqa: E402
-import data  # noqa: E402
 import predicted  # noqa: E402
 import races  # noqa: E402
 
@@ -83,10 +82,43 @@ class Data(unittest.TestCase):
         run("data.py", "even", "--program", PROGRAM, "--test", "test.txt", "--times", "a.csv", "--each", 0, "--random", 9, "--floor", 1000, "--even", "--jobs", 2, folder=self.folder.name)
         at = os.path.join(self.folder.name, "even")
         listed = [row["problem"] for row in common.rows(os.path.join(at, "questions.jsonl.gz"))]
-        self.assertEqual(sorted(map(data.alignment, listed)), [1, 1, 1, 8, 8, 8, 64, 64, 64])
+        self.assertEqual(sorted(map(common.alignment, listed)), [1, 1, 1, 8, 8, 8, 64, 64, 64])
         self.assertFalse(any(map(common.Test(["f16:640x1024x1024:nn"]).near, listed)))
         self.assertEqual([name for name in os.listdir(at) if name.startswith(("lessons", "times"))], [])
-        self.assertEqual([data.alignment(f"f16:5x{n}x{k}:nn") for n, k in ((64, 128), (8, 64), (64, 66), (7, 64))], [64, 8, 1, 1])
+        self.assertEqual([common.alignment(f"f16:5x{n}x{k}:nn") for n, k in ((64, 128), (8, 64), (64, 66), (7, 64))], [64, 8, 1, 1])
+
+    def test_rows_of_a_timing(self):
+        """Rows of tools/time_pairs are groups by their problem, and a file may say how many lessons each of its groups gives."""
+        at = os.path.join(self.folder.name, "timed.csv")
+        with open(at, "w", encoding="utf-8") as file:
+            file.write("problem,schedule,measured_us,predicted_us,sm_mhz\n" + "".join(f"{self.far[0]},{one},{10 + i},9,1980\n" for i, one in enumerate(SCHEDULES)))
+        counts = []
+        for each in ("", ":2"):
+            run("data.py", "timed", "--program", PROGRAM, "--test", "test.txt", "--times", at + each, "--each", 5, "--random", 2, "--jobs", 1, folder=self.folder.name)
+            rows = list(common.rows(os.path.join(self.folder.name, "timed", "lessons.0.jsonl.gz")))
+            self.assertEqual({row["problem"] for row in rows}, {self.far[0]})
+            counts.append(len(rows))
+        self.assertEqual(counts, [5, 2])
+        with open(at, "w", encoding="utf-8") as file:
+            file.write("schedule,us\n")
+        with self.assertRaises(subprocess.CalledProcessError):
+            run("data.py", "timed", "--program", PROGRAM, "--test", "test.txt", "--times", at, "--each", 5, "--random", 2, "--jobs", 1, folder=self.folder.name)
+
+    def test_brief(self):
+        """A small model reads the problem, facts of it, what was measured and the question, and neither the device nor the grammar."""
+        row = next(row for row in self.rows("lessons.0.jsonl.gz") + self.rows("lessons.1.jsonl.gz") if row["problem"] == self.far[0] and row["shown"])
+        (message,) = common.brief(row["prompt"])
+        text, whole = message["content"], row["prompt"][1]["content"]
+        self.assertEqual(text.splitlines()[:3], [self.far[0], f"floor {common.number(row['floor_us'])} us", "M 64 N 64 K 64"])
+        self.assertIn("\n128x256 0.06\n", text)     # 8 tiles of 132
+        self.assertTrue(all(line in text for line in whole.splitlines() if line.startswith("- ws/64x64x64/s")))
+        self.assertTrue(text.endswith(whole.splitlines()[-1] + "\n"))
+        self.assertNotIn("Grammar", text)
+        self.assertLess(len(text), len(whole) / 5)
+        failed = [{**row["prompt"][1], "content": whole.replace("# What failed\n\nNothing.", "# What failed\n\n- simple: too slow")}]
+        self.assertIn("\n- simple: too slow\n", common.brief(failed)[0]["content"])
+        other = [{"role": "system", "content": "s"}, {"role": "user", "content": "# Problem\n\nno schedule\n"}]
+        self.assertEqual(common.brief(other), other)
 
     def test_prompts_are_the_program_s(self):
         """What is shown of measured times, as Python writes it, is what C writes."""

@@ -509,6 +509,20 @@ class Trained(unittest.TestCase):
             self.assertTrue(text)
             self.assertNotIn("0,0", said.splitlines())
 
+    def test_even_lessons(self):
+        """A pass has as many lessons of each class of alignment, all of those of the rarest."""
+        import random
+
+        import numpy
+        sys.path.insert(0, os.path.join(ROOT, "python", "trained"))
+        import imitate
+        classes = [64] * 20 + [8] * 4 + [1] * 6
+        examples = imitate.Examples(numpy.zeros(30, dtype=numpy.uint16), numpy.arange(31), numpy.zeros(30, dtype=numpy.int64), numpy.array(classes))
+        chosen = imitate.one_pass(examples, random.Random(1), True)
+        self.assertEqual([sum(classes[i] == one for i in chosen) for one in (64, 8, 1)], [10, 10, 10])
+        self.assertLessEqual(set(range(20, 30)), set(chosen))
+        self.assertEqual(sorted(imitate.one_pass(examples, random.Random(1), False)), list(range(30)))
+
     def test_answers_side_by_side(self):
         """A row that has all answers to a question gives each the probability that it has alone; the loss leads to the fastest."""
         import torch
