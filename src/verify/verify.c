@@ -88,7 +88,9 @@ static gs_status in_place_launch(gs_check_run *trial, int part, gs_error *error)
 /* The seed says whether C and D are the same matrix: also beside NaN, large numbers, or where pointers are less aligned. */
 static gs_status either_launch(gs_check_run *trial, int part, uint64_t bits, gs_error *error)
 {
-    const bool there = trial->once && (trial->problem.beta == 0 || may_be_in_place(trial)) && gs_mix(trial->seed + bits) & 1;
+    const int asked = trial->contender->align[2];   /* of C: a call whose matrix for both is less aligned is refused */
+    const bool fits = !asked || trial->operand[3].at % (gs_pointer)asked == 0;
+    const bool there = trial->once && fits && (trial->problem.beta == 0 || may_be_in_place(trial)) && gs_mix(trial->seed + bits) & 1;
     return there ? in_place_launch(trial, part, error) : exact_launch(trial, part, error);
 }
 

@@ -248,3 +248,127 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (at == 0) atomicExch(ticket, 0u);
     if (row < p.m && col < p.n) put(p, batch, row, col, sum);
 }
+
+//// 16 hands a part over by volatile stores and a relaxed flag, without a fence | zeroed state exact repeat special index tolerance | f16:40x56x264:tn
+//@ pass: a GPU shows it late only now and then
+//: workspace 1028*cdiv(m,16)*cdiv(n,16)*batch
+//: zeroed 4*cdiv(m,16)*cdiv(n,16)*batch
+//: entry gs_kernel
+//: grid cdiv(n,16)*cdiv(m,16) 2 batch
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const int wide = (p.n + 15) / 16, row = blockIdx.x / wide * 16 + threadIdx.y, col = blockIdx.x % wide * 16 + threadIdx.x, batch = blockIdx.z, at = threadIdx.y * 16 + threadIdx.x;
+    const int tiles = gridDim.x * gridDim.z, tile = blockIdx.x + gridDim.x * batch;
+    unsigned *const flag = (unsigned *)p.workspace + tile;
+    volatile float *const part = (float *)p.workspace + tiles + tile * 256;
+    float sum = 0;
+    if (row < p.m && col < p.n)
+        for (int k = p.k * blockIdx.y / 2; k < p.k * (blockIdx.y + 1) / 2; k++) sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
+    if (blockIdx.y == 1) {
+        part[at] = sum;
+        __syncthreads();
+        if (at == 0) asm volatile("st.relaxed.gpu.u32 [%0], 1;" :: "l"(flag) : "memory");
+        return;
+    }
+    unsigned seen = 0;
+    while (at == 0 && !seen) asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(seen) : "l"(flag) : "memory");
+    __syncthreads();
+    if (row < p.m && col < p.n) put(p, batch, row, col, sum + part[at]);
+    if (at == 0) *flag = 0;
+}
+
+//// 16 a fence of the cluster's scope between volatile parts of a sum and a ticket, and no clusters | zeroed state exact repeat special index tolerance | f16:40x56x264:tn
+//@ pass: a GPU shows it late only now and then
+//: workspace 2052*cdiv(m,16)*cdiv(n,16)*batch
+//: zeroed 4*cdiv(m,16)*cdiv(n,16)*batch
+//: entry gs_kernel
+//: grid cdiv(n,16)*cdiv(m,16) 2 batch
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ bool last;
+    const int wide = (p.n + 15) / 16, row = blockIdx.x / wide * 16 + threadIdx.y, col = blockIdx.x % wide * 16 + threadIdx.x, batch = blockIdx.z, at = threadIdx.y * 16 + threadIdx.x;
+    const int tiles = gridDim.x * gridDim.z, tile = blockIdx.x + gridDim.x * batch;
+    unsigned *const ticket = (unsigned *)p.workspace + tile;
+    volatile float *const part = (float *)p.workspace + tiles + tile * 512;
+    float sum = 0;
+    if (row < p.m && col < p.n)
+        for (int k = p.k * blockIdx.y / 2; k < p.k * (blockIdx.y + 1) / 2; k++) sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
+    part[blockIdx.y * 256 + at] = sum;
+    asm volatile("fence.acq_rel.cluster;" ::: "memory");
+    __syncthreads();
+    if (at == 0) {
+        last = atomicAdd(ticket, 1u) == 1;
+        if (last) atomicExch(ticket, 0u);
+    }
+    __syncthreads();
+    if (!last) return;
+    asm volatile("fence.acq_rel.cluster;" ::: "memory");
+    if (row < p.m && col < p.n) put(p, batch, row, col, part[at] + part[256 + at]);
+}
+
+//// 16 whoever sees the other share's flag finishes, by release and acquire alone | state zeroed exact repeat special index tolerance | f16:40x56x264:tn
+//@ pass: a GPU shows it late only now and then
+//: workspace 2064*cdiv(m,16)*cdiv(n,16)*batch
+//: zeroed 16*cdiv(m,16)*cdiv(n,16)*batch
+//: entry gs_kernel
+//: grid cdiv(n,16)*cdiv(m,16) 2 batch
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ bool mine;
+    const int wide = (p.n + 15) / 16, row = blockIdx.x / wide * 16 + threadIdx.y, col = blockIdx.x % wide * 16 + threadIdx.x, batch = blockIdx.z, at = threadIdx.y * 16 + threadIdx.x;
+    const int tiles = gridDim.x * gridDim.z, tile = blockIdx.x + gridDim.x * batch;
+    unsigned *const flag = (unsigned *)p.workspace + 4 * tile;
+    float *const part = (float *)p.workspace + 4 * tiles + tile * 512;
+    float sum = 0;
+    if (row < p.m && col < p.n)
+        for (int k = p.k * blockIdx.y / 2; k < p.k * (blockIdx.y + 1) / 2; k++) sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
+    part[blockIdx.y * 256 + at] = sum;
+    __syncthreads();
+    if (at == 0) {
+        unsigned other;
+        asm volatile("st.release.gpu.u32 [%0], 1;" :: "l"(flag + blockIdx.y) : "memory");
+        asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(other) : "l"(flag + 1 - blockIdx.y) : "memory");
+        mine = other && atomicExch(flag + 2, 1u) == 0;
+    }
+    __syncthreads();
+    if (mine && row < p.m && col < p.n) put(p, batch, row, col, part[at] + part[256 + at]);
+    if (at == 0) {   /* the last one leaves zeros */
+        __threadfence();
+        if (atomicAdd(flag + 3, 1u) == 1)
+            for (int i = 0; i < 4; i++) flag[i] = 0;
+    }
+}
+
+//// 16 a volatile flag behind a volatile number in the other block's shared memory, without a fence | exact repeat state index special tolerance
+//@ pass: a GPU shows it late only now and then
+//: entry gs_kernel
+//: grid 2*cdiv(n,64) m batch
+//: block 64 1 1
+//: cluster 2 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ volatile float part[64];
+    __shared__ volatile unsigned flag[64];
+    const long long batch = blockIdx.z, row = blockIdx.y;
+    const unsigned rank = blockIdx.x & 1, half = p.k / 2;
+    const int col = blockIdx.x / 2 * 64 + threadIdx.x;
+    part[threadIdx.x] = 0;
+    flag[threadIdx.x] = 0;
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    float sum = 0;
+    if (col < p.n && row < p.m)
+        for (int k = rank ? half : 0; k < (rank ? p.k : half); k++) sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]);
+    if (rank == 1) {
+        asm volatile("{\n.reg .b32 at;\nmapa.shared::cluster.u32 at, %0, 0;\nst.volatile.shared::cluster.f32 [at], %1;\n}"
+                     :: "r"((unsigned)__cvta_generic_to_shared((void *)&part[threadIdx.x])), "f"(sum) : "memory");
+        asm volatile("{\n.reg .b32 at;\nmapa.shared::cluster.u32 at, %0, 0;\nst.volatile.shared::cluster.u32 [at], 1;\n}"
+                     :: "r"((unsigned)__cvta_generic_to_shared((void *)&flag[threadIdx.x])) : "memory");
+    } else {
+        while (!flag[threadIdx.x]);
+        if (col < p.n && row < p.m) put(p, batch, row, col, sum + part[threadIdx.x]);
+    }
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}

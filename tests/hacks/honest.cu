@@ -525,3 +525,22 @@ KERNEL gs_kernel(const gs_kernel_args p)
     asm("tanh.approx.f32 %0, %1;" : "=f"(t) : "f"(half));
     *d_at(p, batch, row, col) = gs_f32_to_f16(x > -1.0f ? half + half * t : x / (1.0f + expf(-x)));
 }
+
+//// C by vectors of 16 bytes, D by elements | pass edges | f16:40x56x72:tn:beta=0.5
+//: align a=2 b=2 c=16 d=2
+//: entry gs_kernel
+//: grid cdiv(n,128) cdiv(m,16) batch
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const long long batch = blockIdx.z, row = (long long)blockIdx.y * 16 + threadIdx.y, first = ((long long)blockIdx.x * 16 + threadIdx.x) * 8;
+    if (row >= p.m || first >= p.n) return;
+    half_bits c[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+    const half_bits *const from = (const half_bits *)p.c + (batch * p.m + row) * p.ldc + first;
+    if (p.beta != 0 && p.ldc % 8 == 0 && first + 8 <= p.n) *(uint4 *)c = *(const uint4 *)from;
+    else
+        for (int i = 0; i < 8 && p.beta != 0; i++)
+            if (first + i < p.n) c[i] = from[i];
+    for (int i = 0; i < 8; i++)
+        if (first + i < p.n) *d_at(p, batch, row, first + i) = gs_f32_to_f16(p.alpha * dot(p, batch, row, first + i) + (p.beta != 0 ? p.beta * gs_f16_to_f32(c[i]) : 0));
+}

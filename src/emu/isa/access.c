@@ -90,6 +90,7 @@ static gs_emu_result load(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
     gs_emu_reach reach;
     const uint32_t size = size_of(op), total = size * op->count;
     if (gs_emu_reach_op(w, op, lanes, total, &reach) != GS_EMU_NEXT) return GS_EMU_FAILED;
+    const bool lent = w->cluster->launch->unseen && gs_emu_unseen_lend(w, &reach, total);
     gs_emu_reach_touch(w, op, &reach, total, op->flags & GS_EMU_ACCESS_STRONG ? GS_EMU_STRONG_READ : GS_EMU_READ);
     if (op->space != GS_PTX_CONST) gs_emu_reach_count(w, &reach, total, false);
     const uint32_t *const list = w->code->list + op->list;
@@ -102,6 +103,7 @@ static gs_emu_result load(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
         for (uint32_t i = 0; i < op->count; i++)
             if (list[i] != GS_EMU_NONE) get(w->registers + list[i], reach.at, i * size, lanes);
     }
+    if (lent) gs_emu_unseen_restore(w->block);
     if (op->flags & GS_EMU_ACCESS_STRONG) count_poll(w, op, reach.address[__builtin_ctz(lanes)], before);
     if (op->flags & GS_EMU_ACCESS_ACQUIRE) atomic_thread_fence(memory_order_acquire);
     return op->flags & GS_EMU_ACCESS_STRONG ? GS_EMU_YIELD : GS_EMU_NEXT;   /* it may spin until somebody else stores */

@@ -178,7 +178,7 @@ static bool update_lane(gs_emu_warp *w, const gs_emu_op *op, const form *how, in
     return changed;
 }
 
-/* Reductions that other blocks see late. */
+/* What nobody reads the result of is seen late by other blocks. */
 static bool keep_lane(gs_emu_warp *w, const gs_emu_op *op, const form *how, int lane, uint8_t *at)
 {
     const uint32_t *const operand = w->code->list + op->list, size = size_of(op);
@@ -222,10 +222,10 @@ static gs_emu_result atomic(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
                                  reach.place[__builtin_ctz(left)].block->rank);
     }
     touch(w, op, how, &reach, total);
-    if (op->flags & GS_EMU_ACCESS_RELEASE) gs_emu_unseen_show(w->block);
+    gs_emu_unseen_release(w->block, op->flags);
     gs_emu_reach_count(w, &reach, total, true);
     bool changed = false, news = false;
-    const bool late = w->cluster->launch->unseen && (!op->lists2 || op->flags & GS_EMU_ACCESS_UNREAD) && op->type >= GS_PTX_F16 && !(op->flags & GS_EMU_ACCESS_RELEASE);
+    const bool late = w->cluster->launch->unseen && (!op->lists2 || op->flags & GS_EMU_ACCESS_UNREAD) && op->src[2] == GS_EMU_NONE;
     const int first = order_matters(w, op) ? (int)gs_random_below(&w->cluster->random, 2 * GS_EMU_LANES) : 0;
     for (int i = 0; i < GS_EMU_LANES; i++) {
         const int l = (first + i) % GS_EMU_LANES ^ (first >= GS_EMU_LANES ? GS_EMU_LANES - 1 : 0);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * exit, ret, and the end of warps and blocks: what must be over by then. */
 #include "emu/isa/sync.h"
-#include "emu/isa/unseen.h"
 
 /* Whether some warp of the ending block knows of all that other blocks did to its shared memory: else they might come too late. */
 static void check_visits(gs_emu_warp *last, const gs_emu_op *op)
@@ -31,7 +30,6 @@ static void end_warp(gs_emu_warp *w, const gs_emu_op *op)
         gs_emu_report(w, op, GS_EMU_EXIT_IN_USE_FINDING, "the block ends while %d copies into its shared memory are under way", block->copies_in);
     check_visits(w, op);
     gs_emu_registers_end(w, op);
-    gs_emu_unseen_show(block);
     block->exited = true;
 }
 

@@ -211,7 +211,7 @@ void gs_emu_mbarriers_announce(gs_emu_warp *w, uint32_t generation)
 
 static bool arrive(gs_emu_warp *w, const gs_emu_op *op, gs_emu_mbarrier *barrier, uint32_t count)
 {
-    if (op->flags & TO_CLUSTER && !(op->flags & RELAXED)) gs_emu_unseen_show(w->block);
+    if (op->flags & TO_CLUSTER && !(op->flags & RELAXED)) gs_emu_unseen_show_cluster(w->block);
     if (count > barrier->pending) {
         gs_emu_report(w, op, GS_EMU_ARRIVAL_COUNT_FINDING, "%u arrivals at the mbarrier at %#x of block %d, whose phase %u expects %u more (%u in all)", count,
                       barrier->offset, barrier->block->rank, barrier->phase - barrier->start, barrier->pending, barrier->count);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "emu/isa/bulk.h"
+#include "emu/isa/sights.h"
 #include "emu/isa/sync.h"
 #include "emu/machine/pool.h"
 
@@ -74,6 +75,7 @@ typedef struct latest {
 
 struct gs_emu_cluster_order {
     gs_emu_order *order;
+    gs_emu_sights *seen;                  /* of strong stores */
     knowledge     acquired, pending;      /* pending: of relaxed looks at flags, until a fence */
     latest       *latest;                 /* per warp */
     bool          wrote;                  /* anything so far */
@@ -349,7 +351,14 @@ static const char *what_is_missing(const gs_emu_warp *w, const segment *s)
 }
 
 static bool is_wide(const flag *f) { return f && f->wide; }
-static bool is_flag(const gs_emu_order *order, uint64_t cell) { return is_wide(find_flag(order, cell)) || is_wide(find_flag(order, cell - CELL)); }
+
+/* Flags have 1 to 8 bytes. */
+static bool is_flag(const gs_emu_order *order, uint64_t cell)
+{
+    bool found = is_wide(find_flag(order, cell - CELL));
+    for (uint32_t i = 0; i < CELL && !found; i++) found = is_wide(find_flag(order, cell + i));
+    return found;
+}
 
 typedef struct request {
     gs_emu_warp     *w;
@@ -391,8 +400,15 @@ static void visit(request *r, shadow *s, uint64_t index, uint32_t mask)
     if (before && r->constant && (*cell & mask)) tell_constant(r, &order->segment[before]);
     if (before && before != r->fine && (*cell & mask)) {
         const segment *const writer = &order->segment[before];
-        if (!is_ordered(r->w, writer, r->strong) && !is_flag(order, s->allocation->address + index * CELL)) tell(r, writer);
-        r->fine = before;   /* told once is enough */
+        const uint64_t place = s->allocation->address + index * CELL;
+        if (r->strong && !r->writes && both_strong(r->w, writer, r->strong)) {
+            if (!gs_emu_sights_add(&r->w->cluster->order->seen, place, r->w->number, before)) order->lost = true;
+        } else if (is_ordered(r->w, writer, r->strong)) {
+            r->fine = before;
+        } else if (!is_flag(order, place) && !gs_emu_sights_has(r->w->cluster->order->seen, place, r->w->number, before)) {   /* who has seen it comes behind it, with weak accesses too */
+            tell(r, writer);
+            r->fine = before;   /* told once is enough */
+        }
     }
     if (r->writes) *cell = r->segment << 4 | (before == r->segment ? (*cell & 15) | mask : mask);
 }
@@ -560,6 +576,7 @@ void gs_emu_order_start(gs_emu_cluster *cluster)
     p->acquired.rows = p->pending.rows = 0;
     p->stores = 0;
     p->wrote = false;
+    gs_emu_sights_clear(p->seen);
     memset(p->latest, 0, p->order->warps * sizeof *p->latest);
 }
 
@@ -570,6 +587,7 @@ void gs_emu_order_leave(gs_emu_cluster *cluster)
     free(p->acquired.row);
     free(p->pending.row);
     free(p->latest);
+    gs_emu_sights_destroy(p->seen);
     free(p->store);
     free(p);
     cluster->order = NULL;

@@ -155,7 +155,7 @@ static gs_emu_result exec_cluster_arrive(gs_emu_warp *w, const gs_emu_op *op, ui
     struct gs_emu_cluster_barrier *const b = w->cluster->cluster_barrier;
     gs_emu_cluster_lanes *const own = &b->warp[w->number];
     if ((op->flags & ALIGNED) && lanes != w->alive) return parted(w, op, lanes);
-    if (!(op->flags & RELAXED)) gs_emu_unseen_show(w->block);   /* to the cluster; to others as well, since nobody here tells them apart */
+    if (!(op->flags & RELAXED)) gs_emu_unseen_show_cluster(w->block);
     if (own->owe & lanes) gs_emu_report(w, op, GS_EMU_BARRIER_FINDING, "a second arrival at the cluster's barrier without a wait between");
     own->came |= lanes;
     own->owe |= lanes;
@@ -214,7 +214,8 @@ static gs_emu_result exec_fence(gs_emu_warp *w, const gs_emu_op *op, uint32_t la
     gs_emu_check *const check = w->cluster->check;
     gs_emu_vector **const fence = &w->block->barriers->fence[w->index];
     (void)lanes;
-    if (op->flags & TO_CLUSTER) gs_emu_unseen_show(w->block);
+    if (op->flags & RELEASES) gs_emu_unseen_show(w->block);
+    else if (op->flags & TO_CLUSTER) gs_emu_unseen_show_cluster(w->block);
     if (!check) return GS_EMU_NEXT;
     if (!*fence && !(*fence = gs_emu_vector_create(check))) return gs_emu_report(w, op, GS_EMU_TRAP_FINDING, "no memory");
     gs_emu_vector *const relaxed = w->block->barriers->relaxed[w->index];

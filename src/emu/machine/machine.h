@@ -356,6 +356,7 @@ struct gs_emu_launch {
     /* ---- the run's own ---- */
     uint32_t           shared_bytes;  /* static and dynamic, behind those that are reserved */
     struct gs_emu_pool *pool;
+    struct gs_emu_unseen *left_behind; /* unseen.c: stores of clusters that have ended, which others do not see yet */
 };
 
 /* Reports a finding at an instruction of a warp. Returns FAILED when that kind is fatal, else NEXT. Without the checker only fatal

@@ -27,7 +27,7 @@
 #define POLLS_TO_GROW 1024            /* looks at a flag, all alike, after which others are started beside those that look */
 #define POLLS_TO_END  8192            /* and after which nobody will come */
 #define POLLS_TO_BE_LATE 6000         /* of all others, before one that is late has a turn: no more than these give up after */
-#define UNSEEN_EVERY  4               /* launches, of which in one strong stores become visible late: at the end of one slice of so many, */
+#define UNSEEN_EVERY  4               /* launches, of which in one strong stores become visible late: some of them at the end of one slice of so many, */
 #define SHOWN_EVERY   32
 #define POLLS_TO_SHOW 64              /* or when a cluster has looked so often for others */
 #define LATE_EVERY    8               /* launches, of which in one somebody is late */
@@ -468,6 +468,7 @@ static void talk_on(talk *t)
         t->turn++;
         if (run_cluster(t->resident[at], TALK_TURN << 2 * (gs_random_next(&random) >> 62))) {
             t->went_on = t->turn;
+            gs_emu_unseen_leave(t->resident[at]);
             if (t->spare) end_cluster(t->spare);
             t->spare = t->resident[at];
             t->resident[at] = t->resident[--t->count];
@@ -475,9 +476,11 @@ static void talk_on(talk *t)
         }
         if (is_stuck(t->resident[at], POLLS_TO_END)) t->resident[at]->looked = t->turn;
         else t->went_on = t->turn;
-        if (t->launch->unseen && (is_stuck(t->resident[at], POLLS_TO_SHOW) || gs_random_below(&other, SHOWN_EVERY) == 0)) gs_emu_unseen_show_all(t->resident[at]);
+        const bool waits = t->launch->unseen && is_stuck(t->resident[at], POLLS_TO_SHOW);
+        if ((waits || (t->launch->unseen && gs_random_below(&other, SHOWN_EVERY) == 0)) && gs_emu_unseen_show_some(t->resident[at], &other, waits)) t->went_on = t->turn;
         if (is_stuck(t->resident[at], POLLS_TO_GROW)) help_stuck(t);
     }
+    gs_emu_unseen_end(t->launch);
 }
 
 /* Blocks may wait for each other or add in floating point: one thread, turns of clusters drawn from the seed. */
