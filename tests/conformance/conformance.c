@@ -118,11 +118,11 @@ static bool scales_operand(const gs_problem *p)
 static void verify_less(gs_worker *worker, const candidate *c, outcome *o)
 {
     const gs_problem *const p = &c->combination->problem;
-    const bool own = (p->activation && !rounds_twice(p)) || scales_operand(p);   /* its own relu drops NaN, its own gelu is less exact */
     candidate wide = *c;
     gs_problem problem = *p;
     problem.out = GS_F32;
     gs_problem_format(&problem, wide.problem);
+    const bool own = (p->activation && !rounds_twice(p)) || scales_operand(&problem);   /* its own relu drops NaN, its own gelu is less exact */
     if (p->alpha == 0) {   /* it leaves A and B alone, NaN and infinities too, and signs of NaN differ from run to run */
         verify(worker, &wide, GS_PART_MEMORY, o);
         return;
