@@ -38,30 +38,37 @@ typedef struct shape {
     bool     order, unchecked;
 } shape;
 
-/* Under how many seeds there is a finding of this kind; no other one may be, and its text has the words. */
-static int unordered(const char *body, shape of, const char *words)
+/* One launch; returns where the flags are. */
+static uint64_t run(emu_test *t, const char *body, shape of, uint64_t seed)
 {
     static char text[16384];
     static uint8_t zero[4096];
-    int found = 0;
     snprintf(text, sizeof text, "%s%s%s", HEAD, body, TAIL);
+    if (emu_load(t, text, NULL) != GS_OK) fail_msg("%s: %s", body, t->error.text);
+    const uint64_t data = emu_buffer(t, zero, sizeof zero), flags = emu_buffer(t, NULL, BYTES);
+    memset(emu_bytes(t, flags, BYTES), 0, BYTES);
+    gs_emu_memory_mark(gs_emu_memory_find(t->memory, flags, BYTES), flags, BYTES);
+    emu_param(t, 0, &data, sizeof data);
+    emu_param(t, 1, &flags, sizeof flags);
+    t->launch.grid[0] = of.blocks;
+    t->launch.block[0] = of.threads;
+    t->launch.cluster[0] = of.cluster;
+    t->launch.order = of.order;
+    t->launch.check = !of.unchecked;
+    t->launch.seed = seed;
+    t->launch.step_limit = 4000000;
+    const gs_status status = emu_run(t);
+    if (status != GS_OK && status != GS_ERROR_FAULT) fail_msg("%s: %s", body, t->error.text);
+    return flags;
+}
+
+/* Under how many seeds there is a finding of this kind; no other one may be, and its text has the words. */
+static int unordered(const char *body, shape of, const char *words)
+{
+    int found = 0;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         emu_test t;
-        if (emu_load(&t, text, NULL) != GS_OK) fail_msg("%s: %s", body, t.error.text);
-        const uint64_t data = emu_buffer(&t, zero, sizeof zero), flags = emu_buffer(&t, NULL, BYTES);
-        memset(emu_bytes(&t, flags, BYTES), 0, BYTES);
-        gs_emu_memory_mark(gs_emu_memory_find(t.memory, flags, BYTES), flags, BYTES);
-        emu_param(&t, 0, &data, sizeof data);
-        emu_param(&t, 1, &flags, sizeof flags);
-        t.launch.grid[0] = of.blocks;
-        t.launch.block[0] = of.threads;
-        t.launch.cluster[0] = of.cluster;
-        t.launch.order = of.order;
-        t.launch.check = !of.unchecked;
-        t.launch.seed = seed;
-        t.launch.step_limit = 4000000;
-        const gs_status status = emu_run(&t);
-        if (status != GS_OK && status != GS_ERROR_FAULT) fail_msg("%s: %s", body, t.error.text);
+        run(&t, body, of, seed);
         for (int i = 0; i < t.launch.findings; i++) {
             const gs_emu_finding *const finding = &t.launch.finding[i];
             if (finding->kind != GS_EMU_UNORDERED_FINDING || !strstr(finding->text, words)) fail_msg("%s: %s: %s", body, gs_emu_finding_name(finding->kind), finding->text);
@@ -198,6 +205,64 @@ static void test_bulk_copies(void **state)
 }
 
 /* More flags than are kept: nothing is found any more, and nothing invented. */
+/* What a thread has seen by a strong load it may overwrite by a weak store; not what lies beside it. */
+#define SEE "@p st.relaxed.gpu.global.v2.u32 [m], {a, a};\n@p bra DONE;\nLOOK:\nld.relaxed.gpu.global.u32 c, [m];\nsetp.eq.u32 r, c, 0;\n@r bra LOOK;\n"
+
+static void test_what_was_seen(void **state)
+{
+    (void)state;
+    expect_right(SEE "st.global.u32 [m], t;\n", two);
+    expect_right(SEE "ld.global.u32 c, [m];\n", two);
+    expect_right(SEE SYNC "st.global.u32 [m], t;\n", two);
+    expect_wrong(SEE "st.global.u32 [m+4], t;\n", two, "nothing that this block looked at");
+    expect_right(WRITE FENCE SYNC "@!p bra TAKE;\n@q st.relaxed.gpu.global.u8 [w+3], 1;\nbra DONE;\nTAKE:\n@!q bra CAME;\nLOOP:\nld.relaxed.gpu.global.u8 c, [w+3];\n"
+                 "setp.eq.u32 r, c, 0;\n@r bra LOOP;\nCAME:\n" FENCE SYNC READ "@q st.global.u8 [w+3], 0;\n", two);
+}
+
+/* Under how many seeds two blocks of one warp leave one of two words at zero: what the first one wrote is not what the second one read, or neither saw the other's flag. */
+static int stale(const char *body, uint32_t cluster)
+{
+    enum { LAUNCHES = 150 };
+    int found = 0;
+    for (uint64_t seed = 1; seed <= LAUNCHES; seed++) {
+        emu_test t;
+        uint32_t word[2];
+        const uint64_t flags = run(&t, body, (shape){2, 32, cluster, false, true}, seed);
+        memcpy(word, emu_bytes(&t, flags + 64, sizeof word), sizeof word);
+        found += !word[0] && !word[1];
+        emu_end(&t);
+    }
+    return found;
+}
+
+#define HAND(between, flag) "@!q bra DONE;\n@!p bra TAKE;\nst.relaxed.gpu.global.u32 [d], a;\n" between flag "bra DONE;\nTAKE:\nLOOP:\nld.relaxed.gpu.global.u32 c, [w];\n" \
+    "setp.eq.u32 r, c, 0;\n@r bra LOOP;\n" FENCE "ld.relaxed.gpu.global.u32 e, [d];\nst.global.u32 [w+64], e;\n"
+#define FLAG "st.relaxed.gpu.global.u32 [w], a;\n"
+#define RED  "red.relaxed.gpu.global.add.u32 [w], 1;\n"
+/* Each block sets its own flag and looks at the other's. */
+#define LOOK(set, between) "@!q bra DONE;\nshl.b32 c, b, 2;\nxor.b32 e, c, 4;\ncvt.u64.u32 m, c;\nadd.s64 m, m, w;\ncvt.u64.u32 x, e;\nadd.s64 x, x, w;\n" set between \
+    "ld.acquire.gpu.global.u32 n, [x];\nst.global.u32 [m+64], n;\n"
+#define SET  "st.release.gpu.global.u32 [m], a;\n"
+
+/* Stores are seen late and in any order, unless something wide enough is between. */
+static void test_late_stores(void **state)
+{
+    (void)state;
+    static const char *const right[] = {
+        HAND(FENCE, FLAG), HAND("", "st.release.gpu.global.u32 [w], a;\n"), HAND("", "red.release.gpu.global.add.u32 [w], 1;\n"), HAND(FENCE, RED), LOOK(SET, "fence.sc.gpu;\n"),
+        LOOK("atom.acq_rel.gpu.global.exch.b32 c, [m], a;\nadd.u32 c, c, c;\n", ""),   /* its result is read: an atomic operation is not late */
+    };
+    static const char *const wrong[] = {
+        HAND("", FLAG), HAND("", RED), HAND("fence.acq_rel.cta;\n", FLAG), HAND("fence.acq_rel.cluster;\n", FLAG), HAND("", "st.release.cluster.global.u32 [w], a;\n"), LOOK(SET, ""),
+        LOOK("red.release.gpu.global.add.u32 [m], 1;\n", ""),
+    };
+    for (size_t i = 0; i < GS_COUNT(right); i++)
+        if (stale(right[i], 1) != 0) fail_msg("not seen: %s", right[i]);
+    for (size_t i = 0; i < GS_COUNT(wrong); i++)
+        if (stale(wrong[i], 1) == 0) fail_msg("always seen: %s", wrong[i]);
+    if (stale(HAND("fence.acq_rel.cluster;\n", FLAG), 2) != 0) fail_msg("not seen within a cluster");
+}
+
 static void test_too_many_flags(void **state)
 {
     (void)state;
@@ -211,7 +276,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chains), cmocka_unit_test(test_knowledge_is_passed_on), cmocka_unit_test(test_what_does_not_conflict),
-        cmocka_unit_test(test_clusters), cmocka_unit_test(test_bulk_copies), cmocka_unit_test(test_too_many_flags),
+        cmocka_unit_test(test_clusters), cmocka_unit_test(test_bulk_copies), cmocka_unit_test(test_too_many_flags), cmocka_unit_test(test_what_was_seen), cmocka_unit_test(test_late_stores),
     };
     return cmocka_run_group_tests_name("order between blocks", tests, NULL, NULL);
 }

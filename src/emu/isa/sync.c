@@ -234,9 +234,17 @@ static gs_emu_result exec_nothing(gs_emu_warp *w, const gs_emu_op *op, uint32_t 
     return GS_EMU_NEXT;
 }
 
-static gs_emu_result exec_fence_async(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
+/* Bulk copies do not ask which stores are late. */
+static gs_emu_result exec_fence_global(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     (void)op, (void)lanes;
+    gs_emu_unseen_show(w->block);
+    return GS_EMU_NEXT;
+}
+
+static gs_emu_result exec_fence_async(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
+{
+    if (strcmp(op->name, "fence.proxy.async") == 0) exec_fence_global(w, op, lanes);
     if (w->cluster->check) gs_emu_check_fence_async(w->cluster->check, w->number);
     gs_emu_mbarriers_fence(w, false);
     return GS_EMU_NEXT;
@@ -257,7 +265,7 @@ static const struct {
     {"membar.cta",                          exec_fence},       {"membar.gl",                         exec_fence},
     {"membar.sys",                          exec_fence},       {"fence.mbarrier_init.release.cluster", exec_fence_mbarrier},
     {"fence.proxy.async",                   exec_fence_async}, {"fence.proxy.async.shared::cta",     exec_fence_async},
-    {"fence.proxy.async.shared::cluster",   exec_fence_async}, {"fence.proxy.async.global",          exec_nothing},
+    {"fence.proxy.async.shared::cluster",   exec_fence_async}, {"fence.proxy.async.global",          exec_fence_global},
     {"fence.proxy.alias",                   exec_nothing},
 };
 

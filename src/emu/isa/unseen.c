@@ -14,10 +14,10 @@ typedef struct stored {
     uint32_t size;
     bool     global;                       /* else in another block's shared memory */
     bool     cluster;                      /* the blocks of its cluster may see it */
-    bool     lent;                         /* it is in memory for a load of its own block, */
-    uint8_t  before[GS_EMU_UNSEEN_BYTES];  /* and this was there */
+    bool     lent;                         /* it is in memory for a load of its own block */
     gs_emu_combine *reduces;               /* with the first 8 of its bytes; NULL: a store */
-    uint8_t  bytes[GS_EMU_UNSEEN_BYTES];
+    uint64_t was;                          /* while a reduction is lent: what was there */
+    uint8_t  bytes[GS_EMU_UNSEEN_BYTES];   /* while a store is lent: what was there */
 } stored;
 
 struct gs_emu_unseen {
@@ -72,7 +72,8 @@ static void show_one(struct gs_emu_unseen *unseen, int which)
 {
     const stored one = unseen->list[which];
     int kept = 0;
-    for (int i = 0; i < unseen->count; i++) {
+    while (!overlap(one.at, one.size, unseen->list[kept].at, unseen->list[kept].size)) kept++;   /* to itself at most */
+    for (int i = kept; i < unseen->count; i++) {
         const stored other = unseen->list[i];
         if (i <= which && overlap(one.at, one.size, other.at, other.size)) apply(&other);
         else unseen->list[kept++] = other;
@@ -147,13 +148,14 @@ bool gs_emu_unseen_show_some(gs_emu_cluster *cluster, gs_random *random, bool st
     return any;
 }
 
+static void touch(struct gs_emu_unseen *unseen, const gs_emu_reach *reach, uint32_t size, bool released)
+{
+    for (uint32_t left = reach->lanes; unseen && unseen->count && left; left &= left - 1) show_bytes(unseen, reach->at[__builtin_ctz(left)], size, released);
+}
+
 void gs_emu_unseen_touch(gs_emu_warp *w, const gs_emu_reach *reach, uint32_t size)
 {
-    for (int b = 0; b < w->cluster->blocks; b++) {
-        struct gs_emu_unseen *const unseen = w->cluster->block[b].unseen;
-        if (!unseen || !unseen->count) continue;
-        for (uint32_t left = reach->lanes; left && unseen->count; left &= left - 1) show_bytes(unseen, reach->at[__builtin_ctz(left)], size, b != w->block->rank);
-    }
+    for (int b = 0; b < w->cluster->blocks; b++) touch(w->cluster->block[b].unseen, reach, size, b != w->block->rank);
 }
 
 /* ---- what a block reads of its own ---- */
@@ -165,15 +167,26 @@ static bool reads(const gs_emu_reach *reach, uint32_t size, const stored *one)
     return false;
 }
 
+static void exchange(stored *one)
+{
+    uint8_t there[GS_EMU_UNSEEN_BYTES];
+    memcpy(there, one->at, one->size);
+    memcpy(one->at, one->bytes, one->size);
+    memcpy(one->bytes, there, one->size);
+}
+
 bool gs_emu_unseen_lend(gs_emu_warp *w, const gs_emu_reach *reach, uint32_t size)
 {
     struct gs_emu_unseen *const unseen = w->block->unseen;
     bool any = false;
+    for (int b = 0; b < w->cluster->blocks; b++)
+        if (b != w->block->rank) touch(w->cluster->block[b].unseen, reach, size, true);
     for (int i = 0; unseen && i < unseen->count; i++) {
         stored *const one = &unseen->list[i];
         if (!reads(reach, size, one)) continue;
-        memcpy(one->before, one->at, one->size);
-        apply(one);
+        memcpy(&one->was, one->at, GS_MIN(one->size, sizeof one->was));
+        if (one->reduces) apply(one);
+        else exchange(one);
         one->lent = any = true;
     }
     return any;
@@ -183,7 +196,8 @@ void gs_emu_unseen_restore(gs_emu_block *block)
 {
     for (int i = block->unseen->count - 1; i >= 0; i--) {
         stored *const one = &block->unseen->list[i];
-        if (one->lent) memcpy(one->at, one->before, one->size);
+        if (one->lent && one->reduces) memcpy(one->at, &one->was, one->size);
+        else if (one->lent) exchange(one);
         one->lent = false;
     }
 }
