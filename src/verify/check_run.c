@@ -205,7 +205,7 @@ static gs_status share_matrix(gs_check_run *trial, int operand, gs_error *error)
 {
     gs_device *const device = trial->verifier->device;
     const gs_shape s = gs_shape_of(&trial->problem, GS_OPERAND_LETTERS[operand]);
-    const size_t size = gs_type_size(s.type), bytes = s.rows > 0 ? (size_t)((s.rows - 1) * s.ld + s.row) * size : 0;
+    const size_t size = gs_type_size(s.type), bytes = s.rows > 0 && s.row > 0 ? (size_t)((s.rows - 1) * s.ld + s.row) * size : 0;
     int64_t first, second;
     if (!shares_matrix(trial, operand, &first, &second) || bytes == 0) return GS_OK;
     void *const matrix = malloc(bytes);

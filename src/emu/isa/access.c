@@ -127,6 +127,7 @@ static gs_emu_result store(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
     gs_emu_reach_count(w, &reach, total, true);
     if (op->flags & GS_EMU_ACCESS_RELEASE) atomic_thread_fence(memory_order_release);
     uint8_t before[GS_EMU_LANES][GS_EMU_UNSEEN_BYTES];
+    if (w->cluster->launch->unseen) gs_emu_unseen_release(w->block, op->flags);
     const bool unseen = w->cluster->launch->unseen && gs_emu_unseen_begin(w, op, &reach, total, before);
     const uint32_t *const list = w->code->list + op->list;
     if (op->count == 1 && reach.straight && is_same_width(op)) {

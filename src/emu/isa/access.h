@@ -97,12 +97,14 @@ static inline gs_emu_result gs_emu_reach_op(gs_emu_warp *w, const gs_emu_op *op,
     return gs_emu_reach_find(w, op, (gs_ptx_space)op->space, lanes, size, reach) ? GS_EMU_NEXT : GS_EMU_FAILED;
 }
 
-/* The warp looked at that place for what others may have done; news: it found or did something new. */
+/* The warp looked at that place for what others may have done; news: it found or did something new. Whoever waits looks at few places. */
 static inline void gs_emu_count_poll(gs_emu_warp *w, uint64_t address, bool news)
 {
-    w->polls = news || address != w->polled ? 0 : w->polls + 1;
+    bool again = false;
+    for (int i = 0; i < GS_EMU_POLLED; i++) again |= w->polled[i] == address;
+    w->polls = news || !again ? 0 : w->polls + 1;
     w->all_polls += w->polls > 0;
-    w->polled = address;
+    if (!again) w->polled[w->polled_next++ % GS_EMU_POLLED] = address;
 }
 
 /* lanes.c: a plain write or read of the own block's shared memory, with the checker. */

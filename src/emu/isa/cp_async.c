@@ -6,6 +6,7 @@
 
 #include "emu/isa/cp_groups.h"
 #include "emu/isa/order.h"
+#include "emu/isa/unseen.h"
 
 enum { WIDE_TO = GS_EMU_ACCESS_OWN, IGNORES = 2 * GS_EMU_ACCESS_OWN, IGNORES_NOT = 4 * GS_EMU_ACCESS_OWN };   /* flags */
 
@@ -130,6 +131,7 @@ static gs_emu_result find_sources(gs_emu_warp *w, const gs_emu_op *op, uint32_t 
         gs_emu_place place;
         if (!gs_emu_resolve(w, op, l, GS_PTX_GLOBAL, reach.address[l], c->bytes[l], c->size, &place)) return GS_EMU_FAILED;
         gs_emu_reach_out(w, op, 1u << l);
+        gs_emu_unseen_touch_place(w, &place, c->bytes[l]);
         gs_emu_touch(w, op, &place, c->bytes[l], GS_EMU_READ);
         gs_emu_order_place(w, op, &place, c->bytes[l], GS_EMU_READ);
         c->from[l] = place.bytes;

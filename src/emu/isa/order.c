@@ -254,7 +254,7 @@ static void store_flag(gs_emu_warp *w, const gs_emu_op *op, uint64_t address, bo
     if (!f && has_published(w)) f = make_flag(p->order, address);
     if (!f) return;
     f->wide |= wide;
-    f->carries.rows = f->within.rows = 0;
+    if (!w->cluster->launch->unseen) f->carries.rows = f->within.rows = 0;   /* else a reader may still see the store before this one */
     put_into(w, f);
 }
 
@@ -391,6 +391,18 @@ static void tell_constant(request *r, const segment *s)
     r->constant = false;   /* told once is enough */
 }
 
+/* Whoever has seen a strong store, by a strong load, comes behind it, with weak accesses too; and who knows of whoever has. */
+static bool has_seen(const gs_emu_warp *w, uint64_t place, uint32_t by)
+{
+    const gs_emu_cluster *const cluster = w->cluster;
+    bool seen = false;
+    for (int i = 0; cluster->order->seen && i < (int)cluster->order->order->warps && !seen; i++) {
+        const uint32_t clock = gs_emu_sights_when(cluster->order->seen, place, i, by);
+        seen = clock && (i == w->number || gs_emu_check_known(cluster->check, w->number, i, clock));
+    }
+    return seen;
+}
+
 /* One cell; `mask` of its bytes. */
 static void visit(request *r, shadow *s, uint64_t index, uint32_t mask)
 {
@@ -402,10 +414,11 @@ static void visit(request *r, shadow *s, uint64_t index, uint32_t mask)
         const segment *const writer = &order->segment[before];
         const uint64_t place = s->allocation->address + index * CELL;
         if (r->strong && !r->writes && both_strong(r->w, writer, r->strong)) {
-            if (!gs_emu_sights_add(&r->w->cluster->order->seen, place, r->w->number, before)) order->lost = true;
+            const uint32_t clock = gs_emu_check_clock(r->w->cluster->check, r->w->number);
+            if (!gs_emu_sights_add(&r->w->cluster->order->seen, place, r->w->number, before, clock)) order->lost = true;
         } else if (is_ordered(r->w, writer, r->strong)) {
             r->fine = before;
-        } else if (!is_flag(order, place) && !gs_emu_sights_has(r->w->cluster->order->seen, place, r->w->number, before)) {   /* who has seen it comes behind it, with weak accesses too */
+        } else if (!is_flag(order, place) && !has_seen(r->w, place, before)) {
             tell(r, writer);
             r->fine = before;   /* told once is enough */
         }

@@ -16,7 +16,6 @@ typedef struct stored {
     bool     cluster;                      /* the blocks of its cluster may see it */
     bool     lent;                         /* it is in memory for a load of its own block */
     gs_emu_combine *reduces;               /* with the first 8 of its bytes; NULL: a store */
-    uint64_t was;                          /* while a reduction is lent: what was there */
     uint8_t  bytes[GS_EMU_UNSEEN_BYTES];   /* while a store is lent: what was there */
 } stored;
 
@@ -115,7 +114,8 @@ void gs_emu_unseen_show_cluster(gs_emu_block *block)
         if (one.global) unseen->list[kept++] = one;
         else apply(&one);
     }
-    if (unseen) unseen->count = kept;
+    if (!unseen || unseen->count == kept) return;
+    unseen->count = kept;
     block->cluster->quiet_steps = 0;
 }
 
@@ -144,7 +144,7 @@ bool gs_emu_unseen_show_some(gs_emu_cluster *cluster, gs_random *random, bool st
 {
     bool any = show_some(cluster->launch->left_behind, random, stuck);
     for (int b = 0; b < cluster->blocks; b++) any |= show_some(cluster->block[b].unseen, random, stuck);
-    cluster->quiet_steps = 0;
+    if (any) cluster->quiet_steps = 0;
     return any;
 }
 
@@ -158,12 +158,27 @@ void gs_emu_unseen_touch(gs_emu_warp *w, const gs_emu_reach *reach, uint32_t siz
     for (int b = 0; b < w->cluster->blocks; b++) touch(w->cluster->block[b].unseen, reach, size, b != w->block->rank);
 }
 
+void gs_emu_unseen_touch_place(gs_emu_warp *w, const gs_emu_place *place, uint32_t size)
+{
+    for (int b = 0; b < w->cluster->blocks; b++)
+        if (w->cluster->block[b].unseen) show_bytes(w->cluster->block[b].unseen, place->bytes, size, b != w->block->rank);
+}
+
 /* ---- what a block reads of its own ---- */
 
 static bool reads(const gs_emu_reach *reach, uint32_t size, const stored *one)
 {
+    if (reach->straight) return overlap(reach->at[0], GS_EMU_LANES * size, one->at, one->size);
     for (uint32_t left = reach->lanes; left; left &= left - 1)
         if (overlap(reach->at[__builtin_ctz(left)], size, one->at, one->size)) return true;
+    return false;
+}
+
+/* Some lane reads between the first and the last of them. */
+static bool may_read(const struct gs_emu_unseen *unseen, const gs_emu_reach *reach, uint32_t size)
+{
+    for (uint32_t left = unseen && unseen->count ? reach->lanes : 0; left; left &= left - 1)
+        if (reach->at[__builtin_ctz(left)] < unseen->to && reach->at[__builtin_ctz(left)] + size > unseen->from) return true;
     return false;
 }
 
@@ -178,15 +193,16 @@ static void exchange(stored *one)
 bool gs_emu_unseen_lend(gs_emu_warp *w, const gs_emu_reach *reach, uint32_t size)
 {
     struct gs_emu_unseen *const unseen = w->block->unseen;
-    bool any = false;
+    bool any = false, sums = false;
     for (int b = 0; b < w->cluster->blocks; b++)
         if (b != w->block->rank) touch(w->cluster->block[b].unseen, reach, size, true);
-    for (int i = 0; unseen && i < unseen->count; i++) {
+    if (!may_read(unseen, reach, size)) return false;
+    for (int i = 0; i < unseen->count && !sums; i++) sums = unseen->list[i].reduces && reads(reach, size, &unseen->list[i]);
+    if (sums) touch(unseen, reach, size, false);
+    for (int i = 0; i < unseen->count; i++) {
         stored *const one = &unseen->list[i];
         if (!reads(reach, size, one)) continue;
-        memcpy(&one->was, one->at, GS_MIN(one->size, sizeof one->was));
-        if (one->reduces) apply(one);
-        else exchange(one);
+        exchange(one);
         one->lent = any = true;
     }
     return any;
@@ -196,8 +212,7 @@ void gs_emu_unseen_restore(gs_emu_block *block)
 {
     for (int i = block->unseen->count - 1; i >= 0; i--) {
         stored *const one = &block->unseen->list[i];
-        if (one->lent && one->reduces) memcpy(one->at, &one->was, one->size);
-        else if (one->lent) exchange(one);
+        if (one->lent) exchange(one);
         one->lent = false;
     }
 }
@@ -221,7 +236,6 @@ static stored *add(struct gs_emu_unseen *unseen, stored one)
 bool gs_emu_unseen_begin(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size, uint8_t before[GS_EMU_LANES][GS_EMU_UNSEEN_BYTES])
 {
     if (!op->meets || size > GS_EMU_UNSEEN_BYTES || !is_for_others(w, reach)) return false;
-    gs_emu_unseen_release(w->block, op->flags);
     if (!gs_emu_unseen_has_room(w->block, GS_EMU_LANES)) return false;
     for (uint32_t left = reach->lanes; left; left &= left - 1) memcpy(before[__builtin_ctz(left)], reach->at[__builtin_ctz(left)], size);
     return true;

@@ -30,8 +30,10 @@ void gs_emu_unseen_reduce(gs_emu_warp *w, uint8_t *at, uint32_t size, gs_emu_com
 
 /* Before an access of the same block: all its stores become visible if it touches one of them. */
 void gs_emu_unseen_touch(gs_emu_warp *w, const gs_emu_reach *reach, uint32_t size);
+void gs_emu_unseen_touch_place(gs_emu_warp *w, const gs_emu_place *place, uint32_t size);
 
-/* Around a load: its block sees its own stores, and others still do not. lend: whether there are any, which restore then takes away again. */
+/* Around a load: its block sees its own stores, and others still do not. lend: whether there are any, which restore then takes away again. Reductions are shown to all: who reads a sum
+ * knows its place in the order of that word. */
 bool gs_emu_unseen_lend(gs_emu_warp *w, const gs_emu_reach *reach, uint32_t size);
 void gs_emu_unseen_restore(gs_emu_block *block);
 

@@ -28,6 +28,7 @@
 #include "ptx/ptx.h"
 
 #define GS_EMU_REACHES 12
+#define GS_EMU_POLLED 4             /* places that a warp may look at in turn while it waits */
 
 #define GS_EMU_NONE  0xffffffffu   /* no operand */
 #define GS_EMU_LANES 32
@@ -233,8 +234,9 @@ struct gs_emu_warp {
     gs_emu_lane_access write[8], read[4];   /* the last ones of shared memory */
     uint32_t        writes, reads;   /* so many since it started */
     uint32_t        pairs;        /* of a read and a write compared since */
-    uint32_t        polls;        /* strong loads and atomics, one after the other, that looked at one place and found nothing new */
-    uint64_t        polled;       /* that place */
+    uint32_t        polls;        /* strong loads and atomics, one after the other, that looked at few places and found nothing new */
+    uint64_t        polled[GS_EMU_POLLED];   /* those places, */
+    uint32_t        polled_next;  /* of which the one of this number is next to be another one */
     uint64_t        all_polls;    /* such looks since it started */
     uint64_t        steps;        /* instructions executed */
     gs_emu_fragment fragment[GS_EMU_LANES];

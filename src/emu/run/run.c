@@ -200,7 +200,8 @@ static void start_warp(gs_emu_warp *w)
     set_specials(w);
     w->early = w->cluster->check && w->cluster->launch->dependent ? w->threads : 0;
     w->waited = 0;
-    w->polls = 0;
+    w->polls = w->polled_next = 0;
+    memset(w->polled, 0, sizeof w->polled);
     w->all_polls = w->steps = 0;
     w->writes = w->reads = w->pairs = 0;
     gs_emu_warp_start(w);
