@@ -242,6 +242,11 @@ static int stale(const char *body, uint32_t cluster)
 /* Each block sets its own flag and looks at the other's. */
 #define LOOK(set, between) "@!q bra DONE;\nshl.b32 c, b, 2;\nxor.b32 e, c, 4;\ncvt.u64.u32 m, c;\nadd.s64 m, m, w;\ncvt.u64.u32 x, e;\nadd.s64 x, x, w;\n" set between \
     "ld.acquire.gpu.global.u32 n, [x];\nst.global.u32 [m+64], n;\n"
+/* Each block adds to one word and looks at the sum: one of them sees both. */
+#define SUM "@!q bra DONE;\nmad.wide.u32 m, b, 4, w;\nred.relaxed.gpu.global.add.u32 [w+128], 1;\nld.relaxed.gpu.global.u32 n, [w+128];\nsub.u32 n, n, 1;\nst.global.u32 [m+64], n;\n"
+/* The same in a cluster, behind its barrier: block 0 sees both. */
+#define BOTH "@q red.relaxed.gpu.global.add.u32 [w+128], 1;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n@!p bra DONE;\n@!q bra DONE;\n" \
+    "ld.relaxed.gpu.global.u32 n, [w+128];\nsub.u32 n, n, 1;\nst.global.u32 [w+64], n;\n"
 #define SET  "st.release.gpu.global.u32 [m], a;\n"
 
 /* Stores are seen late and in any order, unless something wide enough is between. */
@@ -249,7 +254,7 @@ static void test_late_stores(void **state)
 {
     (void)state;
     static const char *const right[] = {
-        HAND(FENCE, FLAG), HAND("", "st.release.gpu.global.u32 [w], a;\n"), HAND("", "red.release.gpu.global.add.u32 [w], 1;\n"), HAND(FENCE, RED), LOOK(SET, "fence.sc.gpu;\n"),
+        HAND(FENCE, FLAG), HAND("", "st.release.gpu.global.u32 [w], a;\n"), HAND("", "red.release.gpu.global.add.u32 [w], 1;\n"), HAND(FENCE, RED), LOOK(SET, "fence.sc.gpu;\n"), SUM,
         LOOK("atom.acq_rel.gpu.global.exch.b32 c, [m], a;\nadd.u32 c, c, c;\n", ""),   /* its result is read: an atomic operation is not late */
     };
     static const char *const wrong[] = {
@@ -261,6 +266,7 @@ static void test_late_stores(void **state)
     for (size_t i = 0; i < GS_COUNT(wrong); i++)
         if (stale(wrong[i], 1) == 0) fail_msg("always seen: %s", wrong[i]);
     if (stale(HAND("fence.acq_rel.cluster;\n", FLAG), 2) != 0) fail_msg("not seen within a cluster");
+    if (stale(BOTH, 2) != 0) fail_msg("a sum that was released to the cluster is not seen");
 }
 
 static void test_too_many_flags(void **state)

@@ -69,7 +69,8 @@ def user_bases():
         head, body = part.split("\n", 1)
         fields = [field.strip() for field in head.split("|")]
         lines = re.findall(r"^//: (.*)$", body, flags=re.M)
-        manifest = HEAD + ("\n".join(lines) + "\n" if lines else ENTRY)
+        head = HEAD[:HEAD.index("align")] if lines and lines[0].startswith("align") else HEAD
+        manifest = head + ("\n".join(lines) + "\n" if lines else ENTRY)
         yield Base("user: " + fields[0], fields[2] if len(fields) > 2 else PLAIN, plain + body, manifest, None, [])
 
 

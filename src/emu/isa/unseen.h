@@ -28,7 +28,7 @@ typedef uint64_t gs_emu_combine(uint64_t old, uint64_t b, uint64_t c);
 bool gs_emu_unseen_has_room(gs_emu_block *block, int entries);
 void gs_emu_unseen_reduce(gs_emu_warp *w, uint8_t *at, uint32_t size, gs_emu_combine *function, uint64_t value);
 
-/* Before an access of the same block: all its stores become visible if it touches one of them. */
+/* Before an access that is no load: the stores of its block that it touches become visible, and those of its cluster's blocks that were released to it. */
 void gs_emu_unseen_touch(gs_emu_warp *w, const gs_emu_reach *reach, uint32_t size);
 void gs_emu_unseen_touch_place(gs_emu_warp *w, const gs_emu_place *place, uint32_t size);
 
