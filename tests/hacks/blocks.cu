@@ -249,7 +249,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (row < p.m && col < p.n) put(p, batch, row, col, sum);
 }
 
-//// 16 hands a part over by volatile stores and a relaxed flag, without a fence | zeroed state exact repeat special index tolerance unwritten | f16:40x56x264:tn
+//// 16 hands a part over by volatile stores and a relaxed flag, without a fence | zeroed state exact repeat special index tolerance unwritten edge | f16:40x56x264:tn
 //@ pass: a GPU shows it late only now and then
 //: workspace 1028*cdiv(m,16)*cdiv(n,16)*batch
 //: zeroed 4*cdiv(m,16)*cdiv(n,16)*batch
@@ -278,7 +278,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (at == 0) *flag = 0;
 }
 
-//// 16 a fence of the cluster's scope between volatile parts of a sum and a ticket, and no clusters | zeroed state exact repeat special index tolerance unwritten | f16:40x56x264:tn
+//// 16 a fence of the cluster's scope between volatile parts of a sum and a ticket, and no clusters | zeroed state exact repeat special index tolerance unwritten edge | f16:40x56x264:tn
 //@ pass: a GPU shows it late only now and then
 //: workspace 2052*cdiv(m,16)*cdiv(n,16)*batch
 //: zeroed 4*cdiv(m,16)*cdiv(n,16)*batch
@@ -308,7 +308,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (row < p.m && col < p.n) put(p, batch, row, col, part[at] + part[256 + at]);
 }
 
-//// 16 whoever sees the other share's flag finishes, by release and acquire alone | state zeroed exact repeat special index tolerance unwritten | f16:40x56x264:tn
+//// 16 whoever sees the other share's flag finishes, by release and acquire alone | state zeroed exact repeat special index tolerance unwritten edge | f16:40x56x264:tn
 //@ pass: a GPU shows it late only now and then
 //: workspace 2064*cdiv(m,16)*cdiv(n,16)*batch
 //: zeroed 16*cdiv(m,16)*cdiv(n,16)*batch
@@ -342,7 +342,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     }
 }
 
-//// 16 a volatile flag behind a volatile number in the other block's shared memory, without a fence | exact repeat state index special tolerance
+//// 16 a volatile flag behind a volatile number in the other block's shared memory, without a fence | exact repeat state index special tolerance edge unwritten
 //@ pass: a GPU shows it late only now and then
 //: entry gs_kernel
 //: grid 2*cdiv(n,64) m batch
