@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """What dependent launches bring, by bands of the work: rows of `gemmsmith eval --contenders own@plain,own@dependent,cublaslt-autotuning --rows ROWS`.
 
-    report_chains.py ROWS.csv[.gz] [--chosen TABLE [--only LISTED]]
+    report_chains.py ROWS.csv[.gz] [--chosen TABLE]
 
 Markdown on standard output: our faster layout against the library's faster layout, geometric means; a problem that was not measured in all its layouts is left out.
---chosen: a tuned table of other runs. Then there is a third way, that of plans in a chain: a launch is dependent where the table has a ratio for dependent launches of the problem that
-is above that of plain ones. --only: of the problems alone that have dependent rows in this table, with all layouts; for a table that was made of fewer problems than ROWS.
+--chosen: a tuned table of other runs. Then there is a third way, that of plans in a chain: launches are dependent where the table's ratio of dependent launches is above that of plain
+ones. Of the problems alone that have dependent rows there for each layout that has a kernel of ours.
 """
 import argparse
 import collections
@@ -15,8 +15,8 @@ import gzip
 import math
 import sys
 
-BANDS = ("under 1", "1-5", "5-20", "20-100", "100-1000", "over 1000")
-WAYS = ("plain", "dependent", "chosen")
+from report_grid import BANDS, geomean
+
 LIBRARY, SLOWER = "cublaslt-autotuning", 0.98
 
 
@@ -54,14 +54,14 @@ def way_of(own, ratios):
     return own["dependent"] if ratios.get("dependent", 0) > ratios.get("plain", math.inf) else own["plain"]
 
 
-def gains(times, bands, table, only):
-    """{way: {band: [the library's time over ours]}}; `only`: problems of which the table of that name has a dependent row for each layout that we win."""
-    out = {way: collections.defaultdict(list) for way in WAYS[:2 + bool(table)]}
+def gains(times, bands, table):
+    """{way: {band: [the library's time over ours]}}; table: None, or what --chosen names."""
+    out = {way: collections.defaultdict(list) for way in ("plain", "dependent") + (() if table is None else ("chosen",))}
     for problem, layouts in times.items():
         own = {layout: us for layout, us in layouts.items() if {"plain", "dependent"} <= us.keys()}
         if not own or not all(LIBRARY in us for us in layouts.values()) or len(layouts) < 2:
             continue
-        if only is not None and not all("dependent" in only.get((problem, layout), {}) for layout in own):
+        if table is not None and not all("dependent" in table.get((problem, layout), {}) for layout in own):
             continue
         library = min(us[LIBRARY] for us in layouts.values())
         for way, lists in out.items():
@@ -70,25 +70,20 @@ def gains(times, bands, table, only):
     return out
 
 
-def mean(ratios):
-    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else math.nan
-
-
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows")
     parser.add_argument("--chosen", metavar="TABLE")
-    parser.add_argument("--only", metavar="LISTED")
     asked = parser.parse_args(arguments)
     times, bands = read_rows(asked.rows)
-    found = gains(times, bands, read_table(asked.chosen) if asked.chosen else {}, read_table(asked.only) if asked.only else None)
+    found = gains(times, bands, read_table(asked.chosen) if asked.chosen else None)
     if not any(found["plain"].values()):
         raise SystemExit(f"report_chains.py: {asked.rows}: no problem with own@plain, own@dependent and {LIBRARY} in two layouts")
     print("| work, us | problems | " + " | ".join(found) + f" | under {SLOWER} |\n" + "|---" * (3 + len(found)) + "|")
     for band in [*range(len(BANDS)), None]:
         lists = [[one for at, several in of.items() if band in (at, None) for one in several] for of in found.values()]
         if lists[0]:
-            print(f"| {'all' if band is None else BANDS[band]} | {len(lists[0])} | " + " | ".join(f"{mean(one):.3f}" for one in lists) + " | "
+            print(f"| {'all' if band is None else BANDS[band]} | {len(lists[0])} | " + " | ".join(f"{geomean(one):.3f}" for one in lists) + " | "
                   + ", ".join(str(sum(ratio < SLOWER for ratio in one)) for one in lists) + " |")
 
 

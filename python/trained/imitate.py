@@ -18,7 +18,7 @@ import numpy
 import torch
 
 from common import ARMS, alignment, rows
-from model import SIZES, Log, create, device_of, load, load_words, text_of, train_tokenizer
+from model import SIZES, Log, create, device_of, is_brief, load, load_words, text_of, train_tokenizer
 
 RATE, WARM, DECAY, CLIP = 1e-3, 200, 0.1, 1.0
 GRAIN = 128   # tokens: few shapes, or the allocator of a GPU begins anew at each step
@@ -90,7 +90,7 @@ class Examples:
 
 def tokens(data, words, arm, most, paths, name):
     """The examples of an arm; kept in DATA/tokens, which data.py removes, for the other seeds."""
-    kept = data / "tokens" / f"{name}.{arm}.{'brief.' if words.init_kwargs.get('brief') else ''}{zlib.crc32(words.backend_tokenizer.to_str().encode()):08x}.{most or 'all'}.npz"
+    kept = data / "tokens" / f"{name}.{arm}.{'brief.' if is_brief(words) else ''}{zlib.crc32(words.backend_tokenizer.to_str().encode()):08x}.{most or 'all'}.npz"
     if kept.exists():
         return Examples.read(kept)
     made = Examples.made(paths, words, arm, most)

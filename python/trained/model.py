@@ -20,9 +20,14 @@ SIZES = {   # hidden, inner, layers, heads
 }
 
 
+def is_brief(words):
+    """Whether the model of these words reads brief questions."""
+    return bool(words.init_kwargs.get("brief"))
+
+
 def shown(words, prompt):
-    """The messages as the model of these words reads them: whole, or brief if it was trained so."""
-    return brief(prompt) if words.init_kwargs.get("brief") else prompt
+    """The messages as the model of these words reads them."""
+    return brief(prompt) if is_brief(words) else prompt
 
 
 def text_of(words, prompt, answer=None):

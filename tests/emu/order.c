@@ -204,7 +204,6 @@ static void test_bulk_copies(void **state)
     expect_wrong(WRITE SYNC GIVE TAKE FENCE SYNC "cp.async.ca.shared.global [s], [m], 16, 4;\ncp.async.wait_all;\n", one, "read of 4 bytes");
 }
 
-/* More flags than are kept: nothing is found any more, and nothing invented. */
 /* What a thread has seen by a strong load it may overwrite by a weak store; not what lies beside it. */
 #define SEE "@p st.relaxed.gpu.global.v2.u32 [m], {a, a};\n@p bra DONE;\nLOOK:\nld.relaxed.gpu.global.u32 c, [m];\nsetp.eq.u32 r, c, 0;\n@r bra LOOK;\n"
 
@@ -269,6 +268,7 @@ static void test_late_stores(void **state)
     if (stale(BOTH, 2) != 0) fail_msg("a sum that was released to the cluster is not seen");
 }
 
+/* More flags than are kept: nothing is found any more, and nothing invented. */
 static void test_too_many_flags(void **state)
 {
     (void)state;

@@ -42,12 +42,12 @@ class Chains(unittest.TestCase):
         self.assertEqual(self.printed(), ["| under 1 | 1 | 1.500 | 3.000 | 0, 0 |", "| 5-20 | 1 | 1.000 | 0.500 | 0, 1 |", "| all | 2 | 1.225 | 1.225 | 0, 1 |"])
 
     def test_what_a_table_chooses(self):
-        table = self.table(("f16:1x64x64:nn", 1.1, ""), ("f16:1x64x64:nn", 1.2, "+dependent"), ("f16:2x64x64:nn", 1.1, ""), ("f16:2x64x64:nn", 1.0, "+dependent"))
+        table = self.table(("f16:1x64x64:nn", 1.1, ""), ("f16:1x64x64:nn", 1.2, "+dependent"), ("f16:1x64x64:tn", 1.1, ""), ("f16:1x64x64:tn", 1.0, "+dependent"), ("f16:2x64x64:nn", 1.1, ""), ("f16:2x64x64:nn", 1.0, "+dependent"))
         self.assertEqual(self.printed("--chosen", table)[-1], "| all | 2 | 1.225 | 1.225 | 1.732 | 0, 1, 0 |")   # 3 and 1
 
     def test_only_what_was_measured(self):
-        table = self.table(("f16:2x64x64:nn", 1.0, "+dependent"))
-        self.assertEqual(self.printed("--only", table), ["| 5-20 | 1 | 1.000 | 0.500 | 0, 1 |", "| all | 1 | 1.000 | 0.500 | 0, 1 |"])
+        table = self.table(("f16:2x64x64:nn", 1.1, ""), ("f16:2x64x64:nn", 1.0, "+dependent"))
+        self.assertEqual(self.printed("--chosen", table), ["| 5-20 | 1 | 1.000 | 0.500 | 1.000 | 0, 1, 0 |", "| all | 1 | 1.000 | 0.500 | 1.000 | 0, 1, 0 |"])
 
     def test_nothing_to_report(self):
         self.rows.write_text(HEAD, encoding="utf-8")

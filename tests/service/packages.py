@@ -509,6 +509,22 @@ class Trained(unittest.TestCase):
             self.assertTrue(text)
             self.assertNotIn("0,0", said.splitlines())
 
+    def test_brief_words(self):
+        """Words made of brief questions say so when they are read again, and questions are shown so; others are shown whole."""
+        sys.path.insert(0, os.path.join(ROOT, "python", "trained"))
+        import model
+        text = "# Problem\n\nf16:64x64x64:tn\n\n# Grammar\n\nlong\n\n# What was measured\n\nNothing yet.\n\n# Question\n\n1.\n"
+        lessons = os.path.join(self.at, "lessons.jsonl")
+        prompt = [{"role": "system", "content": "s"}, {"role": "user", "content": text}]
+        with open(lessons, "w", encoding="utf-8") as file:
+            file.write(json.dumps({"prompt": prompt, "completion": [{"role": "assistant", "content": "a"}]}) + "\n")
+        for short in (True, False):
+            path = os.path.join(self.at, f"words.{short}")
+            model.train_tokenizer([lessons], 300, short=short).save_pretrained(path)
+            words = model.load_words(path)
+            self.assertEqual(model.is_brief(words), short)
+            self.assertEqual("long" in model.text_of(words, prompt), not short)
+
     def test_even_lessons(self):
         """A pass has as many lessons of each class of alignment, all of those of the rarest."""
         import random

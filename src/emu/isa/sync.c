@@ -242,12 +242,18 @@ static gs_emu_result exec_fence_global(gs_emu_warp *w, const gs_emu_op *op, uint
     return GS_EMU_NEXT;
 }
 
-static gs_emu_result exec_fence_async(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
+static gs_emu_result exec_fence_shared(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
-    if (strcmp(op->name, "fence.proxy.async") == 0) exec_fence_global(w, op, lanes);
+    (void)op, (void)lanes;
     if (w->cluster->check) gs_emu_check_fence_async(w->cluster->check, w->number);
     gs_emu_mbarriers_fence(w, false);
     return GS_EMU_NEXT;
+}
+
+static gs_emu_result exec_fence_async(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
+{
+    exec_fence_global(w, op, lanes);
+    return exec_fence_shared(w, op, lanes);
 }
 
 static gs_emu_result exec_fence_mbarrier(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
@@ -264,8 +270,8 @@ static const struct {
 } fences[] = {
     {"membar.cta",                          exec_fence},       {"membar.gl",                         exec_fence},
     {"membar.sys",                          exec_fence},       {"fence.mbarrier_init.release.cluster", exec_fence_mbarrier},
-    {"fence.proxy.async",                   exec_fence_async}, {"fence.proxy.async.shared::cta",     exec_fence_async},
-    {"fence.proxy.async.shared::cluster",   exec_fence_async}, {"fence.proxy.async.global",          exec_fence_global},
+    {"fence.proxy.async",                   exec_fence_async}, {"fence.proxy.async.shared::cta",     exec_fence_shared},
+    {"fence.proxy.async.shared::cluster",   exec_fence_shared}, {"fence.proxy.async.global",          exec_fence_global},
     {"fence.proxy.alias",                   exec_nothing},
 };
 
