@@ -34,7 +34,7 @@ int main(void)
 {
     static uint16_t host[SIZE * SIZE], direct[SIZE * SIZE], replayed[SIZE * SIZE];
     cuda gpu;
-    gs_error error = {0};
+    gs_error error = {GS_OK};
     gs_context *context;
     if (!cuda_open(&gpu) || gs_open(&context, NULL, &error) != GS_OK) {
         printf("skipped: no usable GPU%s%s\n", *error.text ? ": " : "", error.text);

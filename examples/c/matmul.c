@@ -43,7 +43,7 @@ int main(void)
 {
     static int8_t a[M * K], b[N * K];
     static float d[M * N];
-    gs_error error = {0};
+    gs_error error = {GS_OK};
     gs_context *context;
     gs_config config = gs_config_default();
     config.device = getenv("GEMMSMITH_DEVICE");   /* an emulated one too: all memory below is the library's */

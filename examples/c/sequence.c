@@ -63,7 +63,7 @@ int main(void)
 {
     static matrix x[INPUTS], w, u, v, h, g;
     static float y[COUNT];
-    gs_error error = {0};
+    gs_error error = {GS_OK};
     gs_context *context;
     gs_config config = gs_config_default();
     config.device = getenv("GEMMSMITH_DEVICE");   /* an emulated one too: all memory below is the library's */

@@ -142,7 +142,7 @@ static inline gs_plan_options gs_plan_options_default(void)
 GS_API gs_status gs_open(gs_context **out, const gs_config *config, gs_error *error);
 
 /* GS_OK, or what the context works without, with a text for *error (may be NULL): CORRUPT, NOT_FOUND, IO of the weights that $GEMMSMITH_WEIGHTS
- * names or that are installed, of a table in its usual place, of a line of a table; these and UNSUPPORTED of a pack; the first, where there are several. Each was a line in the log
+ * names or that are installed, of a table in its usual place, of a line of a table; these, UNSUPPORTED and RANGE of a pack; the first, where there are several. Each was a line in the log
  * when gs_open came upon it, and plans are made without it. */
 GS_API gs_status gs_context_status(const gs_context *context, gs_error *error);
 
@@ -186,6 +186,9 @@ GS_API gs_status gs_plan_create_schedule(gs_context *context, const gs_problem *
  * Codes: ARGUMENT (a pointer is missing; args' size is wrong; beta is 0 in args but not in the problem, or the reverse), ALIGNMENT (a pointer is less aligned than
  * gs_plan_alignment), UNSUPPORTED (a reserved field; scalars that cuBLASLt cannot take), MEMORY, LAUNCH, LIBRARY. */
 GS_API gs_status gs_plan_run(const gs_plan *plan, const gs_args *args, gs_stream stream);
+
+/* Whether gs_plan_run would take the arguments, without running anything; *error says which of them is wrong. Codes: ARGUMENT, ALIGNMENT, UNSUPPORTED. */
+GS_API gs_status gs_plan_check(const gs_plan *plan, const gs_args *args, gs_error *error);
 
 /* Destroys the plan, then sets *plan to NULL. Before, no thread may be running it, and its work on the device must have finished. Accepts
  * NULL and *plan == NULL. */

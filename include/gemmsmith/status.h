@@ -3,6 +3,7 @@
  *
  * A call returns GS_OK or a code of one of the groups below; the numbers never change once released.
  * Calls with more to report take a gs_error (may be NULL), which names the wrong field and its column.
+ * A pointer must not be NULL where nothing says that it may be: calls that return a code answer ARGUMENT then, others are undefined.
  *
  * How structs grow: a struct that a caller passes (gs_problem, gs_args, gs_config, gs_plan_options) starts with its size, as the caller's compiler sees
  * it, and ends with reserved fields that are zero. An initialiser (gs_problem_make, gs_args_make, gs_config_default, gs_plan_options_default) sets both. A later version

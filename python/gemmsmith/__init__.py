@@ -14,6 +14,8 @@ silu(A gate^T) * (A up^T). For training plan("bf16:2048x11008x4096:tn:ep=bias+ge
 plan("bf16:2048x11008x4096:nn:ep=dgelu") multiplies by gelu's slope there. Of an operand only the address is taken: shape, strides, type and device are the caller's to get
 right. Nothing waits: synchronise the stream before the result is read.
 
+What is made here is freed by close(), at the end of a with block, or with its context. To drop it frees nothing, because work that uses it may still be under way.
+
 From a source tree: PYTHONPATH=python GEMMSMITH_LIBRARY=build/release/libgemmsmith.so python3. A library that cannot be found is
 an OSError at the first call, whatever the library refuses is an Error.
 """
@@ -84,6 +86,7 @@ _PROTOTYPES = {  # name: result, arguments
     "gs_plan_create_with": (_c.c_int, [_c.c_void_p, _P(_Problem), _P(_PlanOptions), _P(_c.c_void_p), _P(_Error)]),
     "gs_plan_create_schedule": (_c.c_int, [_c.c_void_p, _P(_Problem), _c.c_char_p, _P(_c.c_void_p), _P(_Error)]),
     "gs_plan_run": (_c.c_int, [_c.c_void_p, _P(_Args), _c.c_void_p]),
+    "gs_plan_check": (_c.c_int, [_c.c_void_p, _P(_Args), _P(_Error)]),
     "gs_plan_save": (_c.c_int, [_c.c_void_p, _c.c_void_p, _P(_c.c_size_t), _P(_Error)]),
     "gs_plan_load": (_c.c_int, [_c.c_void_p, _c.c_char_p, _c.c_size_t, _P(_c.c_void_p), _P(_Error)]),
     "gs_plan_destroy": (None, [_P(_c.c_void_p)]),
@@ -174,6 +177,8 @@ class Problem:
     def __init__(self, text):
         self._c = _Problem()
         error = _Error()
+        if "\0" in text:
+            raise ValueError(f"a problem has no NUL: {text!r}")
         _check(_lib().gs_problem_read(_c.byref(self._c), _c.sizeof(self._c), text.encode(), _c.byref(error)), error)
         _check(_lib().gs_problem_check(_c.byref(self._c), _c.byref(error)), error)
 
@@ -198,6 +203,12 @@ class Problem:
     def __repr__(self):
         return f"Problem({str(self)!r})"
 
+    def __eq__(self, other):
+        return str(self) == str(other) if isinstance(other, Problem) else NotImplemented
+
+    def __hash__(self):
+        return hash(str(self))
+
 
 def _problem(problem):
     return problem if isinstance(problem, Problem) else Problem(problem)
@@ -219,6 +230,14 @@ def _pointer(value):
     if hasattr(value, "__cuda_array_interface__"):
         return value.__cuda_array_interface__["data"][0]
     raise TypeError(f"no device pointer: {type(value).__name__}")
+
+
+def _stream(value):
+    """The handle of a stream: an int, None, or torch's Stream."""
+    value = getattr(value, "cuda_stream", value)
+    if value is not None and (not isinstance(value, int) or value < 0):
+        raise TypeError(f"no stream: {value!r}")
+    return value
 
 
 def _scalar(value):
@@ -268,7 +287,7 @@ class Plan:
         context._plans.add(self)
 
     def run(self, a, b, d, c=None, workspace=None, stream=0, alpha=None, beta=None, bias=None, offsets=None, aux=None, scale_m=None, scale_n=None):
-        """Puts one multiplication on the stream (the handle as an int; 0: the default stream). c is needed where beta is not 0, bias
+        """Puts one multiplication on the stream (the handle as an int, or torch's Stream; 0: the default stream). c is needed where beta is not 0, bias
         (N or M elements of D's type, with groups groups x N) where the problem has one, offsets where
         it has groups, int32 on the device: groups + 1 of them with g= and gk=, with gm= groups counts,
         aux (M x N of D's type, with a gate M x 2N) where what the activation is applied to is written (ep=...+aux) or read (ep=dgelu). With ep=...+dbias
@@ -278,7 +297,11 @@ class Plan:
         the device, alpha always and beta where the problem's is not 0. The operands must stay alive until it
         has run. Where .workspace is not 0, threads that run the plan at once each need a workspace of their own."""
         self._open()
-        _check(_lib().gs_plan_run(self._c, _c.byref(_args(a, b, d, c, workspace, alpha, beta, bias, offsets, aux, scale_m, scale_n)), stream))
+        arguments, error = _c.byref(_args(a, b, d, c, workspace, alpha, beta, bias, offsets, aux, scale_m, scale_n)), _Error()
+        status = _lib().gs_plan_run(self._c, arguments, _stream(stream))
+        if status:
+            _lib().gs_plan_check(self._c, arguments, _c.byref(error))   # says which argument it was, if it was one
+            _check(status, error if error.status else None)
 
     def save(self):
         """The plan as bytes, compiled code included, for Context.load."""
@@ -369,7 +392,7 @@ class Sequence:
 
     def launch(self, stream=0):
         """Puts all members on the stream (the handle as an int; 0: the default stream)."""
-        _check(_lib().gs_sequence_launch(self._open(), stream))
+        _check(_lib().gs_sequence_launch(self._open(), _stream(stream)))
 
     def dependent(self, index):
         """Whether this member may begin before the one in front of it has ended: both are kernels of ours that can, and the sequence is built."""
@@ -404,6 +427,8 @@ class Memory:
     """Device memory of a context (Context.memory), for those who have no other, as on an emulated device. It may be an operand; .pointer is its address."""
 
     def __init__(self, context, size):
+        if not 0 <= size < 1 << 63:
+            raise ValueError(f"memory of {size} bytes")
         self._context, self.size, self._c = context, size, _c.c_void_p()
         error = _Error()
         _check(_lib().gs_memory_create(context._c, size, _c.byref(self._c), _c.byref(error)), error)
@@ -417,7 +442,7 @@ class Memory:
 
     def write(self, data, at=0):
         """Copies bytes, or what has a buffer, to it."""
-        data = bytes(data)
+        data = data if isinstance(data, bytes) else bytes(memoryview(data))
         self._within(at, len(data))
         error = _Error()
         _check(_lib().gs_memory_write(self._context._c, self.pointer + at, data, len(data), _c.byref(error)), error)
@@ -507,7 +532,7 @@ class Context:
         """Runs a problem with a plan that the context keeps; the first call for a problem makes it. Thread-safe."""
         error = _Error()
         self._open()
-        _check(_lib().gs_gemm(self._c, _c.byref(_problem(problem)._c), _c.byref(_args(a, b, d, c, bias=bias, offsets=offsets, aux=aux, scale_m=scale_m, scale_n=scale_n)), stream,
+        _check(_lib().gs_gemm(self._c, _c.byref(_problem(problem)._c), _c.byref(_args(a, b, d, c, bias=bias, offsets=offsets, aux=aux, scale_m=scale_m, scale_n=scale_n)), _stream(stream),
                               _c.byref(error)), error)
 
     def _open(self):

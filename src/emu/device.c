@@ -157,10 +157,11 @@ static void *host(gs_device *device, gs_pointer at, size_t bytes, bool writes, g
 {
     gs_emu_device *const emu = gs_emu_of(device);
     uint8_t *found = NULL;
-    if (!emu->native || (queue ? (const gs_emu_queue *)queue : &emu->own)->capturing) return NULL;
+    if (!emu->native) return NULL;
     pthread_mutex_lock(&emu->lock);
+    const gs_emu_queue *const on = gs_emu_queue_find(emu, queue);
     gs_emu_memory_settle(emu->memory);
-    const gs_emu_allocation *const a = gs_emu_memory_find(emu->memory, at, bytes);
+    const gs_emu_allocation *const a = on && !on->capturing ? gs_emu_memory_find(emu->memory, at, bytes) : NULL;
     if (a) {
         found = a->bytes + (at - a->address);
         if (writes) gs_emu_memory_mark(a, at, bytes);

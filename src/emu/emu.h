@@ -62,6 +62,7 @@ typedef struct gs_emu_list {
 } gs_emu_list;
 
 typedef struct gs_emu_queue {
+    struct gs_emu_queue *next;        /* of the machine's */
     double      clock_us;             /* predicted time of everything that ran on it */
     bool        capturing;
     gs_status   broken;               /* why the capture is worth nothing; GS_OK while it is */
@@ -88,6 +89,7 @@ typedef struct gs_emu_device {
     pthread_mutex_t   lock;             /* launches come from any thread: held while one runs, and for what it changes */
     uint64_t          launches;         /* so far: each has its own seed */
     gs_emu_queue      own;              /* the default queue */
+    gs_emu_queue     *queues;           /* all others */
     gs_emu_finding   *finding;          /* GS_EMU_KEPT; the first ones of their kind and place */
     int               findings;
     gs_emu_last       last;
@@ -120,7 +122,9 @@ gs_launch_counts gs_emu_counts(const gs_emu_counters *counters);
 /* Runs one piece of work on a queue, with the lock held. */
 gs_status gs_emu_work_run(gs_emu_device *emu, gs_emu_queue *queue, const gs_emu_work *work, gs_error *error);
 void      gs_emu_work_free(gs_emu_work *work);
-/* Runs the work, or puts it into the queue's capture; takes what work owns. */
+/* The queue of a handle that may be anything, NULL where it is none of this machine. With the lock held. */
+gs_emu_queue *gs_emu_queue_find(gs_emu_device *emu, gs_queue handle);
+/* Runs the work, or puts it into the queue's capture; takes what work owns. ARGUMENT: it is no queue. */
 gs_status gs_emu_work_submit(gs_emu_device *emu, gs_queue queue, gs_emu_work *work, gs_error *error);
 
 /* The parts of gs_emu_work_run: launches and fills give the time that they take. */

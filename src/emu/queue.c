@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "emu/emu.h"
 
 typedef struct event {
@@ -14,6 +15,13 @@ typedef struct event {
 } event;
 
 static gs_emu_queue *queue_of(gs_emu_device *emu, gs_queue queue) { return queue ? queue : &emu->own; }
+
+gs_emu_queue *gs_emu_queue_find(gs_emu_device *emu, gs_queue handle)
+{
+    gs_emu_queue *queue = handle ? emu->queues : &emu->own;
+    while (handle && queue && queue != handle) queue = queue->next;
+    return queue;
+}
 
 /* ---- lists of work ---- */
 
@@ -60,12 +68,20 @@ gs_status gs_emu_work_run(gs_emu_device *emu, gs_emu_queue *queue, const gs_emu_
     return status;
 }
 
+static gs_status no_queue(gs_queue handle, gs_error *error)
+{
+    gs_log(GS_LOG_WARNING, "%p is no stream of the emulated device", handle);   /* gs_plan_run returns a code alone */
+    return gs_fail(error, GS_ERROR_ARGUMENT, "stream", "%p is no stream of the emulated device; NULL is one", handle);
+}
+
 gs_status gs_emu_work_submit(gs_emu_device *emu, gs_queue handle, gs_emu_work *work, gs_error *error)
 {
-    gs_emu_queue *const queue = queue_of(emu, handle);
     pthread_mutex_lock(&emu->lock);
+    gs_emu_queue *const queue = gs_emu_queue_find(emu, handle);
     gs_status status;
-    if (queue->capturing) {
+    if (!queue) {
+        status = no_queue(handle, error);
+    } else if (queue->capturing) {
         status = append(&queue->captured, work, error);
         if (status == GS_OK) work->params = NULL;   /* the capture's now */
         else queue->broken = status;
@@ -81,16 +97,26 @@ gs_status gs_emu_work_submit(gs_emu_device *emu, gs_queue handle, gs_emu_work *w
 
 gs_status gs_emu_queue_create(gs_device *device, gs_queue *out, gs_error *error)
 {
-    (void)device;
-    *out = calloc(1, sizeof(gs_emu_queue));
-    return *out ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a queue");
+    gs_emu_device *const emu = gs_emu_of(device);
+    gs_emu_queue *const queue = *out = calloc(1, sizeof *queue);
+    if (!queue) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a queue");
+    pthread_mutex_lock(&emu->lock);
+    queue->next = emu->queues;
+    emu->queues = queue;
+    pthread_mutex_unlock(&emu->lock);
+    return GS_OK;
 }
 
 void gs_emu_queue_destroy(gs_device *device, gs_queue handle)
 {
-    (void)device;
+    gs_emu_device *const emu = gs_emu_of(device);
     gs_emu_queue *const queue = handle;
     if (!queue) return;
+    pthread_mutex_lock(&emu->lock);
+    gs_emu_queue **at = &emu->queues;
+    while (*at != queue) at = &(*at)->next;
+    *at = queue->next;
+    pthread_mutex_unlock(&emu->lock);
     clear(&queue->captured);
     free(queue);
 }
@@ -157,8 +183,12 @@ void gs_emu_untrusted(gs_device *device, gs_queue handle, char *why, size_t size
 
 gs_status gs_emu_capturing(gs_device *device, gs_queue handle, bool *out, gs_error *error)
 {
+    gs_emu_device *const emu = gs_emu_of(device);
     (void)error;
-    *out = queue_of(gs_emu_of(device), handle)->capturing;
+    pthread_mutex_lock(&emu->lock);
+    const gs_emu_queue *const queue = gs_emu_queue_find(emu, handle);
+    *out = queue && queue->capturing;
+    pthread_mutex_unlock(&emu->lock);
     return GS_OK;
 }
 
@@ -215,11 +245,10 @@ void gs_emu_capture_free(gs_device *device, gs_capture capture) { (void)device, 
 gs_status gs_emu_graph_launch(gs_device *device, gs_graph handle, gs_queue queue_handle, gs_error *error)
 {
     gs_emu_device *const emu = gs_emu_of(device);
-    gs_emu_queue *const queue = queue_of(emu, queue_handle);
     const gs_emu_list *const graph = handle;
-    if (queue->capturing) return capturing("launching a graph", error);
-    gs_status status = GS_OK;
     pthread_mutex_lock(&emu->lock);
+    gs_emu_queue *const queue = gs_emu_queue_find(emu, queue_handle);
+    gs_status status = !queue ? no_queue(queue_handle, error) : queue->capturing ? capturing("launching a graph", error) : GS_OK;
     for (int i = 0; i < graph->count && status == GS_OK; i++) status = gs_emu_work_run(emu, queue, &graph->work[i], error);
     pthread_mutex_unlock(&emu->lock);
     return status;

@@ -15,7 +15,7 @@ typedef struct operand {
     int         alignment;   /* bytes; 1: any */
 } operand;
 
-enum { MOST = 11 };
+enum { MOST = 12, WORKSPACE_ALIGNMENT = 256 };
 
 static void operands_of(const gs_plan *plan, const gs_args *args, operand out[MOST])
 {
@@ -34,6 +34,7 @@ static void operands_of(const gs_plan *plan, const gs_args *args, operand out[MO
         {"scale_n", args->scale_n, (problem->scales & GS_SCALE_N) != 0, align[8]},
         {"alpha",   args->alpha,   problem->scalars != GS_SCALARS_HOST,            1},
         {"beta",    args->beta,    problem->scalars != GS_SCALARS_HOST && reads_c, 1},
+        {"workspace", args->workspace, args->workspace != NULL && plan->workspace_bytes > 0, WORKSPACE_ALIGNMENT},   /* else the plan's own */
     };
     memcpy(out, all, sizeof all);
 }
@@ -73,6 +74,7 @@ gs_status gs_plan_check_args(const gs_plan *plan, const gs_args *args) { return 
 
 gs_status gs_plan_check(const gs_plan *plan, const gs_args *args, gs_error *error)
 {
+    if (!plan || !args) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "plan and args must not be NULL");
     GS_TRY(check(plan, args, error));
     return plan->library ? gs_library_check(plan->library, args, error) : GS_OK;
 }

@@ -280,6 +280,7 @@ static gs_status run_cached(gs_context *context, const gs_problem *problem, bool
     if (!e) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a plan");
     const gs_status status = e->status == GS_OK ? run(e, problem, args, stream) : e->status;
     if (e->status != GS_OK && error) *error = e->error;
+    if (e->status == GS_OK && status != GS_OK && (unaligned || status != GS_ERROR_ALIGNMENT)) gs_plan_check(e->plan, args, error);   /* which argument it was, if it was one */
     leave(context->cache, e);
     return status;
 }

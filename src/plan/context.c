@@ -95,6 +95,10 @@ static void load_packs(gs_context *context, const char *paths)
         if (length > 0 && length < sizeof path) {
             snprintf(path, sizeof path, "%.*s", (int)length, at);
             load_pack(context, path);
+        } else if (length > 0) {
+            gs_error error = {0};
+            gs_fail(&error, GS_ERROR_RANGE, "pack_path", "%.40s... is a path of %zu bytes: at most %zu are possible", at, length, sizeof path - 1);
+            do_without(context, GS_LOG_WARNING, "pack not used: ", &error);
         }
         at += length + (at[length] == ':');
     }

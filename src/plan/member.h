@@ -10,9 +10,6 @@
 const gs_context *gs_plan_context(const gs_plan *plan);
 gs_device        *gs_context_device(const gs_context *context);
 
-/* Whether gs_plan_run would take the arguments; if not, *error says which of them is wrong. */
-gs_status gs_plan_check(const gs_plan *plan, const gs_args *args, gs_error *error);
-
 /* A plan's run into a queue that is captured, with arguments that gs_plan_check takes. Dependent where the plan chains (plan/chain.h). */
 gs_status gs_plan_capture(const gs_plan *plan, const gs_args *args, gs_queue queue, gs_captured *out, gs_error *error);
 

@@ -304,7 +304,7 @@ static inline bool unusual(const gs_plan *plan, const gs_args *args)
     const pair *const reserved = (const pair *)(const void *)&args->bias, *const pointers = (const pair *)&args->a, *const below = (const pair *)plan->below;
     const pair bits = reserved[0] | reserved[1] | reserved[2] | (pointers[0] & below[0]) | (pointers[1] & below[1]);
     const uint64_t missing = (uint64_t)!args->a | (uint64_t)!args->b | (uint64_t)!args->d | (uint64_t)(!args->c & plan->reads_c) | (uint64_t)plan->reads_more | (uint64_t)(uintptr_t)plan->recorder;
-    const uint64_t odd = missing | (args->size ^ sizeof *args) | args->reserved_flags | (uintptr_t)args->beta | bits[0] | bits[1];
+    const uint64_t odd = missing | (args->size ^ sizeof *args) | args->reserved_flags | (uintptr_t)args->beta | ((uintptr_t)args->workspace & 255) | bits[0] | bits[1];
     return odd != 0;
 }
 

@@ -369,6 +369,8 @@ static gs_status read_long_form(reader *r)
 gs_status gs_problem_read(gs_problem *problem, size_t size, const char *text, gs_error *error)
 {
     gs_problem read = gs_problem_make(GS_F16, GS_NN, 0, 0, 0);
+    if (!problem || !text) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "problem and text must not be NULL");
+    if (size < offsetof(gs_problem, reserved)) return gs_fail(error, GS_ERROR_ARGUMENT, "size", "%zu bytes are less than a gs_problem has", size);
     reader r = {gs_scan_from(text), &read, {0}, 0, error};
     const size_t digits = strspn(text, "0123456789");
     if (digits && text[digits] == 'x')
@@ -556,6 +558,7 @@ static gs_status check_groups(const gs_problem *p, gs_error *error)
 
 gs_status gs_problem_check(const gs_problem *problem, gs_error *error)
 {
+    if (!problem) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "problem must not be NULL");
     GS_TRY(gs_sized_check(problem, offsetof(gs_problem, reserved), sizeof *problem, "gs_problem", "gs_problem_make", error));
     if (problem->scalars > GS_SCALARS_DEVICE) return gs_fail(error, GS_ERROR_RANGE, "scalars", "must be host or device");
     if (problem->matrices > GS_MATRICES_POINTERS) return gs_fail(error, GS_ERROR_RANGE, "matrices", "must be strided or pointers");

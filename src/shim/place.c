@@ -60,6 +60,12 @@ static int ordinal_now(const gs_cuda_api *api)
     return -1;
 }
 
+static void tell(const char *name, const gs_error *error)
+{
+    char line[512];
+    gs_log(GS_LOG_WARNING, "blas: %s: %s; all calls are passed on", name, gs_error_format(error, line, sizeof line));
+}
+
 static void open_current(gs_shim_place *place, const gs_cuda_api *api)
 {
     char name[32];
@@ -71,7 +77,7 @@ static void open_current(gs_shim_place *place, const gs_cuda_api *api)
     snprintf(name, sizeof name, "cuda:%d", ordinal);
     place->why = GS_SHIM_DEVICE;
     const gs_status status = open_named(place, name, &error);
-    if (status != GS_OK) gs_log(GS_LOG_WARNING, "blas: %s: %s; all calls are passed on", name, error.text);
+    if (status != GS_OK) tell(name, &error);
     if (api->cuCtxGetCurrent(&after) == GS_CU_SUCCESS && after == place->key) return;
     gs_close(&place->context);   /* it was another context of the device */
     place->why = GS_SHIM_CONTEXT;
@@ -96,7 +102,7 @@ static gs_shim_place *open_place(gs_cu_context key, unsigned long long id, const
     if (!place && at < PLACES) {
         place = &places[at];
         *place = (gs_shim_place){.key = key, .id = id, .why = GS_SHIM_DEVICE};
-        if (emulated && open_named(place, emulated, &error) != GS_OK) gs_log(GS_LOG_WARNING, "blas: %s: %s; all calls are passed on", emulated, error.text);
+        if (emulated && open_named(place, emulated, &error) != GS_OK) tell(emulated, &error);
         if (!emulated) open_current(place, api);
         atomic_store_explicit(&count, at + 1, memory_order_release);
     }

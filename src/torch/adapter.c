@@ -6,6 +6,7 @@
 #include <gemmsmith/gemmsmith.h>
 
 #include "base/error.h"
+#include "device/device.h"
 #include "torch/choice.h"
 #include "torch/kernels.h"
 #include "torch/shim.h"
@@ -16,7 +17,8 @@ static char             key[8], emulated[64];
 
 static int said(gs_status status, const gs_error *error, char *text, size_t size)
 {
-    if (status != GS_OK) snprintf(text, size, "%s", error->text[0] ? error->text : gs_status_string(status));
+    if (status != GS_OK && error->text[0]) gs_error_format(error, text, size);
+    else if (status != GS_OK) snprintf(text, size, "%s", gs_status_string(status));
     return (int)status;
 }
 
@@ -32,11 +34,23 @@ static gs_status enroll(gs_torch_library *out, const char *space, const gs_torch
     return GS_OK;
 }
 
+/* Whether there is such an emulated device: it is opened again where it is first needed. */
+static gs_status try_device(const char *device, gs_error *error)
+{
+    gs_device *opened;
+    GS_TRY(gs_device_open(&opened, device, NULL, error));
+    gs_device_close(&opened);
+    return GS_OK;
+}
+
 static gs_status load(const char *wanted, const char *device, int most_plans, gs_error *error)
 {
-    if (own) return strcmp(wanted, key) == 0 ? GS_OK : gs_fail(error, GS_ERROR_UNSUPPORTED, "key", "calls of %s are taken already", key);
+    if (own && (strcmp(wanted, key) != 0 || strcmp(device ? device : "", emulated) != 0))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "calls of %s are taken already, by %s", key, emulated[0] ? emulated : "the GPU");
+    if (own) return GS_OK;
     if (strlen(wanted) >= sizeof key || (device && strlen(device) >= sizeof emulated)) return gs_fail(error, GS_ERROR_RANGE, "key", "a name is too long");
     if (strcmp(wanted, "CUDA") != 0 && !device) return gs_fail(error, GS_ERROR_UNSUPPORTED, "key", "calls of %s can go to an emulated device only", wanted);
+    if (device) GS_TRY(try_device(device, error));
     GS_TRY(gs_torch_shim_find(&shim, wanted, error));
     snprintf(key, sizeof key, "%s", wanted);
     snprintf(emulated, sizeof emulated, "%s", device ? device : "");

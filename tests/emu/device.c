@@ -282,6 +282,10 @@ static void test_time(void **state)
     OK(ops->queue_create(device, &idle, &error));
     OK(ops->event_create(device, &start, &error));
     OK(ops->event_create(device, &end, &error));
+    OK(ops->alloc(device, 512, &at, &error));
+    assert_int_equal(ops->fill(device, at, 0, 512, &us, &error), GS_ERROR_ARGUMENT);   /* anything may be given as a stream */
+    assert_string_equal(error.field, "stream");
+    ops->free(device, at);
     assert_int_equal(ops->event_us(device, start, end, &us, &error), GS_ERROR_DEVICE);
     OK(ops->alloc(device, 4 << 20, &at, &error));
     OK(ops->event_record(device, start, queue, &error));

@@ -348,6 +348,7 @@ static void descriptors_are_checked(void **state)
     (void)state;
     expect_finding(PROXY SYNC "mov.u64 %rd10, 0x10000800f0;\n" FENCE MMA(D1, SET) COMMIT WAIT(0), GS_EMU_DESCRIPTOR_FINDING);    /* A ends at 5888 */
     expect_finding(PROXY SYNC "mov.u64 %rd11, 0x1000ff0000;\n" FENCE MMA(D1, SET) COMMIT WAIT(0), GS_EMU_DESCRIPTOR_FINDING);    /* B's second half */
+    expect_finding(PROXY SYNC "or.b64 %rd10, %rd10, 0x10000000000000;\n" FENCE MMA(D1, SET) COMMIT WAIT(0), GS_EMU_DESCRIPTOR_FINDING);   /* bit 52 has no meaning */
     expect_finding(PROXY SYNC "@%p3 mov.u64 %rd11, 0x1000080000;\n" FENCE MMA(D1, SET) COMMIT WAIT(0), GS_EMU_DESCRIPTOR_FINDING);   /* one lane */
     expect_finding(PROXY SYNC "@%p2 mov.u64 %rd11, 0x1000080000;\n" FENCE MMA(D1, SET) COMMIT WAIT(0), GS_EMU_DESCRIPTOR_FINDING);   /* three warps */
 }

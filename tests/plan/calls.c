@@ -123,6 +123,42 @@ static void test_sizes(void **state)
     assert_int_equal(live(), 0);
 }
 
+/* Both calls that run something, and the one that asks, name the argument that is wrong. */
+static void test_arguments(void **state)
+{
+    (void)state;
+    need_compiler();
+    const gs_config config = settings();
+    gs_context *context = open_context(&config);
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 16, 64, 4096);
+    gs_plan *plan;
+    OK(gs_plan_create_schedule(context, &problem, "splitk/16x64x64/s8/ba/c1x1/t8/fixed", &plan, &error));
+    assert_true(gs_plan_workspace(plan) > 0);
+    gs_args args = arguments();
+    OK(gs_plan_check(plan, &args, &error));
+    args.workspace = operand + 256;
+    OK(gs_plan_check(plan, &args, &error));
+    args.workspace = operand + 8;
+    assert_int_equal(gs_plan_check(plan, &args, &error), GS_ERROR_ALIGNMENT);
+    assert_string_equal(error.field, "workspace");
+    assert_int_equal(gs_plan_run(plan, &args, NULL), GS_ERROR_ALIGNMENT);
+    args = arguments();
+    args.b = NULL;
+    assert_int_equal(gs_plan_check(plan, &args, NULL), GS_ERROR_ARGUMENT);
+    assert_int_equal(gs_gemm(context, &problem, &args, NULL, &error), GS_ERROR_ARGUMENT);
+    assert_string_equal(error.field, "b");
+    const float beta = 1;
+    args = arguments();
+    args.beta = &beta;
+    assert_int_equal(gs_gemm(context, &problem, &args, NULL, &error), GS_ERROR_ARGUMENT);
+    assert_string_equal(error.field, "beta");
+    assert_int_equal(gs_plan_check(plan, NULL, &error), GS_ERROR_ARGUMENT);
+    assert_int_equal(gs_plan_check(NULL, &args, &error), GS_ERROR_ARGUMENT);
+    gs_plan_destroy(&plan);
+    gs_close(&context);
+    assert_int_equal(live(), 0);
+}
+
 static void test_scalars(void **state)
 {
     (void)state;
@@ -430,7 +466,8 @@ static void test_bounded_cache(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),  cmocka_unit_test(test_scalars), cmocka_unit_test(test_saved_operands), cmocka_unit_test(test_saved),         cmocka_unit_test(test_saved_contents), cmocka_unit_test(test_pending),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_arguments),  cmocka_unit_test(test_scalars), cmocka_unit_test(test_saved_operands), cmocka_unit_test(test_saved),         cmocka_unit_test(test_saved_contents), cmocka_unit_test(test_pending),
         cmocka_unit_test(test_workspace_limit), cmocka_unit_test(test_log), cmocka_unit_test(test_bounded_cache),
     };
     return cmocka_run_group_tests(tests, group_setup, NULL);

@@ -647,6 +647,16 @@ static void larger_structs(void **state)
     assert_int_equal(gs_problem_read(&larger.known, sizeof larger, "bf16:8x16x24:nn", &error), GS_OK);
     assert_int_equal(larger.later[2], 0);
     assert_int_equal(larger.known.in, GS_BF16);
+    for (size_t size = 0; size < offsetof(gs_problem, reserved); size += 9) {   /* too small for what has a name */
+        memset(&larger, 0x55, sizeof larger);
+        assert_int_equal(gs_problem_read(&larger.known, size, "64_64_64", &error), GS_ERROR_ARGUMENT);
+        assert_string_equal(error.field, "size");
+        assert_int_equal(larger.known.size, 0x55555555);
+    }
+    assert_int_equal(gs_problem_read(&larger.known, offsetof(gs_problem, reserved), "64_64_64", &error), GS_OK);
+    assert_int_equal(gs_problem_read(NULL, sizeof larger.known, "64_64_64", &error), GS_ERROR_ARGUMENT);
+    assert_int_equal(gs_problem_read(&larger.known, sizeof larger.known, NULL, &error), GS_ERROR_ARGUMENT);
+    assert_int_equal(gs_problem_check(NULL, &error), GS_ERROR_ARGUMENT);
     /* an older one: nothing is written behind it */
     memset(&larger, 0x55, sizeof larger);
     gs_problem_init(&larger.known, offsetof(gs_problem, reserved), GS_F16, GS_NN, 1, 2, 3);

@@ -186,6 +186,7 @@ def other_types():
         assert torch.mm(torch.ones(2, 3, dtype=torch.int64), torch.ones(3, 2, dtype=torch.int64)).tolist() == [[3, 3], [3, 3]]
     ca, cb, cc = (t.to(torch.complex64) for t in (a, b, torch.randn(6, 4)))
     torch.testing.assert_close(torch.addmm(cc, ca, cb, beta=2j, alpha=1j), 2j * cc + 1j * (ca @ cb))
+    assert "without overflow" in refused(lambda: torch.addmm(random(6, 4), random(6, 5), random(5, 4), alpha=1j))
     assert torch.addmm(torch.ones(2, 2, dtype=torch.int64), *[torch.ones(2, 2, dtype=torch.int64)] * 2, beta=3).tolist() == [[5, 5], [5, 5]]
     with Expect(0, 3):   # empty, and rows that repeat
         assert torch.mm(random(0, 8), random(8, 4)).shape == (0, 4)
@@ -390,6 +391,7 @@ def constant_weights():
 def switched():
     a, b = random(16, 32), random(32, 8)
     assert ours.enable(emulated=EMULATED) and ours.is_enabled()
+    assert "taken already, by emu" in refused(lambda: ours.enable(emulated="emu:a100"))
     ours.disable()
     ours.disable()
     assert not ours.is_enabled()
@@ -421,8 +423,20 @@ def alone():
     said, warned = apart(f"ours.enable(emulated={EMULATED!r})\nx = torch.ones(16, 16, dtype=torch.bfloat16)\nprint(torch.mm(x, x).sum().item(), ours.why()[0].origin)",
                          GEMMSMITH_COMPILE="off", GEMMSMITH_CACHE=tempfile.gettempdir() + "/gemmsmith-none")
     assert said.split() == ["4096.0", "torch"] and not warned, (said, warned)
-    said, warned = apart("ours.enable(emulated='emu:none')\nx = torch.ones(16, 16, dtype=torch.bfloat16)\nprint(torch.mm(x, x).sum().item(), ours.why()[0].reason)")
-    assert said.startswith("4096.0 ") and "none" in said, said
+    said, warned = apart("try:\n    ours.enable(emulated='emu:none')\nexcept RuntimeError as error:\n    print(error, ours.is_enabled())")
+    assert "none" in said and said.endswith(" False\n"), said
+    said, warned = apart("ours.enable()\nmodel = torch.nn.Linear(8, 8, dtype=torch.bfloat16)\nprint(ours.prepare('bf16:1x8x8:tn'), ours.prepare(model, rows=2))", CUDA_VISIBLE_DEVICES="")
+    assert said.count("there is no GPU") == 2 and "bf16:2x8x8:tn:ep=bias" in said, said
+
+
+@case
+def at_once():
+    """Many threads that enable it, and call at once."""
+    said, _ = apart(f"import threading\nsys.setswitchinterval(1e-6)\nx, start, sums = torch.ones(16, 16, dtype=torch.bfloat16), threading.Barrier(8), []\n"
+                    f"def each():\n    start.wait()\n    sums.append((ours.enable(emulated={EMULATED!r}), torch.mm(x, x).sum().item()))\n"
+                    "threads = [threading.Thread(target=each) for _ in range(8)]\n"
+                    "for thread in threads:\n    thread.start()\nfor thread in threads:\n    thread.join()\nprint(set(sums), len(sums))")
+    assert said.strip() == "{(True, 4096.0)} 8", said
 
 
 @case

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The functions and modules of gemmsmith.torch that fuse, against torch in f32: fusions.py SOURCE BUILD [CASE ...]. 77: no torch, or no compiler of CUDA."""
+import copy
 import sys
 
 import adapter
@@ -107,6 +108,62 @@ def gradients():
 
 
 @case
+def second_gradients():
+    """Gradients of gradients, also of several results of one operator, which the first backward pass read."""
+    def numbers(*shape):
+        return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+
+    offsets = torch.tensor([0, 2, 2, 5], dtype=torch.int32)
+    for name in ("silu", "gelu", "gelu_tanh"):
+        assert torch.autograd.gradgradcheck(lambda x, w: ours.swiglu(x, w, name), (numbers(2, 4), numbers(6, 4)))
+        assert torch.autograd.gradgradcheck(lambda x, w: ours.grouped(x, w, offsets, name, True)[:5], (numbers(6, 4), numbers(3, 6, 4)))
+    assert torch.autograd.gradgradcheck(lambda x, w, b: ours.linear(x, w, b, "silu"), (numbers(2, 4), numbers(3, 4), numbers(3)))
+    assert torch.autograd.gradcheck(lambda x, w: torch.ops.gemmsmith.swiglu_kept.default(x, w, "gelu"), (numbers(2, 4), numbers(6, 4)))
+
+
+@case
+def transformed():
+    """torch.func, vmap and forward-mode derivatives, as of torch's own operators."""
+    x, t, weight, gated, experts = (torch.randn(*shape) for shape in ((5, 4), (5, 4), (6, 4), (6, 4), (2, 6, 4)))
+    offsets = torch.tensor([0, 2, 4], dtype=torch.int32)
+
+    def by_torch(x, w):
+        gate, up = torch.nn.functional.linear(x, w).chunk(2, -1)
+        return torch.nn.functional.silu(gate) * up
+
+    pairs = ((lambda x: ours.linear(x, weight, activation="gelu"), lambda x: torch.nn.functional.gelu(torch.nn.functional.linear(x, weight))),
+             (lambda x: ours.swiglu(x, gated), lambda x: by_torch(x, gated)),
+             (lambda x: ours.grouped(x, experts, offsets, "silu", True), lambda x: torch.cat([by_torch(x[:2], experts[0]), by_torch(x[2:4], experts[1]), torch.zeros(1, 3)])))
+    for function, want in pairs:
+        close = torch.testing.assert_close
+        tangent = torch.func.jvp(want, (x,), (t,))[1]
+        close(torch.func.jvp(function, (x,), (t,))[1], tangent)
+        close(torch.func.jacrev(function)(x), torch.func.jacfwd(want)(x))
+        close(torch.func.grad(lambda x: function(x).square().sum())(x), torch.func.grad(lambda x: want(x).square().sum())(x))
+        with torch.autograd.forward_ad.dual_level():
+            dual = torch.autograd.forward_ad.make_dual(x, t)
+            close(torch.autograd.forward_ad.unpack_dual(function(dual)).tangent, tangent)
+    for function, want in pairs[:2]:
+        close(torch.vmap(function)(x), torch.vmap(want)(x))
+
+
+@case
+def under_autocast():
+    """Modules in f32 behind others, in bf16, as torch's own."""
+    x, offsets = torch.randn(5, FEATURES), torch.tensor([0, 2, 5], dtype=torch.int32)
+    layer, mlp, experts = ours.Linear(FEATURES, HIDDEN), ours.SwiGLU(HIDDEN, FEATURES), torch.randn(2, 6, FEATURES)
+    with torch.autocast("cpu", dtype=torch.bfloat16), torch.no_grad():
+        y = layer(torch.nn.Linear(FEATURES, FEATURES)(x))
+        z = mlp(y, y.float())
+        grouped = ours.grouped(x, experts, offsets)
+    assert y.dtype == z.dtype == grouped.dtype == torch.bfloat16
+    near(grouped[:2], (x[:2] @ experts[0].t()).float())
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        layer(x).float().sum().backward()
+    assert layer.weight.grad.dtype == torch.float32
+
+
+@case
 def traced():
     """What torch asks of operators: shapes for tracing, schemas, gradients in a traced graph."""
     x, weight = torch.randn(3, 4, requires_grad=True), torch.randn(6, 4, requires_grad=True)
@@ -122,6 +179,11 @@ def traced():
 def compiled():
     if adapter.no_compiler():
         return
+    rows, experts, offsets = torch.randn(5, 4, requires_grad=True), torch.randn(2, 6, 4, requires_grad=True), torch.tensor([0, 2, 5], dtype=torch.int32)
+    want = torch.autograd.grad(ours.grouped(rows, experts, offsets, "silu", True).square().sum(), (rows, experts))
+    trained = torch.compile(lambda x, w, o: ours.grouped(x, w, o, "silu", True), fullgraph=True)
+    for got, of in zip(torch.autograd.grad(trained(rows, experts, offsets).square().sum(), (rows, experts)), want):
+        torch.testing.assert_close(got, of)
     module, x = ours.SwiGLU(FEATURES, HIDDEN, dtype=torch.bfloat16), random(8, FEATURES)
     with torch.no_grad():
         want = swiglu_of(x, module.gate_up) @ module.down.float().t() + x.float()
@@ -161,6 +223,68 @@ def fused_models():
     assert "activation=gelu" in repr(layer) and set(layer.state_dict()) == {"weight", "bias"}
 
 
+class Clamped(Mlp):
+    def forward(self, x):
+        return self.down_proj(self.act_fn(self.gate_proj(x).clamp(max=1)) * self.up_proj(x))
+
+
+class Scaled(Mlp):
+    def forward(self, x):
+        return 0.5 * super().forward(x)
+
+
+class Dropped(Mlp):
+    def forward(self, x):
+        return torch.nn.functional.dropout(super().forward(x), 0.5, self.training)
+
+
+class Normed(Mlp):
+    def __init__(self):
+        super().__init__()
+        self.norm = torch.nn.Identity()
+
+
+class Paired(Mlp):
+    def forward(self, x):
+        return super().forward(x), None
+
+
+@case
+def what_is_not_fused():
+    """What computes anything else, or would lose something."""
+    for kind in (Clamped, Scaled, Dropped, Normed, Paired):
+        model = torch.nn.Sequential(kind().eval())
+        assert ours.fuse(model) == 0 and type(model[0]) is kind and not model[0].training, kind
+    hooked, mixed, frozen, parameter = Mlp(), Mlp(), Mlp(), Mlp()
+    hooked.up_proj.register_forward_hook(lambda *_: None)
+    mixed.up_proj.float()
+    frozen.gate_proj.weight.requires_grad_(False)
+    parameter.scale = torch.nn.Parameter(torch.ones(1))
+    assert ours.fuse(torch.nn.Sequential(hooked, mixed, frozen, parameter, Mlp().to("meta"))) == 0
+
+
+@case
+def names_after_fusing():
+    """A module that stands in two places stays one; what is saved has the names of before, and is loaded by either kind of model."""
+    plain = torch.nn.Sequential(Mlp().eval(), Mlp())
+    plain.append(plain[0])
+    fused, names = copy.deepcopy(plain), list(plain.state_dict())
+    assert ours.fuse(fused) == 2 and fused[0] is fused[2] and not fused[0].training and fused[1].training
+    assert list(fused.state_dict()) == names
+    for name, tensor in fused.state_dict().items():
+        assert torch.equal(tensor, plain.state_dict()[name]), name
+    other = torch.nn.Sequential(Mlp(), Mlp())
+    other.append(other[0])
+    other.load_state_dict(fused.state_dict())
+    assert torch.equal(other[1].up_proj.weight, plain[1].up_proj.weight)
+    other = torch.nn.Sequential(ours.SwiGLU(FEATURES, HIDDEN, dtype=torch.bfloat16))
+    assert set(other.state_dict()) == {"0.gate_up", "0.down"} and "hidden=48" in repr(other)
+    for assign in (False, True):
+        other[0].reset_parameters()
+        other.load_state_dict({name: tensor for name, tensor in plain.state_dict().items() if name.startswith("0.")}, assign=assign)
+        assert torch.equal(other[0].gate_up, fused[0].gate_up) and torch.equal(other[0].down, fused[0].down)
+
+
 @case
 def prepared():
     """Plans of all layers of a model, for several numbers of rows: its calls find them."""
@@ -184,9 +308,17 @@ def refusals():
                             (lambda: ours.linear(x, weight.float()), "bfloat16"),
                             (lambda: ours.linear(x, weight, random(3)), "bias"),
                             (lambda: ours.linear(x, weight, residual=x), "residual"),
+                            (lambda: ours.linear(x, weight, random(HIDDEN).float()), "bias is torch.float32"),
+                            (lambda: ours.linear(x, weight, random(HIDDEN).to("meta")), "bias is torch.bfloat16 on meta"),
+                            (lambda: ours.linear(x, weight, residual=random(6, HIDDEN).float()), "residual is torch.float32"),
                             (lambda: ours.swiglu(x, weight[1:]), "odd number"),
                             (lambda: ours.swiglu(x, weight, "none"), "a gate needs"),
                             (lambda: ours.pack_swiglu(weight, weight[1:]), "one shape"),
+                            (lambda: ours.pack_swiglu(weight, weight.float()), "up's torch.float32"),
+                            (lambda: ours.grouped(x, weight.view(2, -1, FEATURES), offsets.flip(0)), "ascend"),
+                            (lambda: ours.grouped(x, weight.view(2, -1, FEATURES), offsets + 1), "ascend"),
+                            (lambda: ours.SwiGLU(4, 4, activation="none"), "not one of relu"),
+                            (lambda: ours.SwiGLU.of(*[torch.nn.Linear(4, 5, bias=False)] * 3), "down takes 4"),
                             (lambda: ours.grouped(x[0], weight.view(2, -1, FEATURES), offsets), "not a matrix"),
                             (lambda: ours.grouped(x, weight.view(2, -1, FEATURES), offsets.long()), "3 int32"),
                             (lambda: ours.grouped(x, weight.view(2, -1, FEATURES), offsets[1:]), "3 int32"),

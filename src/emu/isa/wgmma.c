@@ -8,6 +8,7 @@
 #include "emu/isa/wgmma.h"
 
 #define MOST_QUEUED 4096   /* operations of a warp that have not run: then the oldest run at once */
+#define UNUSED_BITS 0x3ff1c000c000c000ull   /* of a descriptor: 14, 15, 30, 31, 46 to 48, 52 to 61 */
 
 /* ---- state ---- */
 
@@ -204,6 +205,8 @@ static gs_emu_result check_pieces(gs_emu_warp *w, const gs_emu_op *op, char name
     static const char *const swizzle[] = {"no swizzle", "128-byte swizzle", "64-byte swizzle", "32-byte swizzle"};
     const uint32_t size = w->cluster->launch->shared_bytes;
     uint32_t most = 0, least = UINT32_MAX;
+    if (bits & UNUSED_BITS)
+        return gs_emu_report(w, op, GS_EMU_DESCRIPTOR_FINDING, "the descriptor of %c has bits in no field: %#llx", name, (unsigned long long)(bits & UNUSED_BITS));
     for (int i = 0; i < pieces; i++) most = GS_MAX(most, piece[i]), least = GS_MIN(least, piece[i]);
     if (most + GS_EMU_PIECE <= size && least >= w->code->reserved) {
         if (w->wgmma->read) gs_emu_wgmma_note_reads(w->wgmma, piece, pieces);

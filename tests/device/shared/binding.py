@@ -89,6 +89,23 @@ with gemmsmith.open("emu:h200", cache="") as context:
             assert error.name == "GS_ERROR_NO_COMPILER" or str(error) == "kernel faulted: GEMMSMITH_LOG=2 prints what is known of it", str(error)
         else:
             raise SystemExit("an address of no memory was read")
+    for wrong, kind in ((lambda: memory.write(5), TypeError), (lambda: context.memory(-5), ValueError), (lambda: context.memory(1 << 70), ValueError), (lambda: gemmsmith.Problem("f16:1x1x1:tn\0x"), ValueError),
+                        (lambda: context.gemm("f16:16x16x16:tn", a, b, d, stream="s"), TypeError), (lambda: context.gemm("f16:16x16x16:tn", a, b, d, stream=-1), TypeError)):
+        try:
+            wrong()
+        except kind:
+            continue
+        raise SystemExit("what is no data, size, text or stream was taken")
+    for wrong, words in ((lambda: context.plan("f16:16x16x16:tn", "simple").run(a, None, d), "b: the problem needs it"), (lambda: context.gemm("f16:16x16x16:tn", a, b, d, stream=4096), "invalid argument")):
+        try:
+            wrong()
+        except gemmsmith.Error as error:
+            assert error.name == "GS_ERROR_NO_COMPILER" or words in str(error), str(error)
+        else:
+            raise SystemExit("a wrong argument was taken")
+    same = gemmsmith.Problem("64_64_64")
+    if same != gemmsmith.Problem("f16:64x64x64:nn") or same == gemmsmith.Problem("f16:64x64x64:tn") or same == "64_64_64" or hash(same) != hash(gemmsmith.Problem("64_64_64")):
+        raise SystemExit("problems are compared by something else than what they are")
     memory.close()
     memory.close()
 
