@@ -32,7 +32,9 @@ static void find(void)
     char path[GS_PATH], beside[GS_PATH];
     struct stat about;
     bool is_program = false;
-    snprintf(folder, sizeof folder, "%s", GS_DATA_DIR);
+    const char *const named = getenv("GEMMSMITH_DATA");
+    snprintf(folder, sizeof folder, "%s", named && *named ? named : GS_DATA_DIR);
+    if (named && *named) return;
     if (!own_file(path, &is_program)) return;
     *strrchr(path, '/') = '\0';
     const int length = snprintf(beside, sizeof beside, "%s/%s", path, is_program ? GS_DATA_FROM_BIN : GS_DATA_FROM_LIB);

@@ -19,6 +19,7 @@ shift
 [ $# -gt 0 ] || set -- $(cd "$here/cases" && ls ./*.sh | sed 's,^\./,,; s,\.sh$,,')
 
 top=$(mktemp -d "${TMPDIR:-/tmp}/gemmsmith-cli.XXXXXX") || exit 2
+export GEMMSMITH_DATA="${GEMMSMITH_DATA:-$top/no_data}"   # no tables, no weights
 trap 'rm -rf "$top"' EXIT
 trap 'exit 130' INT TERM
 

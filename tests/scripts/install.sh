@@ -7,7 +7,7 @@ source=$1
 build=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-unset GEMMSMITH_TUNED GEMMSMITH_WEIGHTS GEMMSMITH_EMULATOR GEMMSMITH_DEVICE LD_LIBRARY_PATH PKG_CONFIG_PATH 2>/dev/null || :
+unset GEMMSMITH_DATA GEMMSMITH_TUNED GEMMSMITH_WEIGHTS GEMMSMITH_EMULATOR GEMMSMITH_DEVICE LD_LIBRARY_PATH PKG_CONFIG_PATH 2>/dev/null || :
 export HOME="$work/home" XDG_DATA_HOME="$work/home/data" XDG_CACHE_HOME="$work/home/cache"
 fail() { echo "not ok: $*"; exit 1; }
 DESTDIR='' cmake --install "$build" --prefix "$work/first" > "$work/log" || { cat "$work/log"; exit 1; }
