@@ -413,10 +413,10 @@ GS_SHARED gs_u64 count_poison(gs_u64 at, gs_u64 end, int type, unsigned int patt
     return found;
 }
 
-/* A row of a set's D that is written. */
+/* A row of a set's D or aux that is written; of the sums of D's columns all are. */
 GS_SHARED bool is_written(const gs_timed *p, const gs_timed_set *s, gs_u64 row)
 {
-    return !p->groups || gs_row_is_used((const int *)s->offsets, p->groups, p->room, (long long)row);
+    return p->output == GS_TIMED_SUMS || !p->groups || gs_row_is_used((const int *)s->offsets, p->groups, p->room, (long long)row);
 }
 
 /* Every element has a value, and nothing beside them was written. Between rows a warp looks at what lies before the row of memory that follows, which of matrices
@@ -424,27 +424,27 @@ GS_SHARED bool is_written(const gs_timed *p, const gs_timed_set *s, gs_u64 row)
 GS_KERNEL void gs_verify_timed(const gs_timed p)
 {
     const gs_u64 lanes = blockDim.x < 32 ? blockDim.x : 32, lane = threadIdx.x % lanes, size = p.out == F32 ? 4 : 2;
-    const gs_placed *const placed = &p.placed_d;
+    const gs_placed *const placed = &p.looked_at;
     const gs_u64 rows = (gs_u64)(placed->rows * placed->matrices), around = rows + GS_TIMED_AROUND;
     const bool behind = gs_placed_behind(placed);
     gs_u64 found = 0;
     for (gs_u64 i = first_index() / lanes; i < p.count * around; i += index_step() / lanes) {
         const gs_timed_set *const s = &p.sets[i / around];
-        const gs_u64 row = i % around;
+        const gs_u64 to = p.output == GS_TIMED_D ? s->d : p.output == GS_TIMED_AUX ? s->aux : s->bias, row = i % around;
         if (row < rows) {
             /* in the order of memory */
             const long long matrix = placed->matrices == 1 ? 0 : behind ? (long long)row / placed->rows : (long long)row % placed->matrices;
             const long long line = placed->matrices == 1 ? (long long)row : behind ? (long long)row % placed->rows : (long long)row / placed->matrices;
             const bool last = behind ? line + 1 == placed->rows : matrix + 1 == placed->matrices;
-            const gs_u64 at = s->d + (gs_u64)(matrix * placed->stride + line * placed->ld) * size, end = at + (gs_u64)placed->cols * size;
+            const gs_u64 at = to + (gs_u64)(matrix * placed->stride + line * placed->ld) * size, end = at + (gs_u64)placed->cols * size;
             const long long next = behind ? (last ? (matrix + 1) * placed->stride : matrix * placed->stride + (line + 1) * placed->ld)
                                           : (last ? (line + 1) * placed->ld : (matrix + 1) * placed->stride + line * placed->ld);
             found += count_poison(at, end, p.out, p.poison, is_written(&p, s, row), lane, lanes);
-            if (row + 1 < rows) found += count_poison(end, s->d + (gs_u64)next * size, p.out, p.poison, false, lane, lanes);
+            if (row + 1 < rows) found += count_poison(end, to + (gs_u64)next * size, p.out, p.poison, false, lane, lanes);
         } else {
-            const gs_u64 last = s->d + (gs_u64)gs_placed_end(placed) * size, first = (row - rows) * lanes + lane;
-            found += count_poison(s->begin, s->d, p.out, p.poison, false, first, GS_TIMED_AROUND * lanes);
-            found += count_poison(last, s->end, p.out, p.poison, false, first, GS_TIMED_AROUND * lanes);
+            const gs_u64 last = to + (gs_u64)gs_placed_end(placed) * size, first = (row - rows) * lanes + lane;
+            found += count_poison(s->begin[p.output], to, p.out, p.poison, false, first, GS_TIMED_AROUND * lanes);
+            found += count_poison(last, s->end[p.output], p.out, p.poison, false, first, GS_TIMED_AROUND * lanes);
         }
     }
     add_count(&p.found[0], found);

@@ -84,18 +84,22 @@ typedef struct gs_check_sums {
     double           least;          /* at least */
 } gs_check_sums;
 
-/* The operands of one call that was timed. Between begin and end lies nothing but D, in poison. */
+/* The operands of one call that was timed. Between begin and end lies nothing but an output, in poison. */
+enum { GS_TIMED_D, GS_TIMED_AUX, GS_TIMED_SUMS, GS_TIMED_OUTPUTS };
 typedef struct gs_timed_set {
-    gs_u64 a, b, c, d, begin, end, bias, offsets, aux, scale_m, scale_n;   /* addresses; of 4 bytes */
+    gs_u64 a, b, c, d, bias, offsets, aux, scale_m, scale_n;   /* addresses; of 4 bytes */
+    gs_u64 begin[GS_TIMED_OUTPUTS], end[GS_TIMED_OUTPUTS];
 } gs_timed_set;
 
-/* What a replay wrote, set by set. A warp looks at a row of D, and so many at what lies around it: the guard bands alone are 64 KiB. */
+/* What a replay wrote, set by set. A warp looks at a row of an output, and so many at what lies around it: the guard bands alone are 64 KiB. */
 #define GS_TIMED_AROUND 64
 typedef struct gs_timed {
     const gs_timed_set *sets;
     gs_u64       count, samples, seed;   /* samples: elements of D that are computed anew */
     long long    m, n, k, batch, lda, ldb, stride_a, stride_b, stride_bias;
     gs_placed    placed_c, placed_d, placed_aux;
+    gs_placed    looked_at;              /* the output whose elements are all looked at, */
+    int          output;                 /* GS_TIMED_D or another */
     int          writes_aux;             /* samples of it are computed anew, too */
     int          dbias;                  /* how many vectors of sums of D's columns there are, of which samples are added up anew */
     int          in, out, layout;        /* gs_type, gs_type, gs_layout */
@@ -107,7 +111,7 @@ typedef struct gs_timed {
     double       least;
     double       relative, spread, absolute;   /* bound as in gs_check, with the root of the sum of squared products for rms; and what an activation adds */
     unsigned int poison;                 /* 32-bit pattern */
-    gs_u64      *found;                  /* adds elements without a value and places beside D that were written; and samples that are wrong */
+    gs_u64      *found;                  /* adds elements without a value and places beside that output that were written; and samples that are wrong */
 } gs_timed;
 
 #endif

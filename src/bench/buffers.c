@@ -7,7 +7,7 @@
 #include "bench/internal.h"
 #include "problem/layout.h"
 
-/* D, and aux where it is written. */
+/* D, and where they are written aux and the sums of D's columns. */
 static bool is_output(const gs_operand *operand) { return gs_is_written(&operand->problem, operand->name); }
 
 static bool same_form(const gs_operand *operand, const gs_problem *problem, char name)
@@ -120,21 +120,42 @@ gs_status gs_sets_generate(const gs_sets *sets, gs_device *device, gs_verifier *
 
 /* ---- what is looked at behind a replay ---- */
 
-/* The addresses of a contender's sets. What lies before the D that comes first in memory is counted as its own, and what lies behind each. */
-static void fill_table(const gs_sets *sets, int contender, gs_timed_operands *table)
+static const int outputs[] = {3, 6, 4};   /* among the operands, as a gs_timed_operands has them */
+
+/* An operand of a contender that it writes; NULL: it has none. */
+static const gs_operand *output_of(const gs_sets *sets, int contender, int index)
 {
-    const gs_operand *const d = &sets->operands[sets->use[contender][3]];
-    const gs_pointer end = d->memory + d->size;
+    const int operand = sets->use[contender][index];
+    return operand >= 0 && is_output(&sets->operands[operand]) ? &sets->operands[operand] : NULL;
+}
+
+/* Where an output may be written. What lies before the one that comes first in memory is counted as its own, and what lies behind each. */
+static void fill_bounds(const gs_sets *sets, const gs_operand *output, int index, gs_timed_operands *table)
+{
     int first = 0;
     for (int set = 0; set < sets->count; set++) {
-        gs_pointer at[GS_OPERANDS], next = end;
-        addresses(sets, contender, set, at);
+        gs_pointer next = output->memory + output->size;
         for (int other = 0; other < sets->count; other++)
-            if (d->at[other] > at[3]) next = GS_MIN(next, d->at[other]);
-        table[set] = (gs_timed_operands){at[0], at[1], at[2], at[3], at[3], next, at[4], at[5], at[6], at[7], at[8]};
-        if (at[3] < table[first].d) first = set;
+            if (output->at[other] > output->at[set]) next = GS_MIN(next, output->at[other]);
+        table[set].begin[index] = output->at[set];
+        table[set].end[index] = next;
+        if (output->at[set] < output->at[first]) first = set;
     }
-    table[first].begin = d->memory;
+    table[first].begin[index] = output->memory;
+}
+
+/* The addresses of a contender's sets. */
+static void fill_table(const gs_sets *sets, int contender, gs_timed_operands *table)
+{
+    for (int set = 0; set < sets->count; set++) {
+        gs_pointer at[GS_OPERANDS];
+        addresses(sets, contender, set, at);
+        table[set] = (gs_timed_operands){at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7], at[8], {0}, {0}};
+    }
+    for (int i = 0; i < (int)GS_COUNT(outputs); i++) {
+        const gs_operand *const output = output_of(sets, contender, outputs[i]);
+        if (output) fill_bounds(sets, output, i, table);
+    }
 }
 
 static gs_status make_tables(gs_sets *sets, gs_device *device, int count, gs_error *error)
@@ -187,12 +208,14 @@ gs_status gs_sets_intact(const gs_sets *sets, gs_device *device, gs_verifier *ve
     return GS_OK;
 }
 
-gs_status gs_sets_hash_d(const gs_sets *sets, gs_device *device, gs_verifier *verifier, int contenders, int contender, int set, uint64_t *out, gs_queue queue, gs_error *error)
+gs_status gs_sets_hash_outputs(const gs_sets *sets, gs_device *device, gs_verifier *verifier, int contenders, int contender, int set, uint64_t *out, gs_queue queue, gs_error *error)
 {
-    const gs_operand *const d = &sets->operands[sets->use[contender][3]];
     const gs_pointer sum = counter(sets, contenders);
     GS_TRY(begin_hash(device, sum, error));
-    GS_TRY(gs_words_hash(verifier, d->at[set], (d->bytes + 7) / 8 * 8, sum, queue, error));   /* the gap behind it is poisoned too */
+    for (int i = 0; i < (int)GS_COUNT(outputs); i++) {
+        const gs_operand *const output = output_of(sets, contender, outputs[i]);
+        if (output) GS_TRY(gs_words_hash(verifier, output->at[set], (output->bytes + 7) / 8 * 8, sum, queue, error));   /* the gap behind it is poisoned too */
+    }
     return end_hash(device, sum, out, queue, error);
 }
 
@@ -305,9 +328,9 @@ gs_status gs_sets_tell(const gs_sets *sets, gs_device *device, const gs_problem 
 
 gs_status gs_sets_poison(const gs_sets *sets, gs_device *device, int contender, uint32_t poison, gs_queue queue, gs_error *error)
 {
-    for (int i = 3; i < GS_OPERANDS; i++) {
-        const gs_operand *const operand = sets->use[contender][i] < 0 ? NULL : &sets->operands[sets->use[contender][i]];
-        if (operand && is_output(operand)) GS_TRY(device->ops->fill(device, operand->memory, poison, operand->size, queue, error));
+    for (int i = 0; i < (int)GS_COUNT(outputs); i++) {
+        const gs_operand *const output = output_of(sets, contender, outputs[i]);
+        if (output) GS_TRY(device->ops->fill(device, output->memory, poison, output->size, queue, error));
     }
     return GS_OK;
 }

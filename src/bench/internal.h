@@ -78,15 +78,15 @@ gs_status gs_sets_tell(const gs_sets *sets, gs_device *device, const gs_problem 
 /* Fills A, B and C again, as they were. */
 gs_status gs_sets_generate(const gs_sets *sets, gs_device *device, gs_verifier *verifier, gs_queue queue, gs_error *error);
 
-/* Overwrites D of all sets of a contender, and what lies around them, with a poison of verification. */
+/* Overwrites the outputs of all sets of a contender, and what lies around them, with a poison of verification. */
 gs_status gs_sets_poison(const gs_sets *sets, gs_device *device, int contender, uint32_t poison, gs_queue queue, gs_error *error);
 
 /* gs_timed_check of so many sets of a contender, after such a poison. */
 gs_status gs_sets_look(const gs_sets *sets, gs_verifier *verifier, const gs_problem *problem, int contender, int first, int count, uint32_t poison, uint64_t seed,
                        gs_queue queue, gs_error *error);
 
-/* Of a contender's D in one set, with what lies between its rows. Waits. */
-gs_status gs_sets_hash_d(const gs_sets *sets, gs_device *device, gs_verifier *verifier, int contenders, int contender, int set, uint64_t *out, gs_queue queue, gs_error *error);
+/* Of a contender's outputs in one set, with what lies between their rows. Waits. */
+gs_status gs_sets_hash_outputs(const gs_sets *sets, gs_device *device, gs_verifier *verifier, int contenders, int contender, int set, uint64_t *out, gs_queue queue, gs_error *error);
 
 /* What gs_sets_look has found of a contender so far: places and elements. Waits. */
 gs_status gs_sets_found(const gs_sets *sets, gs_device *device, int contender, uint64_t found[2], gs_queue queue, gs_error *error);
@@ -112,7 +112,7 @@ typedef struct gs_bench_run {
     bool              left[GS_MAX_CONTENDERS];   /* the run goes on without it */
     int               calls;      /* per replay, but of slow contenders: see gs_bench_run_calls */
     double            us[GS_MAX_CONTENDERS];     /* a first estimate of a call; 0: none yet */
-    uint64_t          right[GS_MAX_CONTENDERS];  /* gs_sets_hash_d of the checked set, once that was compared and is right */
+    uint64_t          right[GS_MAX_CONTENDERS];  /* gs_sets_hash_outputs of the checked set, once that was compared and is right */
     gs_pointer        scratch;    /* written before every timed stretch of a cold run: see gs_bench_run_lead_in */
     size_t            scratch_bytes;
     double           *reference;  /* f64 result of the checked set, in host memory, where no kernel reaches; NULL: nothing is checked */
@@ -143,14 +143,14 @@ gs_status gs_bench_run_lead_in(gs_bench_run *run, int contender, gs_error *error
  * the device for no longer than that. */
 gs_status gs_bench_run_reference(gs_bench_run *run, int sets, gs_error *error);
 
-/* Compares a contender's D of the checked set with the reference and writes the outcome down. Poison D before. The reference is on the
+/* Compares a contender's outputs of the checked set with the reference and writes the outcome down. Poison them before. The reference is on the
  * device from when the queue is empty until the comparison has ended. */
 gs_status gs_bench_run_compare(gs_bench_run *run, int contender, gs_error *error);
 
-/* Runs the contender once more over the checked set, D poisoned as in the last round and nothing else, and sees whether D is what was right before; if not, as above. */
+/* Runs the contender once more over the checked set, its outputs poisoned as in the last round and nothing else, and sees whether they are what was right before; if not, as above. */
 gs_status gs_bench_run_repeat(gs_bench_run *run, int contender, gs_error *error);
 
-/* Before and after everything that is timed in a round: D and the workspace are poisoned, as in verification, and every output is looked at. Does
+/* Before and after everything that is timed in a round: outputs and the workspace are poisoned, as in verification, and every output is looked at. Does
  * nothing on an emulated device, whose one call is compared as a whole, nor in a run that checks nothing. first, count: the sets that were used. */
 gs_status gs_bench_run_poison(gs_bench_run *run, int contender, int round, gs_error *error);
 gs_status gs_bench_run_look(gs_bench_run *run, int contender, int round, int first, int count, gs_error *error);

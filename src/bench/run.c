@@ -57,6 +57,26 @@ gs_status gs_bench_run_reference(gs_bench_run *run, int sets, gs_error *error)
     return status == GS_OK ? hidden : status;
 }
 
+/* The other outputs, beside a right D. */
+static gs_status compare_beside(gs_bench_run *run, int contender, gs_args args, gs_error *error)
+{
+    const gs_problem *const p = &run->problems[contender];
+    gs_compare *const out = &run->out->samples[contender].compare;
+    if (p->bias == GS_DBIAS && p->m > 0) {
+        gs_compare of_sums;
+        GS_TRY(gs_compare_sums(run->verifier, p, &args, run->shown, GS_BENCH_TOLERANCE, &of_sums, run->queue, error));
+        if (of_sums.mismatches) *out = of_sums;
+    }
+    if (p->aux && out->mismatches == 0) {
+        const gs_problem before = gs_problem_of_aux(p);
+        gs_compare of_aux;
+        args.d = args.aux;
+        GS_TRY(gs_compare_reference(run->verifier, &before, &args, run->shown, GS_BENCH_TOLERANCE, &of_aux, run->queue, error));
+        if (of_aux.mismatches) *out = of_aux;
+    }
+    return GS_OK;
+}
+
 static gs_status compare_shown(gs_bench_run *run, int contender, gs_error *error)
 {
     gs_samples *const samples = &run->out->samples[contender];
@@ -64,9 +84,10 @@ static gs_status compare_shown(gs_bench_run *run, int contender, gs_error *error
     GS_TRY(run->device->ops->copy_in(run->device, run->shown, run->reference, run->reference_bytes, error));
     GS_TRY(gs_compare_reference(run->verifier, &run->problems[contender], &args, run->shown, GS_BENCH_TOLERANCE, &samples->compare,
                                 run->queue, error));
+    if (samples->compare.mismatches == 0) GS_TRY(compare_beside(run, contender, args, error));
     samples->wrong = samples->compare.mismatches > 0;
     if (samples->wrong || run->device->caps.emulated) return GS_OK;
-    return gs_sets_hash_d(&run->sets, run->device, run->verifier, run->count, contender, run->checked, &run->right[contender], run->queue, error);
+    return gs_sets_hash_outputs(&run->sets, run->device, run->verifier, run->count, contender, run->checked, &run->right[contender], run->queue, error);
 }
 
 gs_status gs_bench_run_compare(gs_bench_run *run, int contender, gs_error *error)
@@ -89,7 +110,7 @@ gs_status gs_bench_run_repeat(gs_bench_run *run, int contender, gs_error *error)
     uint64_t now;
     GS_TRY(gs_sets_poison(&run->sets, run->device, contender, poison_of(run->out->rounds - 1), run->queue, error));
     GS_TRY(self->run(self, &args, run->queue, error));
-    GS_TRY(gs_sets_hash_d(&run->sets, run->device, run->verifier, run->count, contender, run->checked, &now, run->queue, error));
+    GS_TRY(gs_sets_hash_outputs(&run->sets, run->device, run->verifier, run->count, contender, run->checked, &now, run->queue, error));
     return now == run->right[contender] ? GS_OK : gs_bench_run_compare(run, contender, error);   /* sums in another order may round otherwise */
 }
 

@@ -55,14 +55,15 @@ gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem,
 gs_status gs_compare_sums(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference,
                           double tolerance, gs_compare *out, gs_queue queue, gs_error *error);
 
-/* The operands of a call that is timed, as a table of them lies on the device; D is all that lies between begin and end, poisoned before the
- * call. Addresses of 4 bytes. */
+/* The operands of a call that is timed, as a table of them lies on the device; D, a written aux and the sums of D's columns are all that lies between their begin and
+ * end (in the order of GS_TIMED_D, ...), poisoned before the call. Addresses of 4 bytes. */
 typedef struct gs_timed_operands {
-    gs_pointer a, b, c, d, begin, end, bias, offsets, aux, scale_m, scale_n;
+    gs_pointer a, b, c, d, bias, offsets, aux, scale_m, scale_n;
+    gs_pointer begin[3], end[3];
 } gs_timed_operands;
 
 /* Looks at every output of a replay that used each set of the table once: elements that still hold the poison (a pattern of GS_POISON_*), places
- * beside D that do not; and at some elements, chosen by the seed, whose products are computed anew. Adds to two 64-bit numbers at `found`: how many
+ * beside outputs that do not; and at some elements, chosen by the seed, whose products are computed anew. Adds to two 64-bit numbers at `found`: how many
  * of the first kind, how many elements are wrong. Returns before it is done. */
 gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *problem, gs_pointer sets, int count, uint32_t poison, uint64_t seed,
                          gs_pointer found, gs_queue queue, gs_error *error);

@@ -255,7 +255,14 @@ gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, gs_pointer 
         .relative = bound.relative, .spread = bound.spread,
         .absolute = bound.absolute, .poison = poison, .found = address(found),
     };
-    GS_TRY(launch(verifier, GS_CHECK_TIMED, &timed, (uint64_t)count * (uint64_t)(p->m * p->batch + GS_TIMED_AROUND) * 32, queue, error));
+    const gs_placed of[GS_TIMED_OUTPUTS] = {timed.placed_d, timed.placed_aux, {.rows = gs_dbias_vectors(p), .cols = p->n, .ld = GS_MAX(gs_dbias_stride(p), p->n), .matrices = 1}};
+    const bool written[GS_TIMED_OUTPUTS] = {true, p->aux != 0, p->bias == GS_DBIAS && p->m > 0};
+    for (int i = 0; i < GS_TIMED_OUTPUTS; i++) {
+        if (!written[i]) continue;
+        timed.output = i;
+        timed.looked_at = of[i];
+        GS_TRY(launch(verifier, GS_CHECK_TIMED, &timed, (uint64_t)count * (uint64_t)(of[i].rows * of[i].matrices + GS_TIMED_AROUND) * 32, queue, error));
+    }
     return launch(verifier, GS_CHECK_TIMED_SAMPLES, &timed, SAMPLES * 32, queue, error);
 }
 

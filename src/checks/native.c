@@ -70,7 +70,7 @@ static gs_check of_check(memory *m, gs_check check)
 
 static void move_address(memory *m, gs_u64 *address) { *address = (gs_u64)(uintptr_t)read_at(m, (const void *)(uintptr_t)*address, 1); }
 
-/* begin and end are the ends of D's memory: guard bands are in the same allocation. */
+/* begin and end are the ends of an output's memory: guard bands are in the same allocation. */
 static gs_timed_set *of_sets(memory *m, const gs_timed *timed)
 {
     const gs_timed_set *const from = read_at(m, timed->sets, timed->count * sizeof *from);
@@ -79,11 +79,14 @@ static gs_timed_set *of_sets(memory *m, const gs_timed *timed)
     for (gs_u64 i = 0; sets && i < timed->count; i++) {
         gs_timed_set *const s = &sets[i];
         *s = from[i];
-        const gs_u64 before = s->d - s->begin, all = s->end - s->begin;
-        gs_u64 *const address[] = {&s->a, &s->b, &s->c, &s->begin, &s->bias, &s->offsets, &s->aux, &s->scale_m, &s->scale_n};
+        gs_u64 *const address[] = {&s->a, &s->b, &s->c, &s->d, &s->bias, &s->offsets, &s->aux, &s->scale_m, &s->scale_n};
+        const gs_u64 output[GS_TIMED_OUTPUTS] = {s->d, s->aux, s->bias};
         for (size_t j = 0; j < GS_COUNT(address); j++) move_address(m, address[j]);
-        s->d = s->begin + before;
-        s->end = s->begin + all;
+        const gs_u64 moved[GS_TIMED_OUTPUTS] = {s->d, s->aux, s->bias};
+        for (int j = 0; j < GS_TIMED_OUTPUTS; j++) {
+            s->begin[j] += moved[j] - output[j];
+            s->end[j] += moved[j] - output[j];
+        }
     }
     return sets;
 }

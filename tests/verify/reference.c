@@ -343,7 +343,8 @@ static void timed_results_agree(void **state)
         OK(device->ops->fill(device, around, 0x40404040, all, NULL, &error));
         at[3] = around + BAND;
         outputs_of(&b, &p, at);
-        const gs_timed_set set = {.a = at[0], .b = at[1], .c = at[2], .d = at[3], .begin = around, .end = around + all, .bias = at[4], .offsets = at[5], .aux = at[6], .scale_m = at[7], .scale_n = at[8]};
+        const gs_timed_set set = {.a = at[0], .b = at[1], .c = at[2], .d = at[3], .bias = at[4], .offsets = at[5], .aux = at[6], .scale_m = at[7], .scale_n = at[8],
+                                  .begin = {around, at[6], at[4]}, .end = {around + all, at[6] + gs_problem_bytes(&p, 'g') / 4 * 4, at[4] + gs_problem_bytes(&p, 'e') / 4 * 4}};
         OK(device->ops->alloc(device, sizeof set, &table, &error));
         OK(device->ops->alloc(device, sizeof zeros, &found, &error));
         OK(device->ops->copy_in(device, table, &set, sizeof set, &error));
