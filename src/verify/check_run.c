@@ -157,12 +157,13 @@ static gs_routing routing_asked(const gs_check_run *trial, int kind)
     static const gs_routing turns[] = {GS_ROUTING_SHORT, GS_ROUTING_ONE, GS_ROUTING_SPARSE};
     const bool along_k = trial->problem.grouping == GS_GROUPS_K;
     const uint64_t bits = gs_mix(trial->seed + 0x923f82a4u), first = bits % 3;
+    const gs_routing as_timed = trial->problem.grouping == GS_GROUPS_MASKED && bits >> 18 & 1 ? GS_ROUTING_SHORT : GS_ROUTING_EVEN;   /* timing's; of masked ones all may be full, too */
     switch (kind) {
     case GS_VALUES_INTEGER: return along_k ? GS_ROUTING_SPARSE : turns[first];
     case GS_VALUES_CANCEL:  return along_k ? bits & 1 ? GS_ROUTING_SHORT : GS_ROUTING_FEW : turns[(first + 1) % 3];
     case GS_VALUES_RANGE:   return along_k ? GS_ROUTING_SPARSE : turns[(first + 2) % 3];
     case GS_VALUES_INDEX:   return along_k ? GS_ROUTING_ONE : bits >> 17 & 1 ? GS_ROUTING_TOKENS : GS_ROUTING_FEW;
-    default:                return bits >> 16 & 1 ? GS_ROUTING_SKEWED : GS_ROUTING_EQUAL;
+    default:                return trial->in_order ? as_timed : bits >> 16 & 1 ? GS_ROUTING_SKEWED : GS_ROUTING_EQUAL;
     }
 }
 
@@ -381,7 +382,9 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
     GS_TRY(gs_watch_check(&trial->watch, workspace_seed(trial), SLOT_WORKSPACE, queue, error));
     GS_TRY(gs_check_padding(verifier, &trial->problem, 'd', trial->operand[3].at, trial->poison, SLOT_PADDING, queue, error));
     if (trial->problem.aux) GS_TRY(gs_check_padding(verifier, &trial->problem, 'g', trial->operand[6].at, trial->poison, SLOT_PADDING_AUX, queue, error));
-    if (trial->problem.bias == GS_DBIAS) GS_TRY(gs_check_padding(verifier, &trial->problem, 'e', trial->operand[4].at, trial->poison, SLOT_PADDING_SUMS, queue, error));
+    const bool no_sums = trial->problem.bias == GS_DBIAS && trial->problem.m == 0;   /* then nothing is written there */
+    if (no_sums) GS_TRY(gs_check_pattern(verifier, trial->operand[4].at, trial->operand[4].bytes / 4 * 4, trial->poison, SLOT_PADDING_SUMS, queue, error));
+    else if (trial->problem.bias == GS_DBIAS) GS_TRY(gs_check_padding(verifier, &trial->problem, 'e', trial->operand[4].at, trial->poison, SLOT_PADDING_SUMS, queue, error));
     GS_TRY(behind_groups(trial, false, error));
     if (trial->pointers) GS_TRY(gs_check_words(verifier, trial->tables, tables_size(trial), SLOT_POINTERS, queue, error));
     GS_TRY(gs_check_pattern(verifier, trial->contender->zeroed, trial->contender->zeroed_bytes, 0, SLOT_ZEROED, queue, error));
@@ -403,6 +406,8 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
     else if (counters[SLOT_PADDING_AUX])
         gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote into the padding between aux's rows: %llu half-words changed",
                        (unsigned long long)counters[SLOT_PADDING_AUX]);
+    else if (counters[SLOT_PADDING_SUMS] && no_sums)
+        gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote the gradient of the bias where M is 0: %llu half-words changed", (unsigned long long)counters[SLOT_PADDING_SUMS]);
     else if (counters[SLOT_PADDING_SUMS])
         gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote between the gradients of the bias of neighbours: %llu half-words changed",
                        (unsigned long long)counters[SLOT_PADDING_SUMS]);

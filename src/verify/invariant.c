@@ -17,7 +17,7 @@ enum {
     CHUNK = 1 << 20          /* bytes of D that are read at a time, at least a row */
 };
 
-static const int sizes[] = {1, 2, 5, 8, 16, 32, 64, POOL, 128, 130};   /* beside the M that is asked for, which comes first and last, */
+static const int sizes[] = {1, 2, 3, 5, 8, 12, 16, 32, 64, POOL, 128, 130};   /* beside the M that is asked for, which comes first and last, */
 static const int round_sizes[] = {3, 4, 6, 12, 24, 40, 48, 80, 96, 112, 192, 256};
 
 enum { DRAWN = 4, FIXED = GS_COUNT(sizes) };   /* and so many that the seed chooses; */
@@ -76,6 +76,7 @@ static gs_problem with_padding(const gs_problem *problem, int how, uint64_t bits
     int64_t *const ld[] = {&padded.lda, &padded.ldb, &padded.ldc, &padded.ldd};
     if (problem->batch > 1 || problem->matrices || problem->grouping == GS_GROUPS_K) return padded;
     for (int i = 0; i < 4; i++) *ld[i] += more_of_row(gs_shape_of(problem, "abcd"[i]).row, how, gs_mix(bits + (uint64_t)i));
+    if (gs_has_aux(problem)) padded.ldaux = gs_shape_of(problem, 'g').ld + more_of_row(gs_shape_of(problem, 'g').row, how, gs_mix(bits + 4));
     return padded;
 }
 

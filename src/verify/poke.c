@@ -204,6 +204,21 @@ static gs_status put_the_other(gs_check_run *trial, int64_t rows, uint16_t in_a,
     return refer_col(trial, row, col, error);
 }
 
+/* An aux that is read has a NaN of either sign: slopes are applied when results are compared, so the reference knows them not. */
+static gs_status put_into_aux(gs_check_run *trial, int64_t rows, uint64_t bits, gs_error *error)
+{
+    const gs_problem *const p = &trial->problem;
+    const gs_placed placed = gs_placed_of(p, 'g');
+    for (int i = 0; i < 2; i++) {
+        const uint64_t more = gs_mix(bits + (uint64_t)i);
+        const int64_t at = gs_placed_at(&placed, row_of(trial, (trial->poked.index + 3 + i) % rows), gs_pick_below(more, p->n));
+        const uint16_t nan = odd_numbers[p->out != GS_F16][0] | (uint16_t)(i << 15);
+        if (p->out == GS_F32) GS_TRY(gs_check_run_put(trial, 6, 2 * at, 0, error));
+        GS_TRY(gs_check_run_put(trial, 6, p->out == GS_F32 ? 2 * at + 1 : at, nan, error));
+    }
+    return GS_OK;
+}
+
 gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
@@ -226,6 +241,7 @@ gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
     GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, to->k_b, to->col), nan_in_a ? inf | sign : nan, error));
     if (trial->kind == GS_VALUES_NORMAL) GS_TRY(put_the_other(trial, rows, nan_in_a ? inf | sign : nan, nan_in_a ? nan : inf | sign, gs_mix(more + 5), error));
     GS_TRY(put_into_c(trial, rows, gs_mix(more + 4), error));
+    if (gs_is_gradient(p->activation)) GS_TRY(put_into_aux(trial, rows, gs_mix(more + 9), error));
     if (gs_adds_bias(p)) GS_TRY(put_into_vector(trial, 4, gs_mix(more + 6), error));
     if (p->scales & GS_SCALE_M) GS_TRY(put_into_vector(trial, 7, gs_mix(more + 7), error));
     if (p->scales & GS_SCALE_N) GS_TRY(put_into_vector(trial, 8, gs_mix(more + 8), error));

@@ -10,6 +10,8 @@
 
 #define MOST_COUNT 0xfffffu      /* 2^20 - 1 */
 #define FALSE_OF_256 6           /* how often a try_wait gives up early, as the hardware may */
+#define AGAIN_OF_256 248         /* and then goes on to, now and then: a kernel that waits for so many looks alone is seen */
+#define STREAK_OF_256 24
 #define MOST_BARRIERS 512        /* of a block: each one has clocks of all warps */
 #define MARK 0x726965727261626dull
 #define RECENT 64u              /* barriers found without a search */
@@ -453,7 +455,13 @@ static bool gives_up(gs_emu_warp *w)
 {
     gs_emu_cluster *const cluster = w->cluster;
     gs_emu_fragment *const f = &w->fragment[w->current];
-    if (cluster->event != cluster->expired || f->event >= cluster->expired) return gs_emu_chance(cluster, FALSE_OF_256);
+    if (f->impatient && gs_emu_chance(cluster, AGAIN_OF_256)) return true;
+    f->impatient = false;
+    if (cluster->event != cluster->expired || f->event >= cluster->expired) {
+        const bool early = gs_emu_chance(cluster, FALSE_OF_256);
+        f->impatient = early && gs_emu_chance(cluster, STREAK_OF_256);
+        return early;
+    }
     f->event = cluster->expired;
     return true;
 }

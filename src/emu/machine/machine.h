@@ -201,6 +201,7 @@ typedef struct gs_emu_fragment {
     int32_t  scope;           /* innermost reconvergence scope, -1: none */
     bool     waiting;         /* since `event` of the cluster */
     uint64_t event;
+    bool     impatient;        /* its try_wait goes on giving up */
     uint32_t phase;           /* at a named barrier: the generation that it arrived in plus one, 0: it has not arrived */
     uint32_t pending;         /* shuffles, warp barriers: lanes that stand here and wait for others */
 } gs_emu_fragment;
