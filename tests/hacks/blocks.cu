@@ -372,3 +372,30 @@ KERNEL gs_kernel(const gs_kernel_args p)
     }
     asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
+
+//// 16 goes on after four looks at an mbarrier, whatever they say | fault repeat exact | f16:40x56x96:tn
+//: entry gs_kernel
+//: grid cdiv(n,32) m batch
+//: block 64 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    __shared__ float row_of_a[32];
+    __shared__ unsigned long long barriers[2];   /* filled, emptied */
+    const unsigned full = (unsigned)__cvta_generic_to_shared(&barriers[0]), empty = full + 8;
+    if (threadIdx.x < 2) asm volatile("mbarrier.init.shared::cta.b64 [%0], 32;" ::"r"(full + 8 * threadIdx.x) : "memory");
+    __syncthreads();
+    const int lane = threadIdx.x % 32;
+    const long long batch = blockIdx.z, row = blockIdx.y, col = (long long)blockIdx.x * 32 + lane;
+    const bool loads = threadIdx.x < 32;
+    float sum = 0;
+    for (int k = 0, turn = 0; k < p.k; k += 32, turn++) {
+        const unsigned waits = loads ? empty : full, arrives = loads ? full : empty, parity = loads ? (turn + 1) & 1 : turn & 1;
+        for (int look = 0, done = 0; look < 4 && !done; look++)
+            asm volatile("{\n.reg .pred done;\nmbarrier.try_wait.parity.shared::cta.b64 done, [%1], %2;\nselp.s32 %0, 1, 0, done;\n}" : "=r"(done) : "r"(waits), "r"(parity) : "memory");
+        if (loads) row_of_a[lane] = row < p.m && k + lane < p.k ? gs_f16_to_f32(a_row(p, batch, row)[k + lane]) : 0;
+        else
+            for (int i = 0; i < 32 && k + i < p.k && col < p.n; i++) sum += row_of_a[i] * gs_f16_to_f32(b_col(p, batch, col)[k + i]);
+        asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared::cta.b64 state, [%0];\n}" ::"r"(arrives) : "memory");
+    }
+    if (!loads && row < p.m && col < p.n) put(p, batch, row, col, sum);
+}
