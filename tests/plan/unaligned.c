@@ -55,7 +55,7 @@ static void multiply(const gs_plan *plan, const gs_problem *problem)
 static void test_fixed_sizes(void **state)
 {
     static const char *const texts[] = {"f16:16x24x40:tn", "bf16:33x48x72:tn:beta=0.5", "f16:65x72x64:nn", "f16:24x40x200:tn:d=f32", "f16:16x16x16:tn:b=100",
-                                        "bf16:24x40x56:nn:b=70:beta=1", "f16:32x18x64:nt:b=64:d=f32"};
+                                        "bf16:24x40x56:nn:b=70:beta=1", "f16:32x18x64:nt:b=64:d=f32", "f16:16x16x64:tn:b=500"};
     (void)state;
     if (gs_compiler_version(&error) == 0) skip();
     gs_config config = gs_config_default();
