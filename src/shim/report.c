@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,13 +50,29 @@ void gs_shim_count_check(bool good)
 
 static atomic_int mode = -1;
 
+/* Who set a variable wrongly is told, also where nothing is logged. */
+static void tell(const char *format, ...) GS_PRINTF(1, 2);
+static void tell(const char *format, ...)
+{
+    char line[256];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(line, sizeof line, format, values);
+    va_end(values);
+    if (gs_log_level() >= GS_LOG_ERROR) gs_log(GS_LOG_ERROR, "%s", line);
+    else fprintf(stderr, "gemmsmith: %s\n", line);
+}
+
 static gs_shim_mode read_mode(void)
 {
-    const char *const text = getenv("GEMMSMITH_BLAS");
+    const char *const text = getenv("GEMMSMITH_BLAS"), *const folder = getenv("GEMMSMITH_RECORD");
     if (!text || !*text) return GS_SHIM_RUN;
-    for (size_t i = 0; i < GS_COUNT(modes); i++)
-        if (strcmp(text, modes[i]) == 0) return (gs_shim_mode)i;
-    gs_log(GS_LOG_ERROR, "GEMMSMITH_BLAS: \"%.32s\" is none of run, off, record and check; all calls are passed on", text);
+    for (size_t i = 0; i < GS_COUNT(modes); i++) {
+        if (strcmp(text, modes[i]) != 0) continue;
+        if (i == GS_SHIM_RECORD && (!folder || !*folder)) tell("GEMMSMITH_BLAS=record, but GEMMSMITH_RECORD names no folder: nothing is written down");
+        return (gs_shim_mode)i;
+    }
+    tell("GEMMSMITH_BLAS: \"%.32s\" is none of run, off, record and check; all calls are passed on", text);
     return GS_SHIM_OFF;
 }
 
@@ -75,7 +92,7 @@ static uint64_t read_after(void)
     gs_scan scan = gs_scan_from(text);
     int64_t value;
     if (gs_scan_int(&scan, &value) && gs_scan_end(&scan) && value >= 1) return (uint64_t)value;
-    gs_log(GS_LOG_ERROR, "GEMMSMITH_BLAS_AFTER: \"%.32s\" is no number from 1 on; plans are made at the first call", text);
+    tell("GEMMSMITH_BLAS_AFTER: \"%.32s\" is no number from 1 on; plans are made at the first call", text);
     return 1;
 }
 

@@ -42,6 +42,10 @@ if grep -q 'served:' "$work/log"; then fail "mode off makes plans"; fi
 preloaded GEMMSMITH_BLAS=fast "$programs/shim_calls" usual
 says "usual: passed on" "an unknown mode"
 grep -q '"fast" is none of run, off, record and check' "$work/log" || fail "an unknown mode is not named"
+preloaded GEMMSMITH_LOG=0 GEMMSMITH_BLAS=fast "$programs/shim_calls" usual
+grep -q '^gemmsmith: GEMMSMITH_BLAS: "fast" is none of run' "$work/log" || fail "an unknown mode is silent without a log"
+preloaded GEMMSMITH_LOG=0 GEMMSMITH_BLAS=record "$programs/shim_calls" usual
+grep -q '^gemmsmith: .*GEMMSMITH_RECORD names no folder' "$work/log" || fail "a record without a folder is silent"
 
 # record: each problem with its count; what is no problem is left out
 mkdir "$work/recorded"
