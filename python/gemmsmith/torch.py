@@ -33,12 +33,14 @@ __all__ = ["Linear", "SwiGLU", "Used", "disable", "enable", "fuse", "grouped", "
 
 _FILE = "libgemmsmith_torch.so"
 _LINE = 1024
-_library = None    # ctypes
-_key = None        # whose calls are taken: "CUDA", "CPU"
-_routes = None     # torch.library.Library of what Python takes
-_alone = False     # enable() found no GPU
-_switching = _threading.Lock()   # held while they change
-_ops = None        # definitions of gemmsmith::; None: another copy of this module has them
+if "_ops" not in globals():   # what importlib.reload() keeps
+    _library = None    # ctypes
+    _key = None        # whose calls are taken: "CUDA", "CPU"
+    _routes = None     # torch.library.Library of what Python takes
+    _alone = False     # enable() found no GPU
+    _inductor_was = None   # what disable() puts back: ("environment", None) or ("config", value)
+    _switching = _threading.Lock()   # held while they change
+    _ops = None        # definitions of gemmsmith::; None: another copy of this module has them
 
 
 # ---- the adapter ----
@@ -137,7 +139,6 @@ def _take_scaled():
 # ---- the interface ----
 
 _BACKENDS = "TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_BACKENDS"
-_inductor_was = None   # what disable() puts back: ("environment", None) or ("config", value)
 
 
 def _set_inductor(on):
@@ -283,5 +284,5 @@ def why():
     return lines
 
 
-_ops = _define()
+_ops = _ops or _define()
 _atexit.register(disable)   # before torch is torn down

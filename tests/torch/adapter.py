@@ -342,6 +342,10 @@ def beside():
     sys.modules["other_torch"] = other
     spec.loader.exec_module(other)
     assert "another copy" in refused(lambda: other.enable(emulated=EMULATED))
+    importlib.reload(ours)
+    assert ours.is_enabled() and ours.enable(emulated=EMULATED)
+    with Expect(1):
+        torch.mm(random(16, 32), random(32, 8))
 
 
 @case
