@@ -106,7 +106,7 @@ def _grouped_by_torch(x, weight, offsets, activation, gate):
 
 def _pairs(offsets, rows):
     """Where each group begins and ends."""
-    places = offsets.tolist()
+    places = [int(place) for place in offsets] if _transformed() else offsets.tolist()   # torch 2.7 has no tolist() in torch.func
     _refuse(places[0] == 0 and places == sorted(places) and places[-1] <= rows, f"offsets do not ascend from 0 to at most {rows}")
     return list(zip(places[:-1], places[1:]))
 
