@@ -14,7 +14,9 @@ FUZZ_SECONDS ?= 60
 
 .PHONY: run check check-quick check-gpu check-trainers check-kill check-load check-compilers check-release fuzz build setup clean
 
-run: build
+run: setup
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release --target gemmsmith_program gemmsmith_emu
 	@sh scripts/run.sh $(PROBLEM)
 
 check:

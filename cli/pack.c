@@ -153,7 +153,7 @@ static int make(const cli_command *command, const settings *s, const cli_problem
     if (gs_packing_write(packing, s->out, &size, &error) != GS_OK) return cli_fail(command, NULL, &error);
     cli_note("%s: %d problem%s, %zu bytes; %d by cuBLASLt, %d by user kernels, %d without a row of their own", s->out, added, added == 1 ? "" : "s", size, packing->library, packing->user, packing->uncovered);
     if (packing->uncovered && gs_table_size(gs_context_table(packing->context)) == 0)
-        cli_note("no tuned table has rows of %s: these kernels were chosen, not measured; GEMMSMITH_TUNED names a table (in a source tree: GEMMSMITH_TUNED=tuned)",
+        cli_note("no tuned table has rows of %s: these kernels were chosen, not measured; gemmsmith tune measures, and GEMMSMITH_TUNED names a table",
                  gs_context_caps(packing->context)->slug);
     return CLI_OK;
 }

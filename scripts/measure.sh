@@ -4,6 +4,11 @@
 # Usage: measure.sh PROBLEMS OUT [BUILD]. OUT gets tune.jsonl, found.tuned, and rows, results and tables of three evaluations:
 # offline and server of what the library chooses, and own of the fastest own kernels, also where the library chose cuBLASLt.
 set -eu
+[ $# -ge 2 ] || { echo "usage: measure.sh PROBLEMS OUT [BUILD]" >&2; exit 2; }
+command -v nvidia-smi > /dev/null || {
+    echo "measure.sh: needs an NVIDIA GPU, but there is no nvidia-smi; without one gemmsmith tune and eval work on an emulated device" >&2
+    exit 3
+}
 problems=$1 out=$2 build=${3:-build/release}
 [ ! -r build/deps/env ] || . build/deps/env
 program=$build/gemmsmith

@@ -40,7 +40,7 @@ for package in libgemmsmith1 libgemmsmith-dev gemmsmith python3-gemmsmith gemmsm
     for document in copyright changelog.gz; do [ -s "$work/$package/usr/share/doc/$package/$document" ] || fail "$package: no $document"; done
     gzip -dc "$work/$package/usr/share/doc/$package/changelog.gz" > "$work/changelog"
     dpkg-parsechangelog -l "$work/changelog" -S Version 2>/dev/null | grep -qx "$version" || [ "$(sed -n '1s/.*(\(.*\)).*/\1/p' "$work/changelog")" = "$version" ] || fail "$package: changelog"
-    if grep -r -l -F -e "$source" -e "$build" "$work/$package"; then fail "$package names a path of one machine"; fi
+    if grep -r -l -F -e "$source/" -e "$build/" "$work/$package"; then fail "$package names a path of one machine"; fi
 done
 
 # who needs whom
