@@ -15,6 +15,7 @@
 #include "problem/layout.h"
 #include "problems.h"
 #include "session.h"
+#include "tune/tune.h"
 
 typedef struct settings {
     cli_common  common;
@@ -359,7 +360,7 @@ static int open_and_evaluate(evaluation *v, gs_contest_options *how, const cli_p
     char path[GS_PATH];
     gs_contest *contest;
     gs_error error = {0};
-    how->table = cli_tuned_path(path, v->session->caps.slug) ? path : NULL;
+    how->table = gs_tune_table_path(path, v->session->caps.slug) ? path : NULL;
     how->record_table = s->tuned ? s->tuned : how->table;
     if (s->record && !how->record_table) return cli_usage(v->command, "no home directory for the table: name one with --tuned");
     if (s->record && !v->session->caps.emulated && !gs_contender_names_have(&how->names, GS_RESULT_REFERENCE))

@@ -82,13 +82,15 @@ static int write_rows(const cli_command *command, const struct action *action, c
         .predicted = s->predicted, .examples = s->examples, .least = s->least, .apart = s->apart, .line = print_row,
         .times = (char *const *)s->stores.item, .times_count = s->stores.count, .lessons = (int)s->lessons, .seed = (uint64_t)s->seed,
     };
-    gs_status status = action->run == gs_dataset_lessons || action->run == gs_dataset_corpus ? GS_OK : gs_dataset_open(stores, &how.store_count, s->stores.item, s->stores.count, &error);
+    const bool lessons = action->run == gs_dataset_lessons, closed = action->run == gs_dataset_corpus || (lessons && s->stores.count > 0);
+    gs_status status = closed ? GS_OK : gs_dataset_open(stores, &how.store_count, s->stores.item, s->stores.count, &error);
     if (status == GS_OK) status = action->run(&how, &counts, &error);
     if (status == GS_OK && fflush(stdout) != 0) status = gs_fail_errno(&error, errno, NULL, "standard output cannot be written");
     for (int i = 0; i < how.store_count; i++) gs_store_close(&stores[i]);
     if (cli_stopped()) return cli_stopped();
     if (status != GS_OK) return cli_fail(command, NULL, &error);
     print_counts(&counts);
+    if (lessons && counts.rows + counts.other_side == 0) cli_note("no problem has enough schedules measured on %s for a lesson; --gpu names another GPU", s->gpu);
     return CLI_OK;
 }
 

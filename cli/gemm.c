@@ -126,6 +126,7 @@ static void print_json(const job *j, const char *problem)
     gs_json_begin(&json, NULL, '{');
     gs_json_string(&json, "problem", problem);
     gs_json_string(&json, "gpu", p->device->caps.name);
+    gs_json_string(&json, "why", gs_plan_why(p->plan));
     if (j->s->dependent) gs_json_bool(&json, "dependent", true);
     gs_json_string(&json, "reference", !p->checked ? NULL : p->on_cpu ? "cpu" : "gpu");
     if (p->checked) {
@@ -151,7 +152,7 @@ static void print_json(const job *j, const char *problem)
 static void print_text(const job *j, const char *problem)
 {
     const gs_product *const p = &j->product;
-    printf("%s on %s\n", problem, p->device->caps.name);
+    printf("%s on %s\n%s\n", problem, p->device->caps.name, gs_plan_why(p->plan));
     if (p->checked) {
         printf("%s: %lld of %lld elements wrong, Frobenius error %.3g, worst element %.3g of its bound (f64 reference of the %s)\n",
                p->compare.mismatches ? "WRONG" : "right", (long long)p->compare.mismatches,

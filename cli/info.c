@@ -187,9 +187,10 @@ typedef struct checkup {
     gs_json    out;
 } checkup;
 
-/* advice: what a missing thing means; may be NULL, as most messages say it themselves. */
-static void check(checkup *c, bool ok, const char *what, const char *found, const char *advice)
+/* word: "ok", "missing", or "wrong", of what is there but bad. advice: what that means; may be NULL, as most messages say it themselves. */
+static void say(checkup *c, const char *word, const char *what, const char *found, const char *advice)
 {
+    const bool ok = strcmp(word, "ok") == 0;
     if (c->json) {
         gs_json_begin(&c->out, NULL, '{');
         gs_json_string(&c->out, "check", what);
@@ -198,10 +199,12 @@ static void check(checkup *c, bool ok, const char *what, const char *found, cons
         gs_json_string(&c->out, "advice", advice);
         gs_json_end(&c->out, '}');
     } else {
-        printf("%s%-7s%s %-9s %s%s%s\n", ok ? cli_green() : cli_red(), ok ? "ok" : "missing", cli_plain(), what, found,
+        printf("%s%-7s%s %-9s %s%s%s\n", ok ? cli_green() : cli_red(), word, cli_plain(), what, found,
                advice ? "; " : "", advice ? advice : "");
     }
 }
+
+static void check(checkup *c, bool ok, const char *what, const char *found, const char *advice) { say(c, ok ? "ok" : "missing", what, found, advice); }
 
 static void check_device(checkup *c)
 {
@@ -272,7 +275,7 @@ static void check_files(checkup *c)
         snprintf(found, sizeof found, "%.400s; the first command that writes to it creates it", error.text);
         check(c, true, "store", found, NULL);
     } else {
-        check(c, false, "store", error.text, NULL);
+        say(c, "wrong", "store", error.text, NULL);
         c->failed = true;
     }
     bool named;
@@ -299,8 +302,9 @@ static void check_files(checkup *c)
     } else if (status == GS_ERROR_NOT_FOUND) {
         check(c, true, "tuned", "this user has no table yet", NULL);
     } else if (status != GS_OK || skipped > 0) {
-        snprintf(found, sizeof found, "%s: %.300s", path, error.text);
-        check(c, false, "tuned", found, "rows that cannot be read are skipped: write the table again with gemmsmith db export");
+        const bool changed = status == GS_OK && skipped == 1 && error.status == GS_ERROR_CORRUPT, named_there = strncmp(error.text, path, strlen(path)) == 0;
+        snprintf(found, sizeof found, "%s%s%.300s", named_there ? "" : path, named_there ? "" : ": ", error.text);
+        say(c, "wrong", "tuned", found, changed ? "its rows are used" : "rows that cannot be read are skipped: write the table again with gemmsmith db export");
     } else {
         snprintf(found, sizeof found, "%s: %d row%s", path, gs_table_size(table), gs_table_size(table) == 1 ? "" : "s");
         check(c, true, "tuned", found, NULL);

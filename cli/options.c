@@ -83,7 +83,7 @@ static int read_double(const cli_command *command, const cli_option *option, con
         else
             gs_scan_take(&scan, "s");
     }
-    if (!good || !gs_scan_end(&scan)) return refuse(command, option, text, seconds ? "a time like 90s, 10m or 2h" : "a number");
+    if (!good || !gs_scan_end(&scan)) return refuse(command, option, text, seconds ? "a time like 90s, 10m, 2h or 90 (seconds)" : "a number");
     *to = value;
     return within(command, option, text, value);
 }
@@ -244,7 +244,7 @@ static void print_option(const cli_option *option)
     const int size = snprintf(left, sizeof left, "  %c%c%c --%s%s%.*s", option->letter ? '-' : ' ',
                               option->letter ? option->letter : ' ', option->letter ? ',' : ' ', option->name, *value ? " " : "",
                               option->value ? shown_length(option) : 0, value);
-    if (size < HELP_COLUMN)
+    if (size < HELP_COLUMN - 1)
         printf("%-*s", HELP_COLUMN, left);
     else
         printf("%s\n%*s", left, HELP_COLUMN, "");

@@ -84,18 +84,22 @@ static int verify(const cli_command *command, const char *path, const char *devi
     gs_error error = {0};
     gs_pack *pack;
     gs_pack_entry entry;
-    gs_context *context;
+    gs_context *context = NULL;
     gs_config config = gs_config_default();
+    char name[GS_DEVICE_NAME];
     int failed = 0, loose = 0;
     double first = 0, sum = 0, us;
+    if (gs_pack_open(&pack, path, &error) != GS_OK) return cli_fail(command, NULL, &error);
     config.pack_path = path;
-    config.device = device && *device ? device : gs_device_gpu();   /* as everywhere here: the environment may name an emulated one */
+    config.device = device && *device ? device : gs_packing_made_for(pack, name);
     setenv("GEMMSMITH_COMPILE", "off", 1);
-    if (gs_open(&context, &config, &error) != GS_OK) return cli_fail(command, cli_needs(error.status, device, NULL), &error);
-    if (gs_pack_open(&pack, path, &error) != GS_OK || gs_pack_fits(pack, gs_context_caps(context), &error) != GS_OK) {
+    gs_status status = gs_open(&context, &config, &error);
+    const char *const needs = status == GS_OK ? NULL : cli_needs(status, config.device, NULL);
+    if (status == GS_OK) status = gs_pack_fits(pack, gs_context_caps(context), &error);
+    if (status != GS_OK) {
         gs_pack_close(&pack);
         gs_close(&context);
-        return cli_fail(command, NULL, &error);
+        return cli_fail(command, needs, &error);
     }
     for (int i = 0; gs_pack_entry_at(pack, i, &entry); i++) {
         failed += verify_entry(context, &entry, &us);

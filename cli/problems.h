@@ -29,7 +29,7 @@ typedef struct cli_asked {
 #define CLI_NEEDS_PROBLEM "no problem given; for example f16:4096x4096x4096:tn, --mnk 4096_4096_4096 or --file problems.txt"
 
 /* Fills *out, each problem once, every layout asked for. Both return -1 to go on, else the exit code; what is there already is not
- * added again. */
+ * added again. A shard of fewer problems than shards may be empty: a note says so, and the exit code is 0. */
 int  cli_problems_read(const cli_command *command, cli_problems *out, const cli_asked *asked, int count, char *const *words);
 int  cli_problems_add(const cli_command *command, cli_problems *problems, const gs_problem *problem);
 void cli_problems_free(cli_problems *problems);

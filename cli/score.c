@@ -55,6 +55,7 @@ typedef struct scored {
     char          schedule[GS_SCHEDULE_TEXT];
     char          name[GS_CONTENDER_NAME];
     int           evaluations, passed;
+    bool          predicted;        /* the ratio is none: floor over time */
     double       *ratio, *reward;   /* of those that passed */
 } scored;
 
@@ -97,7 +98,7 @@ static void print_line(const char *problem, const char *name, const gs_evaluatio
     printf("%spass%s  %s  %s  ", cli_green(), cli_plain(), problem, name);
     if (got->predicted) printf("predicted %.2f us, floor %.2f us", got->us, got->floor_us);
     else printf("%.2f us, %.3f [%.3f, %.3f] of cuBLASLt's speed", got->us, got->ratio.median, got->ratio.low, got->ratio.high);
-    if (got->jumped) printf(", measured again for its %.2f us", got->first_us);
+    if (got->jumped && !got->predicted) printf(", measured again for its %.2f us", got->first_us);
     printf("  (reward %.3f)\n", got->reward);
 }
 
@@ -139,7 +140,7 @@ static void print_spread(const char *what, const gs_spread *s)
 static void sum_up(scoring *t, const char *problem, const scored *c)
 {
     const gs_spread ratio = gs_spread_of(c->ratio, c->passed), reward = gs_spread_of(c->reward, c->passed);
-    t->unstable |= ratio.deviation >= GS_DEAD_ZONE || reward.deviation >= GS_DEAD_ZONE;
+    t->unstable |= (!c->predicted && ratio.deviation >= GS_DEAD_ZONE) || reward.deviation >= GS_DEAD_ZONE;
     cli_progress_clear();
     if (t->s->json) {
         print_spread_json(problem, c, &ratio, &reward);
@@ -147,7 +148,7 @@ static void sum_up(scoring *t, const char *problem, const scored *c)
     }
     printf("%s  %s  %d of %d passed\n", problem, c->name, c->passed, c->evaluations);
     if (c->passed == 0) return;
-    print_spread("ratio", &ratio);
+    if (!c->predicted) print_spread("ratio", &ratio);
     print_spread("reward", &reward);
 }
 
@@ -168,6 +169,7 @@ static int score_one(scoring *t, const gs_problem *problem, scored *c)
     t->done++;
     c->evaluations++;
     if (got.candidate[0]) memcpy(c->name, got.candidate, sizeof c->name);
+    c->predicted |= got.predicted;
     if (got.us > 0) {
         c->ratio[c->passed] = got.ratio.median;
         c->reward[c->passed++] = got.reward;

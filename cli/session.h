@@ -30,8 +30,4 @@ void cli_session_command(cli_session *session, int argc, char *const *argv);
 #define CLI_LONG_S 10
 void cli_announce(const gs_caps *caps, const char *device, const char *what, double seconds);
 
-/* $GEMMSMITH_TUNED if it is a file, <slug>.tuned in it if it is a directory, else <slug>.tuned in the user's directory of tables.
- * All of them are read by every plan. false: no home directory, or too long. */
-bool cli_tuned_path(char path[GS_PATH], const char *slug);
-
 #endif

@@ -34,16 +34,16 @@ typedef struct settings {
 
 static const cli_option options[] = {
     CLI_ASKED_OPTIONS(settings, "layouts of B to tune; default: the one in the problem"),
-    {"budget",     0, CLI_SECONDS, offsetof(settings, budget),     "TIME", "time limit for all problems together: 90s, 10m, 2h; default: none", 1, 1e9},
+    {"budget",     0, CLI_SECONDS, offsetof(settings, budget),     "TIME", "time limit for all problems together: 90s, 10m, 2h, without a unit\nseconds; default: none", 1, 1e9},
     {"time",       0, CLI_SECONDS, offsetof(settings, budget),     "TIME", "the same; of what gemmsmith record wrote, it goes where it saves most", 1, 1e9},
-    {"candidates", 0, CLI_INT,     offsetof(settings, candidates), "N",    "measure at most so many schedules per problem;\n"
+    {"candidates", 0, CLI_INT,     offsetof(settings, candidates), "N",    "measure at most so many schedules per problem, beside those of the\nstore; "
      "default 48, with --quick 16 (emulated device: 8)", 1, 1e6},
     {"quick",      0, CLI_FLAG,    offsetof(settings, quick),      NULL,   "for many problems: compile in the background, search without timing\n"
      "the library, verify only the fastest, confirm in batches"},
     {"unconfirmed", 0, CLI_FLAG,   offsetof(settings, unconfirmed), NULL,  "with --quick: search only; confirm the results later with\n"
      "eval --contenders own --record"},
     {"families",   0, CLI_CHOICES, offsetof(settings, families),   cli_family_words, "kernel families to search; default: all"},
-    {"policy",     0, CLI_TEXT,    offsetof(settings, policy),     "NAME", "how candidates are chosen. enumerate: in the order of the time\nmodel; spread: some of every family; refine: near schedules that\nearlier searches found; learned: by a network ($GEMMSMITH_WEIGHTS)\nthat learns from the measurements; llm: by a language model;\nhybrid: learned and llm in turn; random; evolve.\nDefault: learned on a GPU that there are weights for (compute\ncapability 9.0), else enumerate"},
+    {"policy",     0, CLI_TEXT,    offsetof(settings, policy),     "enumerate|spread|refine|learned|llm|hybrid|random|evolve", "how candidates are chosen. enumerate: in the order of the time\nmodel; spread: some of every family; refine: near schedules that\nearlier searches found; learned: by a network ($GEMMSMITH_WEIGHTS)\nthat learns from the measurements; llm: by a language model;\nhybrid: learned and llm in turn; random; evolve.\nDefault: learned on a GPU that there are weights for (compute\ncapability 9.0), else enumerate"},
     {"learn",      0, CLI_KEPT,    offsetof(settings, learn),      "FILE", "weights of policy learned, which this chooses, or hybrid: read if the\nfile exists, updated after every problem; all of --devices share it"},
     {"mode",       0, CLI_CHOICE,  offsetof(settings, mode),       "schedule|source", "what --policy llm asks for: schedule strings, or the source of\nkernels, which tuned tables cannot hold; default schedule"},
     {"from",       0, CLI_TEXT,    offsetof(settings, from),       "NAME", "with --mode source: family whose kernel the model is given to\nimprove, or nothing; default: the family of the best schedule"},
@@ -356,12 +356,13 @@ static int run_device(const cli_command *command, cli_session *session, const se
     tuning t = {.command = command, .session = session, .s = s, .problems = problems, .member = member, .sum = member ? &member->sum : &alone};
     int code = cli_session_open(command, session, member ? member->device : s->device, s->dependent, true, s->store);
     if (code >= 0) return code;
-    if (!s->tuned && !cli_tuned_path(path, session->caps.slug))
+    if (!s->tuned && !gs_tune_table_path(path, session->caps.slug))
         code = cli_usage(command, "no home directory for the table: name one with --tuned");
     const place where = {session->worker.device, s->tuned ? s->tuned : path, gs_store_path(session->store), session->caps.emulated,
                          session->worker.device};
     if (code < 0 && gs_tune_check_table(where.table, &error) != GS_OK) code = cli_fail(command, NULL, &error);   /* before anything is measured */
     if (member) {
+        snprintf(member->device, sizeof member->device, "%s", where.device);
         snprintf(member->slug, sizeof member->slug, "%s", session->caps.slug);
         snprintf(member->table, sizeof member->table, "%s", where.table);
         member->emulated = where.emulated;
@@ -450,6 +451,7 @@ static void print_group(const settings *s, const gs_device_group *group, int pro
     const place where = {gs_text_string(&devices), gs_text_string(&tables), group->store ? gs_store_path(group->store) : "the store", emulated,
                          group->member[0].device};
     if (code == CLI_MORE) note_time(s, &sum, problems, where.store);
+    if (s->run && code == CLI_OK && sum.tuned == 0) cli_note("run %s: nothing is left of its %d problem%s; another name begins another pass", s->run, problems, problems == 1 ? "" : "s");
     print_totals(s, &where, &sum);
     gs_text_free(&devices);
     gs_text_free(&tables);
@@ -460,7 +462,7 @@ static int run_group(const cli_command *command, cli_session *session, settings 
     gang g = {command, session, s, problems};
     gs_device_group group = {.store_path = s->store, .run = s->run, .work = work_on, .progress = on_group_progress, .self = &g, .late = CLI_MORE};
     gs_error error;
-    int code = cli_devices(command, &group, s->devices ? s->devices : s->device ? s->device : "cuda:0");
+    int code = cli_devices(command, &group, s->devices ? s->devices : s->device && *s->device ? s->device : NULL);
     if (code >= 0) return code;
     g.devices = group.count;
     s->jobs = GS_MAX((s->jobs > 0 ? (int)s->jobs : gs_pool_cores()) / group.count, 1);

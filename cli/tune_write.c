@@ -128,6 +128,7 @@ static int write_all(writing *w, const cli_problems *problems)
 {
     gs_group_member *const member = w->s->member;
     if (member) snprintf(member->slug, sizeof member->slug, "%s", w->session->caps.slug);
+    if (member) snprintf(member->device, sizeof member->device, "%s", w->session->worker.device);
     const int code = write_list(w, problems, member);
     if (member && member->index > 0) return code >= 0 ? code : w->failed ? CLI_FAILED : CLI_OK;   /* the first one speaks for all */
     const char *const store = gs_store_path(w->session->store);

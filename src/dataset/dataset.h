@@ -33,7 +33,7 @@ typedef struct gs_dataset_options {
     bool              examples;      /* tasks: prompts show earlier candidates for their problem */
     double            least;         /* pairs: least lower end of a winner's ratio to cuBLASLt; not applied to predicted times */
     double            apart;         /* pairs: least distance of the better one's interval above the worse one's: 0.02 */
-    char *const      *times;         /* lessons: stores, and files of rows of `gemmsmith train --rows` */
+    char *const      *times;         /* lessons: stores, and files of rows of `gemmsmith train --rows`; none: the first of `stores` */
     int               times_count;
     int               lessons;       /* of each group of times */
     uint64_t          seed;          /* lessons: of what is shown and what is asked for */

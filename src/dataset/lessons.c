@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "dataset/rows.h"
 #include "dataset/samples.h"
@@ -111,8 +112,10 @@ gs_status gs_dataset_lessons(const gs_dataset_options *o, gs_dataset_counts *cou
     gs_sample_set set = {.caps = o->caps};
     char text[GS_PROBLEM_TEXT];
     *counts = (gs_dataset_counts){0};
-    if (o->times_count == 0) return gs_fail(error, GS_ERROR_ARGUMENT, "store", "lessons need stores or rows of times");
-    gs_status status = gs_sample_set_read(&set, o->device, o->times, o->times_count, error);
+    char usual[GS_PATH], *const store = usual;
+    if (o->times_count == 0 && o->store_count == 0) return gs_fail(error, GS_ERROR_ARGUMENT, "store", "lessons need stores or rows of times");
+    if (o->times_count == 0) snprintf(usual, sizeof usual, "%s", gs_store_path(o->stores[0]));
+    gs_status status = o->times_count > 0 ? gs_sample_set_read(&set, o->device, o->times, o->times_count, error) : gs_sample_set_read(&set, o->device, &store, 1, error);
     for (int begin = 0, end; begin < set.count && status == GS_OK; begin = end) {
         gs_known known = {.options = o, .counts = counts, .caps = o->caps};
         end = gs_sample_group_end(set.list, set.count, begin);

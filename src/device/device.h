@@ -263,7 +263,7 @@ gs_status gs_device_check(const gs_device *device, const char *name, const gs_fu
 /* For those who choose a device by themselves: whether a failure to open the first GPU means that there is none, the device to be taken
  * then, and the line that says so, with the failure's text. */
 #define GS_DEVICE_WITHOUT_GPU "emu:h200"
-#define GS_DEVICE_EMULATES    "no GPU found (%s): using the emulated device " GS_DEVICE_WITHOUT_GPU "; times are predicted"
+#define GS_DEVICE_EMULATES    "no GPU found (%s): using the emulated device " GS_DEVICE_WITHOUT_GPU "; times are predicted (GEMMSMITH_DEVICE=" GS_DEVICE_WITHOUT_GPU ": without this line)"
 bool gs_device_may_emulate(gs_status status);
 
 /* $GEMMSMITH_DEVICE, else the first GPU: for callers to whom an emulated device that nobody asked for is of no use. */

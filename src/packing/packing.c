@@ -21,6 +21,15 @@ gs_status gs_packing_device(gs_device **out, const char *name, gs_error *error)
     return caps ? gs_paper_open(out, caps, NULL, error) : gs_device_open(out, name ? name : gs_device_gpu(), NULL, error);
 }
 
+const char *gs_packing_made_for(const gs_pack *pack, char name[GS_DEVICE_NAME])
+{
+    const gs_pack_head *const head = gs_pack_about(pack);
+    const char *const environment = getenv("GEMMSMITH_DEVICE");
+    if ((environment && *environment) || !head->emulated || strncmp(head->gpu, GS_EMULATED_SLUG, strlen(GS_EMULATED_SLUG)) != 0) return gs_device_gpu();
+    snprintf(name, GS_DEVICE_NAME, "emu:%s", head->gpu + strlen(GS_EMULATED_SLUG));
+    return name;
+}
+
 /* A kernel as it is kept: for an emulated device its PTX, else its code. manifest: a user kernel's as it was written, for its name is a hash of the texts. */
 static gs_status put_kernel(gs_packing *p, const char *manifest, const gs_image *image, const char *source, int *index, gs_error *error)
 {

@@ -25,6 +25,9 @@ typedef struct gs_packing {
 /* The device of a name: an embedded profile ("h200"), for which is compiled only, or as gs_device_open has it. */
 gs_status gs_packing_device(gs_device **out, const char *name, gs_error *error);
 
+/* Where a pack is tried: $GEMMSMITH_DEVICE, else the emulated device that it was made for, else the first GPU. The text is name or static. */
+const char *gs_packing_made_for(const gs_pack *pack, char name[GS_DEVICE_NAME]);
+
 /* Adds what a plan of the problem is made of. *added: false, it was there, or there is nothing to compute. Codes: those of gs_plan_create; NOT_FOUND, FORBIDDEN, COMPILE,
  * SPILL, SERIALIZED of a user kernel that a row names. */
 gs_status gs_packing_add(gs_packing *packing, const gs_problem *problem, bool *added, gs_error *error);

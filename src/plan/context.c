@@ -29,13 +29,14 @@ static void do_without(gs_context *context, int level, const char *what, const g
     if (context->lost.status == GS_OK) gs_fail_at(&context->lost, why->status == GS_ERROR_PARSE ? GS_ERROR_CORRUPT : why->status, why->column, why->field, "%.120s%.250s", what, why->text);
 }
 
-/* Rows that cannot be read are skipped and reported. */
+/* Rows that cannot be read are skipped and reported; rows that somebody changed are used and reported. */
 static gs_status load_table(gs_context *context, const char *path, gs_error *error)
 {
     int skipped = 0;
-    char what[GS_PATH + 64];
+    char what[GS_PATH + 64] = "";
     const gs_status status = gs_table_load(context->table, path, &context->device->caps, &skipped, error);
-    snprintf(what, sizeof what, "%s: %d rows skipped; the first: ", path, skipped);
+    if (skipped > 1 || error->status != GS_ERROR_CORRUPT)
+        snprintf(what, sizeof what, "%s: %d row%s skipped; the first: ", path, skipped, skipped == 1 ? "" : "s");
     if (status == GS_OK && skipped > 0) do_without(context, GS_LOG_WARNING, what, error);
     return status;
 }

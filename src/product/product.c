@@ -229,13 +229,22 @@ static gs_status prepare(gs_product *p, gs_error *error)
     return gs_verifier_create(&p->verifier, p->device, error);
 }
 
+/* What was refused, by its name. */
+static gs_status run_plan(gs_plan *plan, const gs_args *args, gs_error *error)
+{
+    const gs_status status = gs_plan_run(plan, args, NULL);
+    if (status == GS_OK) return GS_OK;
+    return gs_plan_check(plan, args, error) == status ? status : gs_fail(error, status, NULL, "%s: GEMMSMITH_LOG=2 prints what is known of it", gs_status_string(status));
+}
+
 gs_status gs_product_run(gs_product *p, int64_t seed, gs_error *error)
 {
     GS_TRY(prepare(p, error));
     GS_TRY(fill_operands(p, seed, error));
     gs_args args = args_of(p);
     gs_operand_set_pointers(&args, &p->problem, p->pointers);
-    GS_TRY(gs_gemm(p->context, &p->asked, &args, NULL, error));
+    GS_TRY(gs_plan_create(p->context, &p->asked, &p->plan, error));
+    GS_TRY(run_plan(p->plan, &args, error));
     return p->device->ops->queue_wait(p->device, NULL, error);
 }
 
@@ -262,6 +271,7 @@ void gs_product_free(gs_product *p)
     if (p->device && p->scalars) p->device->ops->free(p->device, p->scalars);
     if (p->device && p->reference) p->device->ops->free(p->device, p->reference);
     gs_verifier_destroy(&p->verifier);
+    gs_plan_destroy(&p->plan);
     gs_close(&p->context);
     gs_device_close(&p->device);
     *p = (gs_product){0};

@@ -34,6 +34,7 @@ typedef struct gs_product {
     gs_product_operand m[9]; /* A, B, C, D, bias, offsets, aux, scale_m, scale_n */
     gs_device   *device;
     gs_context  *context;
+    gs_plan     *plan;       /* of gs_product_run: gs_plan_why says which kernel it was */
     gs_verifier *verifier;
     gs_pointer   reference;
     gs_pointer   pointers;   /* to the matrices of a batch by pointers, else 0 */

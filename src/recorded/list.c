@@ -102,9 +102,14 @@ gs_status gs_problem_list_add_file(gs_problem_list *list, const char *path, gs_e
     return status;
 }
 
+/* Neither f16:... nor 64_64_64: who typed it meant a file. */
+static bool looks_like_path(const char *word) { return !strchr(word, ':') && word[strspn(word, "0123456789_x")] != '\0'; }
+
 gs_status gs_problem_list_add_word(gs_problem_list *list, const char *word, gs_error *error)
 {
     gs_problem problem;
-    const bool path = gs_recorded_is_path(word) || (gs_file_exists(word) && gs_problem_parse(&problem, word, NULL) != GS_OK);
-    return path ? gs_problem_list_add_file(list, word, error) : gs_problem_list_add_text(list, word, word, error);
+    const bool wrong = gs_problem_parse(&problem, word, NULL) != GS_OK;
+    if (gs_recorded_is_path(word) || (wrong && gs_file_exists(word))) return gs_problem_list_add_file(list, word, error);
+    if (wrong && looks_like_path(word)) return at(list, word, gs_fail(error, GS_ERROR_PARSE, NULL, "there is no such file, and a problem is written f16:64x4096x64:nn"));
+    return gs_problem_list_add_text(list, word, word, error);
 }

@@ -30,7 +30,7 @@ gs_status gs_problem_list_add_text(gs_problem_list *list, const char *text, cons
 /* Adds a recorded file, a folder of them (the most work first, without empty problems), or a file with a problem on each line, # comments; "-": standard input. Codes: also of gs_file_read, gs_recorded_read. */
 gs_status gs_problem_list_add_file(gs_problem_list *list, const char *path, gs_error *error);
 
-/* Adds what a word names: a problem by its text, else such a file or folder where one is there. Codes: of both. */
+/* Adds what a word names: a problem by its text, else such a file or folder where one is there. Codes: of both; PARSE: it is neither. */
 gs_status gs_problem_list_add_word(gs_problem_list *list, const char *word, gs_error *error);
 
 #endif

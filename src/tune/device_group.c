@@ -94,7 +94,9 @@ gs_status gs_device_group_name(gs_device_group *group, const char *devices, gs_e
 {
     group->member = shared_memory(GS_GROUP_MOST * sizeof *group->member);
     if (!group->member) return no_child(errno, error);
-    const gs_status status = strcmp(devices, "all") == 0 ? add_all(group, error) : add_names(group, devices, error);
+    gs_status status = GS_OK;
+    if (!devices) group->count = 1;
+    else status = strcmp(devices, "all") == 0 ? add_all(group, error) : add_names(group, devices, error);
     for (int i = 0; i < group->count; i++) group->member[i].count = group->count;
     if (status != GS_OK) gs_device_group_free(group);
     return status;

@@ -22,7 +22,7 @@ typedef struct gs_group_totals {
 
 /* A child and what it has done so far, in shared memory: the child writes, the parent reads. */
 typedef struct gs_group_member {
-    char            device[GS_WORKER_DEVICE];
+    char            device[GS_WORKER_DEVICE]; /* empty: the default, until the child says which one that is */
     int             index, count;            /* of the group */
     gs_lessee       lessee;
     gs_group_totals sum;
@@ -45,7 +45,7 @@ typedef struct gs_device_group {
     int         count;
 } gs_device_group;
 
-/* devices: "all", every GPU of the driver, or names with commas between them. Codes: ARGUMENT (no device's name, one named twice, too many), those of
+/* devices: "all", every GPU of the driver, or names with commas between them; NULL: one member, of the device that a session without a name takes. Codes: ARGUMENT (no device's name, one named twice, too many), those of
  * gs_device_count, MEMORY. */
 gs_status gs_device_group_name(gs_device_group *group, const char *devices, gs_error *error);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * What a confirmed search leaves: the winner in the store, and its row in the tuned table. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -30,6 +32,22 @@ void gs_run_row(const gs_run *run, const gs_trial *winner, gs_row *row) { make_r
 gs_status gs_run_table(const char *path, const gs_row *row, bool only_if_absent, gs_error *error)
 {
     return path && *path ? gs_table_keep(path, row, only_if_absent, error) : GS_OK;
+}
+
+bool gs_tune_table_path(char path[GS_PATH], const char *slug)
+{
+    const char *const set = getenv("GEMMSMITH_TUNED");
+    char tail[128];
+    struct stat status;
+    if (!set || !*set) {
+        snprintf(tail, sizeof tail, "tuned/%s.tuned", slug);
+        return gs_user_path(path, 'd', NULL, tail);
+    }
+    const size_t length = strlen(set);
+    const bool directory = stat(set, &status) == 0 ? S_ISDIR(status.st_mode)
+                                                   : length < 6 || strcmp(set + length - 6, ".tuned") != 0;
+    const int size = directory ? snprintf(path, GS_PATH, "%s/%s.tuned", set, slug) : snprintf(path, GS_PATH, "%s", set);
+    return size > 0 && size < GS_PATH;
 }
 
 gs_status gs_tune_check_table(const char *path, gs_error *error)

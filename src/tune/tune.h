@@ -5,6 +5,7 @@
 #ifndef GS_TUNE_TUNE_H
 #define GS_TUNE_TUNE_H
 
+#include "base/file.h"
 #include "base/json.h"
 #include "bench/stats.h"
 #include "evaluate/reward.h"
@@ -127,6 +128,10 @@ void      gs_work_queue_destroy(gs_work_queue **turns);
 /* From the store: the schedule that the last search of this problem found on this device with these kernels; else the fastest that
  * passed; else empty. */
 gs_status gs_tune_best_own(gs_store *store, const gs_session *session, const gs_problem *problem, char text[GS_SCHEDULE_TEXT], gs_error *error);
+
+/* The table to write: $GEMMSMITH_TUNED if it is a file, <slug>.tuned in it if it is a directory, else <slug>.tuned in the user's directory of tables.
+ * All of them are read by every plan. false: no home directory, or too long. */
+bool gs_tune_table_path(char path[GS_PATH], const char *slug);
 
 /* Whether rows can be put into the table of this path, before the hours that a search takes. Makes nothing. */
 gs_status gs_tune_check_table(const char *path, gs_error *error);

@@ -289,7 +289,18 @@ static void test_weights_of_other_features(void **state)
     context = open_with("f16:128x256x257:tn magic/1\n");   /* a line that is none */
     assert_int_equal(s.lines, 3);
     assert_int_equal(gs_context_status(context, &error), GS_ERROR_CORRUPT);
-    assert_non_null(strstr(error.text, "1 rows skipped; the first: "));
+    assert_non_null(strstr(error.text, "1 row skipped; the first: "));
+    gs_close(&context);
+    char edited[1024];   /* a row that was edited is used, and said to be */
+    snprintf(edited, sizeof edited, "# checksum 0123456789abcdef\n%s", row_4096);
+    context = open_with(edited);
+    assert_int_equal(s.lines, 4);
+    assert_int_equal(gs_context_status(context, &error), GS_ERROR_CORRUPT);
+    assert_non_null(strstr(error.text, "not those that were written"));
+    assert_null(strstr(error.text, "skipped"));
+    assert_int_equal(gs_plan_create(context, &known, &plan, &error), GS_OK);
+    assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_TABLE);
+    gs_plan_destroy(&plan);
     gs_close(&context);
     context = open_with(row_4096);
     assert_int_equal(gs_context_status(context, &error), GS_OK);
@@ -300,7 +311,7 @@ static void test_weights_of_other_features(void **state)
     long_path[sizeof long_path - 1] = '\0';
     setenv("GEMMSMITH_PACK", long_path, 1);
     context = open_with(row_4096);
-    assert_int_equal(s.lines, 4);
+    assert_int_equal(s.lines, 5);
     assert_int_equal(gs_context_status(context, &error), GS_ERROR_RANGE);
     assert_string_equal(error.field, "pack_path");
     gs_close(&context);

@@ -59,6 +59,7 @@ static void a_product_is_checked_and_written(void **state)
     }
     assert_int_equal(status, GS_OK);
     assert_false(p.checked);
+    assert_non_null(strstr(gs_plan_why(p.plan), "choice"));
     CHECK(gs_product_check(&p, &error));
     assert_true(p.checked && p.on_cpu && p.compare.mismatches == 0);
     CHECK(gs_product_write(&p, 3, path_of(path, "d.npy"), &error));

@@ -89,6 +89,11 @@ static void test_words(void **state)
     expect(&list, 1, "f16:128x64x64:nn", 6);
     assert_int_equal(gs_problem_list_add_word(&list, "/nonexistent", &error), GS_ERROR_PARSE);
     assert_string_equal(list.where, "/nonexistent");
+    assert_non_null(strstr(error.text, "no such file"));
+    for (const char *const *word = (const char *const[]){"64_64", "64_64_64_64", "f16:64x64", "nothere.txt:tn", "nothere.txt", "f16", NULL}; *word; word++) {
+        assert_int_equal(gs_problem_list_add_word(&list, *word, &error), GS_ERROR_PARSE);
+        assert_int_equal(strstr(error.text, "no such file") != NULL, strcmp(*word, "nothere.txt") == 0 || strcmp(*word, "f16") == 0);
+    }
     gs_problem_list_free(&list);
 }
 

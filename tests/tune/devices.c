@@ -39,6 +39,10 @@ static void names_of_devices(void **state)
     assert_int_equal(name(&group, "cuda:0,cuda:1,cuda:0"), GS_ERROR_ARGUMENT);   /* they would measure each other */
     assert_non_null(strstr(why.text, "cuda:0 is named twice"));
     assert_null(group.member);
+    assert_int_equal(name(&group, NULL), GS_OK);   /* the default, which the child finds */
+    assert_true(group.count == 1 && group.member[0].count == 1);
+    assert_string_equal(group.member[0].device, "");
+    gs_device_group_free(&group);
     assert_int_equal(name(&group, "cuda:0,"), GS_ERROR_ARGUMENT);
     assert_int_equal(name(&group, ""), GS_ERROR_ARGUMENT);
     for (int i = 0; i <= GS_GROUP_MOST; i++) gs_text_addf(&many, "%scuda:%d", i ? "," : "", i);

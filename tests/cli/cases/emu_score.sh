@@ -11,3 +11,4 @@ echo "exit $?"
 printf '#include "common/args.h"\n__device__ int count;\nextern "C" __global__ void gs_kernel(const gs_kernel_args p) { count++; }\n' >mine.cu
 gemmsmith score f16:16x16x16:tn --source mine.cu --manifest mine.manifest --json
 echo "exit $?"
+gemmsmith score f16:16x16x16:tn --schedule simple --repeat 2

@@ -15,3 +15,7 @@ gemmsmith db list --json --quiet
 gemmsmith db export exported.tuned --gpu emu-h200
 cmp exported.tuned data/gemmsmith/tuned/emu-h200.tuned && echo "the exported table is the tuned one"
 cat exported.tuned
+# a run that has a name takes the same device
+gemmsmith $ask --run first --quiet
+gemmsmith $ask --run first
+gemmsmith $ask --run second --json --quiet

@@ -20,6 +20,7 @@ try export trajectories --store s.db
 try export lessons --store times.csv --each 2 | columns
 try export lessons bf16:512x512x512:tn --store times.csv
 try export lessons
+GEMMSMITH_STORE=s.db gemmsmith export lessons; echo "exit $?"
 try export
 try export weights
 gemmsmith export corpus >corpus.jsonl 2>rows; echo "exit $?"

@@ -11,3 +11,7 @@ gemmsmith verify --schedule simple wrong.txt
 printf 'f16:64x64\n' | gemmsmith verify --schedule simple --file -
 echo "exit code $?"
 printf 'f16:64x64x64:nn\n' | gemmsmith verify --schedule simple --file /dev/stdin
+# a shard of a list that is shorter has nothing to do
+gemmsmith verify --schedule simple 64_64_64 --shard 1/4
+echo "exit code $?"
+gemmsmith verify --schedule simple 64_64_64 64_64_128 --shard 1/4

@@ -26,3 +26,6 @@ for name in "" "no blanks" "$(printf %033d 0)" a/b; do gemmsmith $ask --run "$na
 gemmsmith $ask --run one --device cuda:0 --devices cuda:1
 gemmsmith tune 64_64_64 --run llm --policy llm --llm-url http://127.0.0.1:1/v1 --llm-model none
 echo "exit $?"
+# without --quiet it says why it does nothing
+gemmsmith $ask --run april | wc -l
+gemmsmith tune $list --candidates 2 --families mma --store run.db --run april

@@ -17,3 +17,6 @@ try eval --file .
 # a problem that computes nothing is a fault of whoever asks, in every command
 try tune f16:0x64x64:tn --device emu:h200
 gemmsmith eval f16:0x64x64:tn --device emu:h200 --quiet >eval.out; echo "exit $?"
+# a name of a file that is not there
+try tune nothere.txt
+try eval some/nothere
