@@ -98,7 +98,7 @@ static int read_problems(const cli_command *command, const settings *s, int coun
 static int check_record(const cli_command *command, const settings *s, const gs_contender_names *names)
 {
     if (s->own && !gs_contender_names_have(names, GS_RESULT_OWN)) return cli_usage(command, "--own needs the contender own in --contenders");
-    if (s->tuned && !s->record) return cli_usage(command, "--tuned needs --record");
+    if (s->tuned && !s->record) return cli_usage(command, "--tuned, a table to write, needs --record; GEMMSMITH_TUNED=FILE names one to read");
     if (s->behind && s->mode) return cli_usage(command, "--behind is of offline mode");
     if (!s->record) return -1;
     if (!gs_contender_names_have(names, GS_RESULT_OWN)) return cli_usage(command, "--record needs the contender own in --contenders");

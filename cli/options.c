@@ -14,7 +14,7 @@
 
 static const cli_option common_options[] = {
     {"quiet",   'q', CLI_FLAG,  offsetof(cli_common, quiet),   NULL, "errors and results only"},
-    {"verbose", 'v', CLI_COUNT, offsetof(cli_common, verbose), NULL, "more messages on standard error; twice: debug messages"},
+    {"verbose", 'v', CLI_COUNT, offsetof(cli_common, verbose), NULL, "messages of level info on standard error; twice: of level debug"},
     {"help",    'h', CLI_FLAG,  offsetof(cli_common, help),    NULL, "print this help"},
     {NULL},
 };

@@ -312,6 +312,7 @@ static int run(const cli_command *command, int argc, char **argv)
     cli_session_command(&session, argc, argv);
     int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
+    if (s.over > 0 && s.repeat < 2) return cli_usage(command, "--over needs --repeat");
     if (!s.source != !s.manifest) return cli_usage(command, "--source and --manifest come together");
     code = cli_dependent(command, &s.dependent);
     if (code < 0) code = cli_problems_read(command, &problems, &s.asked, words, argv + 1);

@@ -166,6 +166,7 @@ static int run(const cli_command *command, int argc, char **argv)
     cli_session_command(&session, argc, argv);
     int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;
+    if (s.families && s.schedules.count > 0 && s.random == 0) return cli_usage(command, "--families has no effect beside --schedule");
     code = cli_dependent(command, &s.dependent);
     if (code < 0) code = cli_problems_read(command, &problems, &s.asked, words, argv + 1);
     if (code >= 0) return code;

@@ -86,7 +86,7 @@ def write_commands(headers, program, folder):
     folder.mkdir(parents=True, exist_ok=True)
     release, overview = version(headers), ask(program, "help")
     commands = re.findall(r"^  ([a-z]+)  +(.+)$", overview.split("commands:")[1].split("\n\n")[0], re.M)
-    (folder / "gemmsmith.1").write_text(page("gemmsmith", 1, release, overview.split("\n")[0].split(": ", 1)[1], [("DESCRIPTION", overview, True)]))
+    (folder / "gemmsmith.1").write_text(page("gemmsmith", 1, release, overview.split("\n")[0].split(": ", 1)[1], [("DESCRIPTION", overview, True), ("SEE ALSO", ", ".join(f"gemmsmith-{command}(1)" for command, _ in commands), False)]))
     for command, title in commands:
         text = ask(program, "help", command) if command != "help" else "gemmsmith help lists the commands, gemmsmith help COMMAND explains one.\n"
         (folder / f"gemmsmith-{command}.1").write_text(page(f"gemmsmith-{command}", 1, release, title, [("DESCRIPTION", text, True), ("SEE ALSO", "gemmsmith(1)", False)]))

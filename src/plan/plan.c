@@ -115,7 +115,7 @@ static expected expect(const gs_context *context, const gs_problem *shape, const
 static void say_choice(gs_plan *plan, bool learned, const expected *e)
 {
     char than[96] = "";
-    if (e->cublaslt_us > 0) snprintf(than, sizeof than, ", %.2f us expected, cuBLASLt %.2f us", e->own_us, e->cublaslt_us);
+    if (e->cublaslt_us > 0 && !plan->device->caps.emulated) snprintf(than, sizeof than, ", %.2f us expected, cuBLASLt %.2f us", e->own_us, e->cublaslt_us);
     snprintf(plan->why, sizeof plan->why, "no table entry: %s is %s choice%s", plan->schedule, learned ? "the learned weights'" : "the time model's", than);
 }
 

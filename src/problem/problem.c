@@ -149,13 +149,20 @@ static gs_status expect(reader *r, const char *literal, const char *field)
     return gs_fail_at(r->error, GS_ERROR_PARSE, gs_scan_column(&r->scan), field, "expected '%s'", literal);
 }
 
+/* Between M and N, N and K. */
+static gs_status expect_extent(reader *r, const char *separator, const char *field)
+{
+    if (gs_scan_take(&r->scan, separator)) return GS_OK;
+    return gs_fail_at(r->error, GS_ERROR_PARSE, gs_scan_column(&r->scan), field, "expected '%s': a problem has M%sN%sK", separator, separator, separator);
+}
+
 static gs_status read_extents(reader *r, const char *separator)
 {
     gs_problem *const p = r->problem;
     GS_TRY(read_int(r, "m", 0, GS_MAX_EXTENT, &p->m));
-    GS_TRY(expect(r, separator, "n"));
+    GS_TRY(expect_extent(r, separator, "n"));
     GS_TRY(read_int(r, "n", 0, GS_MAX_EXTENT, &p->n));
-    GS_TRY(expect(r, separator, "k"));
+    GS_TRY(expect_extent(r, separator, "k"));
     return read_int(r, "k", 0, GS_MAX_EXTENT, &p->k);
 }
 

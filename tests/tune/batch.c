@@ -346,6 +346,19 @@ static void own_is_known_from_tuning_too(void **state)
     assert_int_equal(tune_with(b, PROBLEM, "library=0.8", &options, &result), GS_OK);   /* also where the library won */
     assert_int_equal(gs_tune_best_own(b->store, &b->session, &problem, text, NULL), GS_OK);
     assert_string_equal(text, best[0].text);
+    /* a race that shows another one a little faster than what was confirmed says nothing; much faster, it does */
+    gs_trial confirmed = trial_of(b, PROBLEM, best[0].text), raced = trial_of(b, PROBLEM, best[1].text);
+    snprintf(confirmed.stage, sizeof confirmed.stage, "confirm");
+    snprintf(raced.stage, sizeof raced.stage, "race");
+    snprintf(raced.verdict, sizeof raced.verdict, "%s", confirmed.verdict);
+    for (int percent = 0; percent < 3; percent += 2) {
+        raced.us = confirmed.us / (1.005 + 0.01 * percent);
+        raced.ratio = confirmed.ratio * (1.005 + 0.01 * percent);
+        assert_int_equal(gs_store_put(b->store, &b->session, &confirmed, NULL), GS_OK);
+        assert_int_equal(gs_store_put(b->store, &b->session, &raced, NULL), GS_OK);
+        assert_int_equal(gs_tune_best_own(b->store, &b->session, &problem, text, NULL), GS_OK);
+        assert_string_equal(text, best[percent > 0].text);
+    }
 }
 
 /* The same kernel on the same edge problems is asked about once. */

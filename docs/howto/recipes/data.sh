@@ -11,10 +11,16 @@ stores= examples=
 [ "${EXAMPLES:-no}" = no ] || examples=--examples
 for store in "$@"; do stores="$stores --store $store"; done
 mkdir -p "$out"
+write() {   # write FILE EXPORT'S WORDS...
+    echo "$out/$1:" >&2
+    file=$1
+    shift
+    gemmsmith export "$@" > "$out/$file"
+}
 for mode in schedule source; do
-    gemmsmith export tasks --file "$problems" --modes $mode --split train $examples $stores > "$out/$mode-train.jsonl"
-    gemmsmith export tasks --file "$problems" --modes $mode --split held_out $examples $stores > "$out/$mode-held_out.jsonl"
+    write $mode-train.jsonl tasks --file "$problems" --modes $mode --split train $examples $stores
+    write $mode-held_out.jsonl tasks --file "$problems" --modes $mode --split held_out $examples $stores
 done
-gemmsmith export pairs --kinds winners $stores > "$out/winners.jsonl"
-gemmsmith export pairs --kinds repairs $stores > "$out/repairs.jsonl"
-gemmsmith export pairs --kinds preferences $stores > "$out/preferences.jsonl"
+write winners.jsonl pairs --kinds winners $stores
+write repairs.jsonl pairs --kinds repairs $stores
+write preferences.jsonl pairs --kinds preferences $stores

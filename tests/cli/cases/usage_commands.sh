@@ -28,3 +28,5 @@ try db import
 try db merge
 try db curves a b
 try report --gpu
+try score f16:64x64x64:tn --over 1m
+try verify f16:64x64x64:tn --families ws --schedule simple
