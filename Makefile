@@ -1,7 +1,7 @@
 # The two commands of the README, and a few for developers. Each does its own set-up on Debian or Ubuntu.
 #   make run         tune and evaluate one problem (PROBLEM=64_4096_64) on this machine's GPU
 #   make check       every test that needs no GPU: release and sanitizer builds, threads, dependency law, command line, fuzzing
-#   make check-quick the law, a release build and its quick tests: three to four minutes on two cores, the first time longer, for while one works
+#   make check-quick the law, a release build and its quick tests: three to four minutes on two idle cores, the first time longer, for while one works
 #   make check-gpu   every test that needs a GPU
 #   make check-trainers  TRL, verl, OpenRLHF, OpenEnv and Gymnasium, installed from PyPI (4 GB), get rewards from a live service
 #   make check-kill  tuners, services and a PostgreSQL server, killed 100 times each
