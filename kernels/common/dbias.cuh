@@ -49,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(32 * GS_SUM_LANES) gs_column_sums(c
         for (long long row = threadIdx.y; row < rows && col < p.n; row += GS_SUM_LANES) sum += sums[row * p.n + col];
         part[threadIdx.y][threadIdx.x] = sum;
         __syncthreads();
-        if (threadIdx.y == 0 && col < p.n) {
+        if (threadIdx.y == 0 && col < p.n && (GS_DBIAS == 3 || rows > 0)) {   /* where M is 0 nothing is written */
             for (int i = 1; i < GS_SUM_LANES; i++) sum += part[i][threadIdx.x];
             ((gs_raw *)p.bias)[vector * (GS_DBIAS == 3 ? p.n : p.stride_bias) + col] = gs_f32_to_raw(sum);
         }

@@ -84,6 +84,9 @@ gs_status gs_check_run_far(gs_check_run *trial, int far, gs_error *error);
 /* Moves the products of the CANCEL data that are made next, and results with them: alpha stays. Nothing may be moved before. */
 static inline void gs_check_run_lift(gs_check_run *trial, int lift) { trial->far = trial->lift = lift; }
 
+/* Draws other groups for each kind of data (route.c); nothing where there are none. */
+gs_status gs_check_run_route(gs_check_run *trial, int kind, gs_error *error);
+
 /* The same data once more, where the operands lie now, without what has been put into them; the reference is right already. */
 gs_status gs_check_run_refill(gs_check_run *trial, gs_error *error);
 
