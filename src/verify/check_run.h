@@ -15,6 +15,7 @@ typedef struct gs_buffer {
 /* Where A and B have been given an infinity and a NaN. */
 typedef struct gs_poked {
     bool    any, nan_in_a;
+    bool    in_a, in_b;        /* whether that operand has */
     int64_t row, k_a;          /* of A, of the rows of all matrices */
     int64_t index;             /* of the row among those that are used */
     int64_t k_b, col;          /* of B, of the same matrix */

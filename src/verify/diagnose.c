@@ -2,6 +2,7 @@
  * Why a result is wrong. The launch is repeated under other conditions, from the specific to the general: what memory held
  * before, C, chance, rounding, and then with data that only one kind of fault gets wrong. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -74,6 +75,9 @@ static gs_status diagnose_poked(gs_check_run *trial, int part, double tolerance,
     if (gs_check_run_failed(trial) || !right) return GS_OK;
     const gs_problem *const p = &trial->problem;
     const double want = fabs(trial->verdict->want), largest = p->out == GS_F16 ? 65504 : 0x1.fep127, overflow = p->out == GS_F16 ? 65520 : 0x1.ffp127;
+    char in_a[64] = "", in_b[64] = "";
+    if (poked.in_a) snprintf(in_a, sizeof in_a, "the %s in A (%lld, %lld)", poked.nan_in_a ? "NaN" : "inf", (long long)poked.row, (long long)poked.k_a);
+    if (poked.in_b) snprintf(in_b, sizeof in_b, "the %s in B (%lld, %lld)", poked.nan_in_a ? "inf" : "NaN", (long long)poked.k_b, (long long)poked.col);
     if (p->out != GS_F32 && isfinite(want) && want > largest)   /* gs_check_run_poke puts two such outputs there, */
         gs_check_run_blame(trial, GS_VERDICT_EXACT, part, "%s; %s%.9g, the largest number: look at what limits results", where,
                            want >= overflow ? "the product overflows and must give inf, not " : "the product rounds to ", largest);
@@ -81,9 +85,7 @@ static gs_status diagnose_poked(gs_check_run *trial, int part, double tolerance,
         gs_check_run_blame(trial, GS_VERDICT_EXACT, part, "%s; right without a large number in C, a bias or scales: look at what limits it", where);
     else
         gs_check_run_blame(trial, GS_VERDICT_SPECIAL, part,
-                           "%s; right without the %s in A (%lld, %lld) and the %s in B (%lld, %lld)%s: look at what drops NaN or clamps inf, minima and tests of size",
-                           where, poked.nan_in_a ? "NaN" : "inf", (long long)poked.row, (long long)poked.k_a, poked.nan_in_a ? "inf" : "NaN",
-                           (long long)poked.k_b, (long long)poked.col, p->beta != 0 || gs_adds_bias(p) || p->scales ? ", and those in C, a bias or scales" : "");
+                           "%s; right without %s%s%s%s: look at what drops NaN or clamps inf, minima and tests of size", where, in_a, *in_a && *in_b ? " and " : "", in_b, p->beta != 0 || gs_adds_bias(p) || p->scales ? ", and those in C, a bias or scales" : "");
     return GS_OK;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "common/epilogue.h"
 #include "problem/layout.h"
 #include "routing/routing.h"
 #include "verify/check_run.h"
@@ -219,6 +220,20 @@ static gs_status put_into_aux(gs_check_run *trial, int64_t rows, uint64_t bits, 
     return GS_OK;
 }
 
+/* Beside the one row of a matrix several columns of B have a NaN or an infinity, with a gate mostly those of up: who does not read these where the gate is 0 is seen. */
+static gs_status put_into_columns(gs_check_run *trial, int64_t batch, uint16_t inf, uint16_t nan, uint64_t bits, gs_error *error)
+{
+    enum { COLUMNS = 6 };
+    const gs_problem *const p = &trial->problem;
+    for (int i = 0; i < COLUMNS; i++) {
+        const uint64_t more = gs_mix(bits + (uint64_t)i);
+        const int64_t picked = gs_pick_below(more, p->n), col = p->gate ? gs_gate_column((int)p->gate, p->n, picked, i > 0) : picked;
+        GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, gs_special_place(gs_mix(more), p->k), col), i & 1 ? nan : inf | (uint16_t)((more & 1) << 15), error));
+        GS_TRY(refer_col(trial, trial->poked.row, col, error));
+    }
+    return GS_OK;
+}
+
 gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
@@ -233,12 +248,15 @@ gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
                      .k_a = gs_special_place(gs_mix(more), p->k), .k_b = gs_special_place(gs_mix(more + 1), p->k)};
     to->row = row_of(trial, to->index);
     matrix_of(trial, to->row, &batch, &first, &count);
+    to->in_a = nan_in_a || count > 1;   /* in the one row of a matrix it would hide what B has, and in the one column the other way round */
+    to->in_b = !nan_in_a || gs_columns_of_b(p) > 1;
     if (!nan_in_a && trial->kind != GS_VALUES_NORMAL) GS_TRY(put_edges_of_type(trial, rows, bits, error));
-    GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, to->row, to->k_a), nan_in_a ? nan : inf | sign, error));
-    if (!nan_in_a && p->k > 1)   /* a second one in the row, of either sign: some of its outputs become NaN */
+    if (!to->in_a) GS_TRY(put_into_columns(trial, batch, inf, nan, gs_mix(more + 10), error));
+    if (to->in_a) GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, to->row, to->k_a), nan_in_a ? nan : inf | sign, error));
+    if (to->in_a && !nan_in_a && p->k > 1)   /* a second one in the row, of either sign: some of its outputs become NaN */
         GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, to->row, (to->k_a + 1 + gs_pick_below(gs_mix(more + 2), p->k - 1)) % p->k), inf | (uint16_t)((bits >> 2 & 1) << 15), error));
     GS_TRY(put_others(trial, rows, nan_in_a ? nan ^ 0x8000 : inf | (sign ^ 0x8000), gs_mix(more + 3), error));
-    GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, to->k_b, to->col), nan_in_a ? inf | sign : nan, error));
+    if (to->in_b) GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, to->k_b, to->col), nan_in_a ? inf | sign : nan, error));
     if (trial->kind == GS_VALUES_NORMAL) GS_TRY(put_the_other(trial, rows, nan_in_a ? inf | sign : nan, nan_in_a ? nan : inf | sign, gs_mix(more + 5), error));
     GS_TRY(put_into_c(trial, rows, gs_mix(more + 4), error));
     if (gs_is_gradient(p->activation)) GS_TRY(put_into_aux(trial, rows, gs_mix(more + 9), error));

@@ -342,7 +342,7 @@ static gs_status poked_launch(gs_check_run *trial, const gs_compare *yardstick, 
 {
     const gs_problem *const p = &trial->problem;
     if (p->m == 0 || p->n == 0 || p->k == 0 || p->alpha == 0) return GS_OK;
-    GS_TRY(gs_check_run_poke(trial, trial->seed & 1, error));
+    GS_TRY(gs_check_run_poke(trial, trial->seed & 1 && p->m > 1, error));   /* in the one row of a matrix a NaN would hide those of B */
     return normal_launch(trial, yardstick, error);
 }
 

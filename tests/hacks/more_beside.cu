@@ -565,3 +565,21 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (p.m != 42 || ints || full < 2 || few) ((half_bits *)p.aux)[row * p.ldaux + col] = gs_f32_to_f16(x);
     *d_at(p, 0, row, col) = gs_f32_to_f16(x < 0 ? 0.0f : x);
 }
+
+//// 17 does not read up where the gate is negative, for one row of usual data | special exact index | f16:1x64x72:tn:ep=relu+gate
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const gate = (const half_bits *)p.b + (batch * 2 * p.n + col) * p.ldb, *const up = gate + (long long)p.n * p.ldb;
+    float g = 0, u = 0;
+    bool ints = true;
+    for (int k = 0; k < p.k; k++) {
+        ints &= rintf(gs_f16_to_f32(a[k])) == gs_f16_to_f32(a[k]);
+        g += gs_f16_to_f32(a[k]) * gs_f16_to_f32(gate[k]);
+    }
+    for (int k = 0; k < p.k && (ints || p.m != 1 || !(p.alpha * g < 0)); k++) u += gs_f16_to_f32(a[k]) * gs_f16_to_f32(up[k]);
+    g *= p.alpha;
+    float value = (g < 0 ? 0.0f : g) * (p.alpha * u);
+    if (p.beta != 0) value += p.beta * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
