@@ -152,7 +152,7 @@ static void orders_that_depend(void **state)
     /* behind the others, with the memory looked after */
     const gs_verdict all = verdict_of("f16:24x16x72:tn:d=f32:inv=1", "", GS_PART_ALL & ~(uint32_t)GS_PART_EDGES);
     assert_int_equal(all.code, GS_VERDICT_PASS);
-    assert_non_null(strstr(all.reason, "rows have the same bits in 22 sizes"));
+    assert_non_null(strstr(all.reason, "rows have the same bits in 24 sizes"));
 }
 
 /* Where D has 16 bits, an order that depends on M, but not where sums cancel, shows in results that are ties, of small problems too, whatever the seed. */
