@@ -361,7 +361,7 @@ GS_KERNEL void gs_verify_sums(const gs_check_sums p)
             errors += error;
             errors2 += error * error;
         }
-        slack += fmin(errors, errors / 8 + 4 * sqrt(errors2));   /* of elements they do not lean to one side by more than that */
+        slack += fmin(errors, errors / 8 + 4 * sqrt(errors2));   /* most errors of elements cancel; an eighth may lean to one side */
         const unsigned int bits = load_bits(p.at, at, c->type), poison = c->type == F32 ? c->poison : poison_unit(c->poison, at);
         const double got = bits_value(bits, c->type), before = p.added * size + slack, bound = p.relative * fabs(want) + p.absolute + before;
         const bool finite = fabs(got) < (double)gs_infinity();

@@ -84,8 +84,9 @@ typedef struct gs_check_sums {
     double           least;          /* at least */
 } gs_check_sums;
 
-/* The operands of one call that was timed. Between begin and end lies nothing but an output, in poison. */
 enum { GS_TIMED_D, GS_TIMED_AUX, GS_TIMED_SUMS, GS_TIMED_OUTPUTS };
+
+/* The operands of one call that was timed. Between begin and end lies nothing but an output, in poison. */
 typedef struct gs_timed_set {
     gs_u64 a, b, c, d, bias, offsets, aux, scale_m, scale_n;   /* addresses; of 4 bytes */
     gs_u64 begin[GS_TIMED_OUTPUTS], end[GS_TIMED_OUTPUTS];

@@ -251,8 +251,8 @@ gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
     to->in_a = nan_in_a || count > 1;   /* in the one row of a matrix it would hide what B has, and in the one column the other way round */
     to->in_b = !nan_in_a || gs_columns_of_b(p) > 1;
     if (!nan_in_a && trial->kind != GS_VALUES_NORMAL) GS_TRY(put_edges_of_type(trial, rows, bits, error));
-    if (!to->in_a) GS_TRY(put_into_columns(trial, batch, inf, nan, gs_mix(more + 10), error));
     if (to->in_a) GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, to->row, to->k_a), nan_in_a ? nan : inf | sign, error));
+    else GS_TRY(put_into_columns(trial, batch, inf, nan, gs_mix(more + 10), error));
     if (to->in_a && !nan_in_a && p->k > 1)   /* a second one in the row, of either sign: some of its outputs become NaN */
         GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, to->row, (to->k_a + 1 + gs_pick_below(gs_mix(more + 2), p->k - 1)) % p->k), inf | (uint16_t)((bits >> 2 & 1) << 15), error));
     GS_TRY(put_others(trial, rows, nan_in_a ? nan ^ 0x8000 : inf | (sign ^ 0x8000), gs_mix(more + 3), error));

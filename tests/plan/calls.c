@@ -123,6 +123,33 @@ static void test_sizes(void **state)
     assert_int_equal(live(), 0);
 }
 
+static void count_lines(void *self, int level, const char *text)
+{
+    (void)level;
+    *(int *)self += strstr(text, "pack not used: ") != NULL;
+}
+
+/* A pack whose path is too long is said to be left out, as one that is not there. */
+static void test_long_pack_path(void **state)
+{
+    (void)state;
+    char path[5000];
+    gs_config config = settings();
+    memset(path, 'x', sizeof path - 1);
+    path[sizeof path - 1] = '\0';
+    config.pack_path = path;
+    int lines = 0;
+    const int level = gs_log_level();
+    gs_log_set_sink(&lines, count_lines, &lines, GS_LOG_WARNING);
+    gs_context *context = open_context(&config);
+    gs_log_drop_sink(&lines);
+    gs_log_set_level(level);
+    assert_int_equal(lines, 1);
+    assert_int_equal(gs_context_status(context, &error), GS_ERROR_RANGE);
+    assert_string_equal(error.field, "pack_path");
+    gs_close(&context);
+}
+
 /* Both calls that run something, and the one that asks, name the argument that is wrong. */
 static void test_arguments(void **state)
 {
@@ -467,7 +494,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_arguments),  cmocka_unit_test(test_scalars), cmocka_unit_test(test_saved_operands), cmocka_unit_test(test_saved),         cmocka_unit_test(test_saved_contents), cmocka_unit_test(test_pending),
+        cmocka_unit_test(test_long_pack_path), cmocka_unit_test(test_arguments),  cmocka_unit_test(test_scalars), cmocka_unit_test(test_saved_operands), cmocka_unit_test(test_saved),         cmocka_unit_test(test_saved_contents), cmocka_unit_test(test_pending),
         cmocka_unit_test(test_workspace_limit), cmocka_unit_test(test_log), cmocka_unit_test(test_bounded_cache),
     };
     return cmocka_run_group_tests(tests, group_setup, NULL);
