@@ -10,7 +10,7 @@
 #endif
 
 #if GS_DBIAS
-enum { GS_SUM_LANES = 8 };   /* threads of a column */
+enum { GS_SUM_LANES = 8, GS_SUM_AHEAD = 16 };   /* threads of a column, as kernel/kernel.h has them; loads of each under way */
 
 #ifndef GS_MASKED
 #define GS_MASKED 0
@@ -46,7 +46,11 @@ extern "C" __global__ void __launch_bounds__(32 * GS_SUM_LANES) gs_column_sums(c
         const float *const sums = gs_partial_sums(p, vector, 0);
 #endif
         float sum = 0;
-        for (long long row = threadIdx.y; row < rows && col < p.n; row += GS_SUM_LANES) sum += sums[row * p.n + col];
+        for (long long row = threadIdx.y; row < rows && col < p.n; row += GS_SUM_LANES * GS_SUM_AHEAD) {
+            float some[GS_SUM_AHEAD];
+            for (int i = 0; i < GS_SUM_AHEAD; i++) some[i] = row + i * GS_SUM_LANES < rows ? sums[(row + i * GS_SUM_LANES) * p.n + col] : 0;
+            for (int i = 0; i < GS_SUM_AHEAD; i++) sum += some[i];
+        }
         part[threadIdx.y][threadIdx.x] = sum;
         __syncthreads();
         if (threadIdx.y == 0 && col < p.n && (GS_DBIAS == 3 || rows > 0)) {   /* where M is 0 nothing is written */

@@ -9,8 +9,7 @@
 #include "problem/layout.h"
 
 #define THREADS   128
-#define SUM_ROWS  32     /* of D that a thread adds up at least, but for the last */
-#define MOST_SUMS 1024   /* blocks along the rows that leave sums */
+#define MOST_SUMS 512    /* rows of sums that are left: 64 for each thread that adds them up */
 
 static gs_status load(gs_finishing *finishing, const gs_source *source, gs_error *error)
 {
@@ -63,9 +62,8 @@ static shape shape_of(const gs_problem *p)
     shape s = {.wide = 1};
     while (s.wide < THREADS && (int64_t)s.wide < pieces) s.wide *= 2;
     s.high = THREADS / s.wide;
-    const int64_t of_block = (int64_t)s.high * (p->bias == GS_DBIAS ? SUM_ROWS : 1);
     s.blocks_x = (uint32_t)((pieces + s.wide - 1) / s.wide);
-    s.blocks_y = (uint32_t)GS_MIN((rows + of_block - 1) / of_block, p->bias == GS_DBIAS ? MOST_SUMS : 65535);
+    s.blocks_y = (uint32_t)GS_MIN((rows + s.high - 1) / s.high, p->bias == GS_DBIAS ? MOST_SUMS / s.high : 65535);
     return s;
 }
 
@@ -92,7 +90,7 @@ gs_status gs_finishing_run(const gs_finishing *finishing, const void *product, i
     if (p->bias != GS_DBIAS) return GS_OK;
     own.batch = 1;
     const gs_launch add = {
-        .function = finishing->sums, .grid = {(uint32_t)((p->n + 31) / 32), 1, 1}, .block = {32, 8, 1}, .cluster = {1, 1, 1}, .params = (void *[]){&own},
+        .function = finishing->sums, .grid = {(uint32_t)((p->n + GS_SUM_COLUMNS - 1) / GS_SUM_COLUMNS), 1, 1}, .block = {GS_SUM_COLUMNS, GS_SUM_LANES, 1}, .cluster = {1, 1, 1}, .params = (void *[]){&own},
     };
     return finishing->device->ops->launch(finishing->device, &add, queue, error);
 }

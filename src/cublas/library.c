@@ -80,6 +80,15 @@ static uint32_t fused_epilogue(const gs_problem *p)
     return both ? both : GS_LT_EPILOGUE_NONE;
 }
 
+double gs_library_behind_us(const gs_problem *p, const gs_caps *caps)
+{
+    static const double begin_us = 1.5, share = 0.8;   /* from the product's end on; of the memory's rate [judgement] */
+    if (fused_epilogue(p)) return 0;
+    const double product = (double)p->m * (double)gs_columns_of_b(p) * (double)p->batch, d = (double)p->m * (double)p->n * (double)p->batch;
+    const int others = 1 + (p->beta != 0 && leaves_c(p)) + gs_has_aux(p);
+    return begin_us + (product + others * d) * (double)gs_type_size(p->out) / (caps->memory_gbs * 1e3 * share);
+}
+
 static gs_status check(const gs_problem *problem, gs_error *error)
 {
     GS_TRY(gs_problem_check(problem, error));

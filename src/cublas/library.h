@@ -27,6 +27,9 @@ typedef struct gs_library gs_library;
  * within: with suggestions that need no more workspace than that. NO_LIBRARY (also: an emulated device), UNSUPPORTED (no algorithm),
  * LIBRARY, DEVICE_MEMORY. */
 gs_status gs_library_create(gs_library **out, gs_device *device, const gs_problem *problem, gs_error *error);
+
+/* About how long that kernel of ours takes, microseconds; 0 where none follows. */
+double gs_library_behind_us(const gs_problem *problem, const gs_caps *caps);
 gs_status gs_library_create_within(gs_library **out, gs_device *device, const gs_problem *problem, size_t workspace_most, gs_error *error);
 
 /* The same problem with M rows and the algorithm that `like` has chosen, and no other; it has no workspace of its own, so that args->workspace must be given to run.

@@ -79,7 +79,7 @@ gs_status gs_kernel_add_column_sums(gs_kernel *kernel, const gs_problem *problem
     gs_manifest *const manifest = &kernel->manifest;
     gs_entry *const entry = &manifest->entry[manifest->entry_count++];
     char text[GS_FORMULA];
-    *entry = (gs_entry){.block = {32, 8, 1}, .cluster = {1, 1, 1}, .dependent = manifest->entry[0].dependent};
+    *entry = (gs_entry){.block = {GS_SUM_COLUMNS, GS_SUM_LANES, 1}, .cluster = {1, 1, 1}, .dependent = manifest->entry[0].dependent};
     snprintf(entry->name, sizeof entry->name, "gs_column_sums");
     GS_TRY(gs_formula_set(&entry->grid[0], "cdiv(n,32)", error));
     snprintf(text, sizeof text, "%lld", (long long)problem->groups);

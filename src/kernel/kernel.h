@@ -48,6 +48,8 @@ void gs_kernel_define_sizes(gs_kernel *kernel, const gs_problem *problem);
 
 /* For a kernel with one entry that leaves so many rows of sums of D's columns in the workspace for each `rows` rows of a matrix: the workspace, and the entry that adds them up
  * (common/dbias.cuh). */
+#define GS_SUM_COLUMNS 32   /* threads of a block along the columns, and for each of these (kernels/common/dbias.cuh) */
+#define GS_SUM_LANES   8
 gs_status gs_kernel_add_column_sums(gs_kernel *kernel, const gs_problem *problem, int rows, int parts, gs_error *error);
 
 /* Of a kernel that was built for rows that promise less than the problem's: the problem's leading dimensions, where it has them as constants. */

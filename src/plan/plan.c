@@ -109,7 +109,8 @@ static expected expect(const gs_context *context, const gs_problem *shape, const
     if (!is_learned(context, shape, first)) return (expected){0, 0};
     const gs_profile profile = gs_profile_of(&context->device->caps);
     const gs_surrogate *const surrogate = &context->weights.surrogate;
-    return (expected){gs_surrogate_us(surrogate, first, shape, &profile), gs_surrogate_library_us(surrogate, shape, &profile)};
+    const double product_us = gs_surrogate_library_us(surrogate, shape, &profile);
+    return (expected){gs_surrogate_us(surrogate, first, shape, &profile), product_us > 0 ? product_us + gs_library_behind_us(shape, &context->device->caps) : 0};
 }
 
 static void say_choice(gs_plan *plan, bool learned, const expected *e)

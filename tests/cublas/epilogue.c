@@ -98,6 +98,30 @@ static void scalars_of_a_call(void **state)
     gs_library_destroy(&library);
 }
 
+/* What follows the product in a kernel of its own takes time: to begin, and for what it reads and writes. */
+static void a_kernel_behind_takes_time(void **state)
+{
+    (void)state;
+    static const char *const fused[] = {"f16:256x512x64:tn", "f16:256x512x64:tn:ep=bias+gelu", "bf16:256x512x64:nn:beta=1:ep=relu"};
+    /* legend: problem, elements of D's size that are read and written */
+    static const struct {
+        const char *text;
+        int         passes;
+    } behind[] = {{"f16:4096x4096x64:tn:ep=dbias", 2}, {"bf16:4096x4096x64:tn:ep=silu", 2}, {"f16:4096x4096x64:tn:beta=1:ep=relu+residual", 3},
+                  {"f16:4096x4096x64:tn:ep=dgelu+dbias", 3}, {"f16:4096x4096x64:tn:beta=1:ep=bias+silu+residual+aux", 4}, {"f16:4096x4096x64:tn:ep=silu+gate", 3}};
+    const gs_caps *const caps = gs_caps_find("h200");
+    for (size_t i = 0; i < GS_COUNT(fused); i++) {
+        const gs_problem problem = problem_of(fused[i]);
+        assert_true(gs_library_behind_us(&problem, caps) == 0);
+    }
+    for (size_t i = 0; i < GS_COUNT(behind); i++) {
+        const gs_problem problem = problem_of(behind[i].text), small = gs_problem_make(GS_F16, GS_TN, 8, 8, 8);
+        const double us = gs_library_behind_us(&problem, caps), memory_us = behind[i].passes * 4096.0 * 4096 * 2 / (caps->memory_gbs * 1e3);
+        if (!(us > memory_us + 1 && us < 1.5 * memory_us + 3)) fail_msg("%s: %.2f us, memory alone %.2f us", behind[i].text, us, memory_us);
+        assert_true(gs_library_behind_us(&small, caps) == 0);
+    }
+}
+
 /* Of all four matrices, with an epilogue of its own; what would follow in a kernel, and an older library, are refused. */
 static void arrays_of_pointers(void **state)
 {
@@ -366,7 +390,7 @@ static void problems_that_it_cannot_take(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scalars_of_a_call), cmocka_unit_test(arrays_of_pointers), cmocka_unit_test(what_it_has_is_fused), cmocka_unit_test(results_are_right), cmocka_unit_test(without_a_compiler), cmocka_unit_test(problems_that_it_cannot_take),
+        cmocka_unit_test(scalars_of_a_call), cmocka_unit_test(arrays_of_pointers), cmocka_unit_test(a_kernel_behind_takes_time), cmocka_unit_test(what_it_has_is_fused), cmocka_unit_test(results_are_right), cmocka_unit_test(without_a_compiler), cmocka_unit_test(problems_that_it_cannot_take),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

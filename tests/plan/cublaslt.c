@@ -120,11 +120,13 @@ static void write_weights(const char *path, double times, double first)
 static void a_choice_is_doubted(void **state)
 {
     (void)state;
-    /* legend: times the floor that cuBLASLt takes, its suggestions, what is chosen, how far behind the first suggestion is said to be, which one it is */
-    static const struct { double times; const char *suggestions; gs_origin origin; double first; const char *choice; } cases[] = {
+    /* legend: times the floor that cuBLASLt takes, its suggestions, what is chosen, how far behind the first suggestion is said to be, which one it is, an epilogue */
+    static const struct { double times; const char *suggestions; gs_origin origin; double first; const char *choice, *epilogue; } cases[] = {
         {1.0001, "66:0", GS_ORIGIN_CUBLASLT, 0, "cublaslt"}, {100, "66:0", GS_ORIGIN_DEFAULT, 0, NULL}, {1.0001, "", GS_ORIGIN_DEFAULT, 0, NULL},
         {1.0001, "66:0 24:2", GS_ORIGIN_CUBLASLT, 0, "cublaslt"}, {1.0001, "66:0 24:2", GS_ORIGIN_CUBLASLT, 0.2, "cublaslt/2"},
         {1.0001, "66:0 7:0 24:2", GS_ORIGIN_CUBLASLT, 0.2, "cublaslt/3"},   /* nobody has times of algorithm 7 */
+        {3.4, "66:0", GS_ORIGIN_DEFAULT, 0, NULL, ":ep=silu"},                 /* a kernel follows its product */
+        {3.4, "66:0", GS_ORIGIN_CUBLASLT, 0, "cublaslt", ":ep=bias+gelu"},
     };
     char path[64];
     gs_error error = {0};
@@ -140,7 +142,10 @@ static void a_choice_is_doubted(void **state)
         setenv("FAKE_CUBLASLT_MASKED", "", 1);
         gs_config config = gs_config_default();
         if (gs_open(&context, &config, &error) != GS_OK) fail_msg("%s", error.text);
-        const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 333, 504, 520);
+        gs_problem problem;
+        char text[64];
+        snprintf(text, sizeof text, "f16:333x504x520:tn%s", cases[i].epilogue ? cases[i].epilogue : "");
+        assert_int_equal(gs_problem_parse(&problem, text, &error), GS_OK);
         if (gs_plan_create(context, &problem, &plan, &error) != GS_OK) fail_msg("%s", error.text);
         if (gs_plan_origin(plan) != cases[i].origin) fail_msg("%zu: %s", i, gs_plan_why(plan));
         const bool doubted = cases[i].origin == GS_ORIGIN_CUBLASLT;

@@ -436,6 +436,8 @@ static void bounds_tell_the_accumulators_apart(void **state)
         assert_true(gs_bias_limit(&f32, &theirs, 1, 1e9) < 0.7);
         assert_true(gs_bias_limit(&f32, NULL, 1, 16) > 1.5);   /* of a few rows that are used, chance alone leans */
         const gs_bound once = gs_bound_make(&f32, 1), twice = gs_bound_make(&f32, 2);
+        const gs_check_sums strict = gs_sums_bound(&f32, 1), loose = gs_sums_bound(&f32, 4);   /* of timed runs, also of cuBLASLt's rounded products */
+        assert_true(strict.element == 0 && loose.element == 0x1p-11 && gs_sums_bound(&f16, 1).element == 0x1p-11);
         assert_true(once.relative >= 0x1p-11 && twice.relative == 2 * once.relative && twice.spread == 2 * once.spread);
         assert_true(twice.rounding == 2 * once.rounding && twice.least == 2 * once.least && once.least <= once.absolute);
         assert_true(once.rounding >= 0x1p-11 && once.relative - once.rounding > 0 && once.relative - once.rounding < 0x1p-10);
