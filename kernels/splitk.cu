@@ -11,7 +11,8 @@
  * K), GS_TICKETS (shares of K that meet in the workspace, each of GS_CK blocks), GS_ROWS_A GS_ROWS_B (rows of a K-major box: fewer than the
  * tile's where the matrix has no more), GS_WALK_N (1: neighbouring blocks are neighbours along N), GS_VECTOR (1: rows of D start and end at
  * multiples of 16 bytes; f32: of 8), GS_C_UNITS (1: C is read by units of 16 bytes; 0: by element), GS_BLOCKS (of a multiprocessor), GS_FEED_A GS_FEED_B (who brings an operand, common/feed.cuh:
- * tensor copies, or threads; the producer has four warps then).
+ * tensor copies, or threads; the producer has four warps then; or tensor copies of eighths of both operands, to the stages, from which consumers shift them to a ring of
+ * their own, common/eighths.cuh).
  *
  * GS_GATE: what is multiplied has twice the columns of D, as in ws.cu: eight of the gate, eight of up in turn, as B's map brings them
  * (GS_TURN: 1) or a copy has them. GS_BN counts columns of the product. */
@@ -34,6 +35,7 @@
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
+#include "common/eighths.cuh"
 #include "common/epilogue.cuh"
 #include "common/exchange.cuh"
 #include "common/feed.cuh"
@@ -85,7 +87,8 @@
 #define SHARES (GS_CK * GS_TICKETS)                  /* of K */
 #define CONSUMERS (BX == 64 ? 1 : BX == 192 ? 3 : 2) /* warpgroups */
 #define WORKERS (CONSUMERS * 128)                    /* their threads */
-#define FEED (FEED_X || FEED_Y)                      /* operands are not shared then */
+#define SHIFT (FEED_X == 3)                          /* both operands */
+#define FEED ((FEED_X || FEED_Y) && !SHIFT)          /* operands are not shared then */
 #define THREADS (WORKERS + (FEED ? GS_FEED_THREADS : 32))
 #define ROW_BLOCKS (BX / 64 / CONSUMERS)             /* 64-row blocks of a consumer */
 #define GROUPS (BY / 8)                              /* of 8 columns: 4 accumulators of a thread */
@@ -96,9 +99,17 @@
 #endif
 #define X_BYTES (BX * GS_BK * 2)
 #define Y_BYTES (BY * GS_BK * 2)
+#if SHIFT
+#define STAGE_BYTES (GS_SLOT_BYTES(BX) + GS_SLOT_BYTES(BY))
+#define RING_BYTES (GS_SHIFTED * (X_BYTES + Y_BYTES))   /* k-blocks that are multiplied from, in front of the stages */
+#define MORE_K GS_MORE_K
+#else
 #define STAGE_BYTES (X_BYTES + Y_BYTES)
-#define LANDING_X (FEED_X ? 0 : X_ALONG_K ? ROWS_X * GS_BK * 2 : X_BYTES)   /* of them, by tensor copies */
-#define LANDING_Y (FEED_Y ? 0 : Y_ALONG_K ? ROWS_Y * GS_BK * 2 : Y_BYTES)
+#define RING_BYTES 0
+#define MORE_K 0
+#endif
+#define LANDING_X (FEED_X && !SHIFT ? 0 : X_ALONG_K ? ROWS_X * GS_BK * 2 : X_BYTES)   /* of them, by tensor copies */
+#define LANDING_Y (FEED_Y && !SHIFT ? 0 : Y_ALONG_K ? ROWS_Y * GS_BK * 2 : Y_BYTES)
 #define LANDING_BYTES (LANDING_X + LANDING_Y)
 #define BESIDE_X (FEED_X == 2 ? X_BYTES / 8 : 0)      /* bytes of a stage: ninth units of rows */
 #define BESIDE_Y (FEED_Y == 2 ? Y_BYTES / 8 : 0)
@@ -175,7 +186,11 @@ static __device__ __forceinline__ int count_blocks(unsigned share, unsigned all)
 
 /* What all of a producer's copies have in common. */
 typedef struct source {
+#if SHIFT
+    gs_eighths x, y;
+#else
     const gs_tensor_map *x, *y;
+#endif
     int row_x, row_y;                /* first rows of the tile */
     unsigned rank;
     unsigned short mask;             /* those that share an operand */
@@ -248,8 +263,13 @@ enum { LOAD_A = 1, LOAD_B = 2, LOAD_X = GS_ORDER ? LOAD_B : LOAD_A, LOAD_Y = GS_
 template <int OPERANDS = LOAD_BOTH>
 static __device__ __forceinline__ void load_own(unsigned to, int k, unsigned full, const source &from)
 {
+#if SHIFT
+    gs_eighths_bring<BX>(to, from.x, k, from.row_x, full);
+    gs_eighths_bring<BY>(to + GS_SLOT_BYTES(BX), from.y, k, from.row_y, full);
+#else
     if (!X_SHARED && !FEED_X && OPERANDS & LOAD_X) load_operand<BX, X_ALONG_K, false, GS_TURN && GS_ORDER>(to, from.x, from.row_x, k, full, from, SAME_X);
     if (!Y_SHARED && !FEED_Y && OPERANDS & LOAD_Y) load_operand<BY, Y_ALONG_K, false, GS_TURN && !GS_ORDER>(to + X_BYTES, from.y, from.row_y, k, full, from, SAME_Y);
+#endif
 }
 
 /* What all sharers need: one of them copies it for all, stage by stage another one. */
@@ -257,8 +277,10 @@ template <int OPERANDS = LOAD_BOTH>
 static __device__ __forceinline__ void load_shared(unsigned to, int k, unsigned full, unsigned stage, const source &from)
 {
     if (stage % SHARERS != from.rank) return;
+#if !SHIFT
     if (X_SHARED && OPERANDS & LOAD_X) load_operand<BX, X_ALONG_K, true, GS_TURN && GS_ORDER>(to, from.x, from.row_x, k, full, from, SAME_X);
     if (Y_SHARED && OPERANDS & LOAD_Y) load_operand<BY, Y_ALONG_K, true, GS_TURN && !GS_ORDER>(to + X_BYTES, from.y, from.row_y, k, full, from, SAME_Y);
+#endif
 }
 
 /* The producer warp's begin: barriers, and copies for all stages. The barriers are its own until it says so: copies start before the other
@@ -269,8 +291,10 @@ static __device__ __forceinline__ void begin(const source &from, unsigned stages
     const bool leader = gs_elect();
     const int ahead = min(blocks, GS_STAGES);
     if (leader) {
+#if !SHIFT
         if (!FEED_X) gs_tma_prefetch(from.x);
         if (!FEED_Y) gs_tma_prefetch(from.y);
+#endif
 #pragma unroll
         for (int s = 0; s < GS_STAGES; s++) gs_mbarrier_init(full + s * 8, FEED ? 4 + (LANDING_BYTES > 0) : 1);
         if (blocks > GS_STAGES) {
@@ -429,6 +453,37 @@ static __device__ __forceinline__ void multiply_stage(float (&acc)[ROW_BLOCKS][B
     }
     gs_wgmma_commit();
 }
+
+#if SHIFT
+/* brought: k-blocks that come, of which `blocks` are multiplied. Who multiplies shifts them first, to one of two places: when all meet, all have seen the end of what they issued
+ * before, and the other place is free. */
+static __device__ __forceinline__ void multiply_shifted(float (&acc)[ROW_BLOCKS][BY / 2], const gs_kernel_args &p, unsigned ring, unsigned stages, unsigned full, int blocks, int brought,
+                                                        int consumer)
+{
+    const unsigned empty = full + GS_STAGES * 8, y_ring = ring + GS_SHIFTED * X_BYTES;
+    const gs_shift_share own = gs_shift_share_of(p, threadIdx.x);
+    const unsigned x = gs_wgmma_low(ring + consumer * ROW_BLOCKS * 8192, 0), y = gs_wgmma_low(y_ring, 0);
+    unsigned slot = 0, phase = 0, to = 0;
+#pragma unroll 1
+    for (int block = 0; block < blocks; block++) {
+        const bool last = block == brought - 1;
+        const unsigned next = slot + 1 == GS_STAGES ? 0 : slot + 1, units = stages + slot * STAGE_BYTES, behind = stages + next * STAGE_BYTES;
+        gs_mbarrier_wait(full + slot * 8, phase);
+        if (!last) gs_mbarrier_wait(full + next * 8, next == 0 ? phase ^ 1 : phase);
+        gs_eighths_shift<BX, WORKERS, 0>(own, GS_ORDER ? own.before_b : own.before_a, ring + to * X_BYTES, units, behind, last);
+        gs_eighths_shift<BY, WORKERS, GS_PART_ROWS(BX) / 8>(own, GS_ORDER ? own.before_a : own.before_b, y_ring + to * Y_BYTES, units + GS_SLOT_BYTES(BX), behind + GS_SLOT_BYTES(BX), last);
+        gs_tma_fence();
+        gs_wgmma_wait<0>();
+        gs_named_barrier(2, WORKERS);
+        if (block + GS_STAGES < brought && threadIdx.x % 32 == 0) gs_mbarrier_arrive(empty + slot * 8);
+        multiply_stage(acc, x + to * (X_BYTES / 16), y + to * (Y_BYTES / 16), block == 0);
+        slot = next;
+        if (next == 0) phase ^= 1;
+        to ^= 1;
+    }
+    gs_wgmma_wait<0>();   /* of the last ones */
+}
+#endif
 
 static __device__ __forceinline__ void multiply(float (&acc)[ROW_BLOCKS][BY / 2], unsigned stages, unsigned full, int blocks, int consumer, const place &at)
 {
@@ -979,25 +1034,35 @@ gs_splitk(
 #if !GS_FEED_B
           const __grid_constant__ gs_tensor_map map_b,
 #endif
+#if SHIFT
+          GS_EIGHT_MAPS(map_a)
+          GS_EIGHT_MAPS(map_b)
+#endif
           const __grid_constant__ gs_kernel_args p)
 {
     extern __shared__ __align__(1024) unsigned char shared[];
     const unsigned start = gs_shared_address(shared);
-    const unsigned stages = (start + 1023) / 1024 * 1024;
+    const unsigned ring = (start + 1023) / 1024 * 1024, stages = ring + RING_BYTES;
     const unsigned landing = stages + GS_STAGES * STAGE_BYTES;
     const unsigned buffers = landing + PARTS_BYTES;
     const unsigned full = buffers + CONSUMERS * 4 * BUFFER_BYTES;
     const unsigned parts = full + GS_STAGES * 16;       /* an mbarrier, and 4 bytes for the tickets */
     const place at = place_of_block();
-    const int all = (gs_size_k(p) - 1) / GS_BK + 1;
+    const int all = (gs_size_k(p) - 1 + MORE_K) / GS_BK + 1;
     const int first = first_block(at.share, all), blocks = count_blocks(at.share, all);
     int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);   /* the same in all lanes, and the compiler knows it */
 
-    const source from = {GS_ORDER ? GS_MAP_B : GS_MAP_A, GS_ORDER ? GS_MAP_A : GS_MAP_B, GS_ORDER ? at.n : at.m, GS_ORDER ? at.m : at.n, at.rank,
+    const int brought = blocks + (SHIFT && blocks > 0 && first + blocks < all);   /* with the one behind this share, of which the first units are needed */
+#if SHIFT
+    const gs_eighths of_a = GS_EIGHTHS(map_a), of_b = GS_EIGHTHS(map_b);
+#else
+    const gs_tensor_map *const of_a = GS_MAP_A, *const of_b = GS_MAP_B;
+#endif
+    const source from = {GS_ORDER ? of_b : of_a, GS_ORDER ? of_a : of_b, GS_ORDER ? at.n : at.m, GS_ORDER ? at.m : at.n, at.rank,
                          (unsigned short)(((1u << SHARERS) - 1) << at.rank_k * SHARERS), index_of(at)};
 
     /* Two branches that the compiler cannot make one: the code of the first lies right here, nothing else is as urgent. */
-    if (warp == CONSUMERS * 4) begin(from, stages, full, first, blocks, at, EARLY_B(p));
+    if (warp == CONSUMERS * 4) begin(from, stages, full, first, brought, at, EARLY_B(p));
     asm volatile("" : "+r"(warp));
 #if FEED
     if (warp >= CONSUMERS * 4) {
@@ -1012,7 +1077,7 @@ gs_splitk(
     }
 #else
     if (warp == CONSUMERS * 4) {
-        refill(from, stages, full, first, blocks);
+        refill(from, stages, full, first, brought);
         return;
     }
 #endif
@@ -1038,7 +1103,11 @@ gs_splitk(
         if (pass == 1) {
             gs_dependent_wait();
             ask_early(&asked, p, at, warp / 4);
+#if SHIFT
+            multiply_shifted(acc, p, ring, stages, full, blocks, brought, warp / 4);
+#else
             multiply(acc, stages, full, blocks, warp / 4, at);
+#endif
 #if GS_CK > 1
             exchange(sum, acc, landing, parts, at);
             if (at.rank_k * SLICE >= GROUPS) return;

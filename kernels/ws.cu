@@ -16,7 +16,8 @@
  * side), GS_STAGES, GS_CM GS_CN (cluster blocks along M, N), GS_GROUP GS_ALONG_N (raster), GS_CONSUMERS (warpgroups), GS_MODE, GS_SLABS
  * (epilogue buffers of a consumer warp), GS_FIRST (1: what is stored is the first to leave L2), GS_DIRECT (1: D's rows do not start or
  * end at multiples of 16 bytes, plain stores instead of tensor copies), GS_C_UNITS (1: C's do, and C is read by 16 bytes; 0: by element). GS_PACK_A GS_PACK_B: copies are made first (common/pack.cuh).
- * GS_FEED_A GS_FEED_B: who brings an operand (common/feed.cuh): tensor copies, or the producer's four warps.
+ * GS_FEED_A GS_FEED_B: who brings an operand (common/feed.cuh): tensor copies, or the producer's four warps; or tensor copies of eighths of both operands, to the
+ * stages, from which consumers shift them to a ring of their own (common/eighths.cuh).
  *
  * GS_GATE: what is multiplied has twice the columns of D: eight of the gate, then the eight of up that belong to them, and so on, as B's map brings them
  * (GS_TURN: 1) or a copy has them. So a
@@ -39,6 +40,7 @@
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
+#include "common/eighths.cuh"
 #include "common/epilogue.cuh"
 #include "common/feed.cuh"
 #include "common/mbarrier.cuh"
@@ -93,10 +95,20 @@
 #define BLOCKS (BX / 64 * SIDE / SHARING)            /* 64-row blocks of a consumer */
 #define X_BYTES (BX * BK * 2)
 #define Y_BYTES (BY * BK * 2)
-#define FEED (FEED_X || FEED_Y)                      /* alone in its cluster */
-#define COPIED_BYTES ((FEED_X ? 0 : X_BYTES) + (FEED_Y ? 0 : Y_BYTES))   /* of a stage, by tensor copies */
+#define SHIFT (FEED_X == 3)                          /* both operands */
+#define FEED ((FEED_X || FEED_Y) && !SHIFT)          /* alone in its cluster */
+#define COPIED_BYTES ((FEED_X && !SHIFT ? 0 : X_BYTES) + (FEED_Y && !SHIFT ? 0 : Y_BYTES))   /* of a stage, by tensor copies */
 #define BESIDE_X (FEED_X == 2 ? BX * 16 : 0)         /* bytes of a stage: ninth units of rows */
 #define BESIDE_Y (FEED_Y == 2 ? BY * 16 : 0)
+#if SHIFT
+#define RING GS_SHIFTED                              /* k-blocks that are multiplied from */
+#define SLOT_BYTES (GS_SLOT_BYTES(BX) + GS_SLOT_BYTES(BY))
+#define MORE_K GS_MORE_K
+#else
+#define RING GS_STAGES
+#define SLOT_BYTES 0
+#define MORE_K 0
+#endif
 #define AHEAD (GS_STAGES > 2 ? GS_STAGES - 2 : 0)    /* stages that are under way while the oldest is waited for; consumers hold one, and release it late */
 #define Y_SPAN (Y_ALONG_K || GS_WY % 64 == 0 ? 128 : 64)   /* Y's swizzle */
 #define OUT_BYTES (GS_OUT == 2 ? 4 : 2)
@@ -408,6 +420,28 @@ static __device__ __forceinline__ void load_stage(const gs_tensor_map *map_x, co
         load_operand<BY, Y_ALONG_K, Y_SPAN, CX, GS_TURN && !GS_SWAP_AB, GS_BATCHED || (GS_GROUPED && !GS_SWAP_AB)>(y, map_y, GS_SWAP_AB ? tile.row : tile.col, k, SAME_Y ? 0 : index_of(tile),
                                                                                                                  full, rank_x, (1 | 1 << CY) << rank_y);
 }
+
+#if SHIFT
+/* What consumers need to shift rows, and which k-blocks they have: the next one to be shifted to, and to be multiplied. */
+typedef struct shifter {
+    gs_shift_share own;
+    unsigned x_ring, y_ring, slots, to;
+} shifter;
+
+/* A k-block from its slot to the ring, from which nobody multiplies any more: all consumers have seen the end of what they issued when they meet here. */
+static __device__ __forceinline__ void shift_stage(shifter *s, unsigned full, ring at, bool last)
+{
+    const unsigned next = at.stage + 1 == GS_STAGES ? 0 : at.stage + 1, slot = s->slots + at.stage * SLOT_BYTES, behind = s->slots + next * SLOT_BYTES;
+    gs_mbarrier_wait(full + at.stage * 8, at.phase);
+    if (!last) gs_mbarrier_wait(full + next * 8, next == 0 ? at.phase ^ 1 : at.phase);
+    gs_eighths_shift<BX, GS_CONSUMERS * 128, 0>(s->own, GS_SWAP_AB ? s->own.before_b : s->own.before_a, s->x_ring + s->to * X_BYTES, slot, behind, last);
+    gs_eighths_shift<BY, GS_CONSUMERS * 128, GS_PART_ROWS(BX) / 8>(s->own, GS_SWAP_AB ? s->own.before_a : s->own.before_b, s->y_ring + s->to * Y_BYTES, slot + GS_SLOT_BYTES(BX),
+                                                                    behind + GS_SLOT_BYTES(BX), last);
+    gs_tma_fence();
+    gs_wgmma_wait<0>();
+    gs_named_barrier(3, GS_CONSUMERS * 128);
+}
+#endif
 
 #if FEED
 /* What the producer's threads need to bring stages. */
@@ -1062,6 +1096,10 @@ gs_ws(
 #if !GS_FEED_B
       const __grid_constant__ gs_tensor_map map_b,
 #endif
+#if SHIFT
+      GS_EIGHT_MAPS(map_a)
+      GS_EIGHT_MAPS(map_b)
+#endif
 #if !GS_DIRECT
       const __grid_constant__ gs_tensor_map map_d,
 #if TAIL
@@ -1073,8 +1111,8 @@ gs_ws(
     extern __shared__ __align__(1024) unsigned char shared[];
     unsigned char *const base = shared + (1024 - gs_shared_address(shared) % 1024) % 1024;
     const unsigned x_stages = gs_shared_address(base);
-    const unsigned y_stages = x_stages + GS_STAGES * X_BYTES;
-    unsigned char *const slabs = base + GS_STAGES * (X_BYTES + Y_BYTES);
+    const unsigned y_stages = x_stages + RING * X_BYTES;
+    unsigned char *const slabs = base + RING * (X_BYTES + Y_BYTES) + (SHIFT ? GS_STAGES * SLOT_BYTES : 0);
     const unsigned full = gs_shared_address(slabs + GS_CONSUMERS * 4 * GS_SLABS * SLAB_BYTES);
     const unsigned empty = full + GS_STAGES * 8;
 #if GS_MODE == PP
@@ -1085,13 +1123,19 @@ gs_ws(
 #else
     const gs_kernel_args *const tiles = &p;
 #endif
+#if SHIFT
+    const unsigned slots = x_stages + RING * (X_BYTES + Y_BYTES);
+#else
     const gs_tensor_map *const map_x = GS_SWAP_AB ? GS_MAP_B : GS_MAP_A, *const map_y = GS_SWAP_AB ? GS_MAP_A : GS_MAP_B;
+#endif
 
     const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);   /* the same in all lanes, and the compiler knows it */
     const unsigned rank = CLUSTER > 1 ? gs_cluster_rank() : 0;
     if (warp == 0 && gs_elect()) {
+#if !SHIFT
         if (!FEED_X) gs_tma_prefetch(map_x);
         if (!FEED_Y) gs_tma_prefetch(map_y);
+#endif
         for (int s = 0; s < GS_STAGES; s++) gs_mbarrier_init(full + s * 8, FEED ? 4 + (COPIED_BYTES > 0) : 1);
         gs_mbarrier_fence_init();
     } else if (warp == 1 && gs_elect()) {
@@ -1130,7 +1174,7 @@ gs_ws(
 #endif
 
 #if !GS_K_GROUPS
-    const int k_blocks = (p.k - 1) / BK + 1, first_k = 0;
+    const int k_blocks = (p.k - 1 + MORE_K) / BK + 1, first_k = 0;
 #endif
     place tile;
 
@@ -1175,6 +1219,9 @@ gs_ws(
             tile_walk walk = walk_start(tiles, 0, 1);
             ring at = {0, 0};
             gs_dependent_wait();
+#if SHIFT
+            const gs_eighths of_a = GS_EIGHTHS(map_a), of_b = GS_EIGHTHS(map_b);
+#endif
             bool more = walk_at(&walk, &p, rank, &tile);
             while (more) {
 #if GS_K_GROUPS
@@ -1183,7 +1230,14 @@ gs_ws(
 #pragma unroll 1
                 for (int block = 0; block < k_blocks; block++) {
                     gs_mbarrier_wait(empty + at.stage * 8, at.phase ^ 1);
+#if SHIFT
+                    const unsigned slot = slots + at.stage * SLOT_BYTES;
+                    gs_mbarrier_expect(full + at.stage * 8, COPIED_BYTES);
+                    gs_eighths_bring<BX>(slot, GS_SWAP_AB ? of_b : of_a, block * BK, GS_SWAP_AB ? tile.col : tile.row, full + at.stage * 8);
+                    gs_eighths_bring<BY>(slot + GS_SLOT_BYTES(BX), GS_SWAP_AB ? of_a : of_b, block * BK, GS_SWAP_AB ? tile.row : tile.col, full + at.stage * 8);
+#else
                     load_stage(map_x, map_y, x_stages + at.stage * X_BYTES, y_stages + at.stage * Y_BYTES, full + at.stage * 8, tile, first_k + block * BK, rank);
+#endif
                     ring_next(&at);
                 }
                 walk_step(&walk, &p);   /* of no use but once, and in nobody's way: the ring is full */
@@ -1234,6 +1288,9 @@ gs_ws(
         lagging late;
         late.next = PARTS;
 #endif
+#if SHIFT
+        shifter shifted = {gs_shift_share_of(p, threadIdx.x - 128), x_stages, y_stages, slots, 0};
+#endif
         while (walk_at(&walk, &p, rank, &tile)) {
             walk_on(&walk, &p);   /* here, not behind the tile: registers */
             accumulator acc[BLOCKS][ACC_COUNT];
@@ -1241,6 +1298,16 @@ gs_ws(
             gs_mbarrier_wait(turn + consumer * 8, my_turn);
             my_turn ^= 1;
 #endif
+#if SHIFT
+#pragma unroll 1
+            for (int block = 0; block < k_blocks; block++) {
+                shift_stage(&shifted, in.full, at, block == k_blocks - 1);
+                release(&in, at.stage);
+                ring_next(&at);
+                multiply_stage(acc, &in, shifted.to, block == 0);
+                shifted.to ^= 1;
+            }
+#else
             unsigned last = at.stage;
             gs_mbarrier_wait(in.full + at.stage * 8, at.phase);
 #if GS_K_GROUPS
@@ -1272,6 +1339,7 @@ gs_ws(
                 last = at.stage;
                 ring_next(&at);
             }
+#endif
 #if GS_MODE == PP
             /* Every stage of this tile has arrived: the other's waits are for what comes after it. */
             if (lane == 0) gs_mbarrier_arrive(turn + (1 - consumer) * 8);
@@ -1282,7 +1350,9 @@ gs_ws(
             load_beside<0>(&first, &p, corner);
 #endif
             gs_wgmma_wait<0>();
+#if !SHIFT
             release(&in, last);
+#endif
             scale(acc, gs_alpha(p));
 #if !(C_UNITS || GS_BIAS)   /* here, not before: registers */
             const place corner = corner_of(tile, own_x + warp % 4 * 16, own_y);

@@ -116,7 +116,7 @@ struct gs_image {
 };
 void gs_image_free(gs_image *image);
 
-#define GS_FUNCTION_PARAMETERS 8   /* whose sizes are told */
+#define GS_FUNCTION_PARAMETERS 24   /* whose sizes are told */
 
 typedef struct gs_function_info {
     int    registers, local_bytes, static_smem, max_threads;

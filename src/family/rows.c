@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "problem/layout.h"
 
-const gs_parameter_value gs_rows_values[3] = {{"given", {GS_ROWS_GIVEN}}, {"pack", {GS_ROWS_PACK}}, {"cpasync", {GS_ROWS_CPASYNC}}};
+const gs_parameter_value gs_rows_values[4] = {{"given", {GS_ROWS_GIVEN}}, {"pack", {GS_ROWS_PACK}}, {"cpasync", {GS_ROWS_CPASYNC}}, {"shift", {GS_ROWS_SHIFT}}};
 
 static int64_t pitch(const gs_problem *problem, char operand) { return gs_rows_unit(problem, operand); }   /* elements, or what has as many factors of two */
 static bool is_slow(const gs_problem *problem, char operand) { return pitch(problem, operand) % 16 != 0; }               /* or impossible */
@@ -24,14 +24,26 @@ bool gs_rows_turn(int rows, const gs_problem *problem) { return problem->gate &&
 
 int gs_rows_feed(int rows, const gs_problem *problem, char operand)
 {
+    if (rows == GS_ROWS_SHIFT) return GS_FEED_EIGHTHS;
     if (rows != GS_ROWS_CPASYNC || !is_slow(problem, operand)) return GS_FEED_TENSOR;
     return pitch(problem, operand) % 8 == 0 ? GS_FEED_UNITS : GS_FEED_SHIFTED;
+}
+
+enum { EIGHTHS = 8 };
+
+/* Both operands are shifted, or there is no gain: what one alone needs in shared memory takes the other's stages. */
+static gs_status check_shift(const gs_problem *p, gs_error *error)
+{
+    if (p->layout != GS_TN || p->batch > 1 || p->groups || p->matrices || p->gate || p->m < EIGHTHS || p->n < EIGHTHS || pitch(p, 'a') % 8 == 0 || pitch(p, 'b') % 8 == 0)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "what is shifted is A and B stored along K, of eight rows or more that do not start at multiples of 16 bytes");
+    return GS_OK;
 }
 
 gs_status gs_rows_check(int rows, const gs_problem *problem, gs_error *error)
 {
     if (rows != GS_ROWS_GIVEN && !is_slow(problem, 'a') && !is_slow(problem, 'b') && !has_turns_along_rows(problem))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "rows of A and B start at multiples of 32 bytes: tensor copies take them as they are");
+    if (rows == GS_ROWS_SHIFT) return check_shift(problem, error);
     if (rows == GS_ROWS_GIVEN && (pitch(problem, 'a') % 8 || pitch(problem, 'b') % 8))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, problem->lda % 8 ? "lda" : problem->ldb % 8 ? "ldb" : "stride",
                        "tensor copies need rows of A and B that start at multiples of 16 bytes, or that are packed first");
@@ -44,18 +56,36 @@ gs_status gs_rows_check(int rows, const gs_problem *problem, gs_error *error)
 
 double gs_rows_bytes(int rows, const gs_problem *problem, char operand, const gs_profile *profile)
 {
+    static const double units = 9.0 / 8;   /* of 16 bytes, that rows of 64 elements lie in; whole lines on their way [judgement] */
+    if (rows == GS_ROWS_SHIFT) return units;
     if (gs_rows_feed(rows, problem, operand) != GS_FEED_TENSOR) return profile->rates.cpasync_feed;
     return rows == GS_ROWS_GIVEN && is_slow(problem, operand) ? profile->rates.pitch_feed : 1;
 }
 
 double gs_rows_port(int rows, const gs_problem *problem, char operand)
 {
-    return gs_rows_feed(rows, problem, operand) == GS_FEED_SHIFTED ? 4 : 1;   /* written, read with the unit behind, written again */
+    const int feed = gs_rows_feed(rows, problem, operand);
+    return feed == GS_FEED_SHIFTED ? 4 : feed == GS_FEED_EIGHTHS ? 3 + 1.0 / 8 : 1;   /* written, read with the unit behind (of each, or of a row's last), written again */
 }
 
 int gs_rows_beside(int rows, const gs_problem *problem, char operand, int extent, int k)
 {
     return gs_rows_feed(rows, problem, operand) == GS_FEED_SHIFTED ? extent * k / 4 : 0;   /* 16 bytes for 64 elements */
+}
+
+/* A stage has eight parts, each of whole eights of rows of 128 bytes; beside them is the ring that is multiplied from (GS_SHIFTED). */
+int gs_rows_shifted(int rows, int extent, int stages)
+{
+    enum { ROW = 128, RING = 2 };
+    return rows == GS_ROWS_SHIFT ? stages * (((extent / EIGHTHS + 7) / 8 * 8 * EIGHTHS - extent) * ROW) + RING * extent * ROW : 0;
+}
+
+int gs_rows_more_k(int rows) { return rows == GS_ROWS_SHIFT ? 7 : 0; }
+
+void gs_rows_eighths(gs_entry *entry, int bm, int bn)
+{
+    for (int i = 0; i < 2 * EIGHTHS; i++)
+        entry->map[entry->map_count++] = (gs_map){.operand = i < EIGHTHS ? 'a' : 'b', .inner = 64, .outer = (i < EIGHTHS ? bm : bn) / EIGHTHS, .swizzle = 128, .eighth = i % EIGHTHS + 1};
 }
 
 double gs_rows_cycles(int rows, const gs_problem *problem, const gs_profile *profile)
@@ -101,7 +131,7 @@ gs_status gs_rows_build(gs_kernel *kernel, int rows, const gs_problem *problem, 
     for (int i = 0; i < 2; i++) {
         const int feed = gs_rows_feed(rows, problem, operands[i]);
         manifest->packed[i] = packs(rows, problem, operands[i]);
-        manifest->align[i] = manifest->packed[i] || feed == GS_FEED_SHIFTED ? 2 : 16;
+        manifest->align[i] = manifest->packed[i] || feed >= GS_FEED_SHIFTED ? 2 : 16;
         gs_kernel_define(kernel, defines[i], feed);
     }
     if (problem->gate) gs_kernel_define(kernel, "GS_TURN", gs_rows_turn(rows, problem));

@@ -9,13 +9,14 @@
 
 /* The optional last parameter of such a family: A and B are read by tensor copies as they are given; or of copies with aligned rows in the
  * workspace, which a launch before the kernel's own makes (kernels/common/pack.cuh); or threads of the kernel bring those operands whose rows
- * do not start at multiples of 32 bytes (kernels/common/feed.cuh). */
-enum { GS_ROWS_GIVEN, GS_ROWS_PACK, GS_ROWS_CPASYNC };
-extern const gs_parameter_value gs_rows_values[3];
+ * do not start at multiples of 32 bytes (kernels/common/feed.cuh); or tensor copies bring the 16-byte units in which rows of A and B start at any
+ * element, and those who multiply shift them (kernels/common/eighths.cuh). */
+enum { GS_ROWS_GIVEN, GS_ROWS_PACK, GS_ROWS_CPASYNC, GS_ROWS_SHIFT };
+extern const gs_parameter_value gs_rows_values[4];
 
 /* Who brings an operand, as the kernels' GS_FEED_A and GS_FEED_B have it: tensor copies; threads, by units of 16 aligned bytes; the same, shifted
- * into place, of rows that start at any element. */
-enum { GS_FEED_TENSOR, GS_FEED_UNITS, GS_FEED_SHIFTED };
+ * into place, of rows that start at any element; tensor copies of every eighth row, which those who multiply shift into place. */
+enum { GS_FEED_TENSOR, GS_FEED_UNITS, GS_FEED_SHIFTED, GS_FEED_EIGHTHS };
 int gs_rows_feed(int rows, const gs_problem *problem, char operand);
 
 /* Whether the problem's A and B can be read that way. UNSUPPORTED: they cannot, or there is no operand that is read in another way for it. */
@@ -30,6 +31,13 @@ double gs_rows_port(int rows, const gs_problem *problem, char operand);
 
 /* Bytes of a stage of k elements beside those of the operand's `extent` rows. */
 int gs_rows_beside(int rows, const gs_problem *problem, char operand, int extent, int k);
+
+/* Where rows are shifted: bytes of shared memory for an operand of a tile, beside its stages in shifted form; what K counts more. Else 0. */
+int gs_rows_shifted(int rows, int extent, int stages);
+int gs_rows_more_k(int rows);
+
+/* The maps of every eighth row, of A, then of B, for a tile. */
+void gs_rows_eighths(gs_entry *entry, int bm, int bn);
 
 /* Cycles of the launch that makes copies, if there is one. */
 double gs_rows_cycles(int rows, const gs_problem *problem, const gs_profile *profile);

@@ -84,6 +84,9 @@ enum {
     MOST_OF_THREE_C  = 40,       /* and read C */
     MOST_SMOOTH      = 80,       /* with gelu, silu and so on */
     MOST_OF_THREE_FED = 32,      /* and bring operands themselves */
+    MOST_OF_THREE_SHIFT = 56,    /* and shift rows */
+    MOST_SHIFT       = 96,       /* of others who do */
+    MOST_SHIFT_PARTS = 80,       /* and whose parts meet in the workspace; of three 40 */
     MOST_BOTH        = 48,       /* with C beside a bias or an activation */
     MOST_OF_THREE_BOTH = 24,
     PARTS            = 4,        /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
@@ -128,14 +131,16 @@ gs_splitk_shape gs_splitk_shape_of(const gs_schedule *schedule, const gs_problem
     s.slice_bytes = row_blocks * slice * s.consumers * 128 * 16;
     const int rows = rows_of(schedule), feed_a = gs_rows_feed(rows, problem, 'a'), feed_b = gs_rows_feed(rows, problem, 'b');
     const int beside = gs_rows_beside(rows, problem, 'a', s.bm, s.bk) + gs_rows_beside(rows, problem, 'b', s.bn, s.bk);
-    s.feeds = feed_a != GS_FEED_TENSOR || feed_b != GS_FEED_TENSOR;
+    s.feeds = rows == GS_ROWS_CPASYNC && (feed_a != GS_FEED_TENSOR || feed_b != GS_FEED_TENSOR);
+    s.shifts = rows == GS_ROWS_SHIFT;
     s.rows_a = !gs_is_a_transposed(problem->layout) && feed_a == GS_FEED_TENSOR ? (int)GS_MIN(s.bm, problem->m) : s.bm;   /* threads bring zeros for rows that there are not */
     s.rows_b = gs_is_b_transposed(problem->layout) && feed_b == GS_FEED_TENSOR ? (int)GS_MIN(s.bn, gs_columns_of_b(problem)) : s.bn;
     s.tiles_m = tiles_of(problem->m, s.bm);
     s.tiles_n = tiles_of(gs_columns_of_b(problem), s.bn);
-    s.blocks = tiles_of(tiles_of(problem->k, s.bk), s.shares);
+    s.blocks = tiles_of(tiles_of(problem->k + gs_rows_more_k(rows), s.bk), s.shares);
     const int buffers = problem->out == GS_F32 ? 0 : s.consumers * 4 * GS_MIN(slice, 8) * 256;
-    s.smem = ALIGN_SLACK + s.stages * ((s.bm + s.bn) * s.bk * 2 + beside) + (s.ck - 1) * s.slice_bytes + buffers + s.stages * 2 * 8 + (beside > 0 ? 32 : 16);
+    s.smem = ALIGN_SLACK + s.stages * ((s.bm + s.bn) * s.bk * 2 + beside) + (s.ck - 1) * s.slice_bytes + buffers + s.stages * 2 * 8 + (beside > 0 ? 32 : 16) +
+             gs_rows_shifted(rows, s.bm, s.stages) + gs_rows_shifted(rows, s.bn, s.stages);
     return s;
 }
 
@@ -208,7 +213,10 @@ static gs_status check_tile(const gs_splitk_shape *s, const gs_problem *p, gs_er
     if (s->feeds && s->bk > 64 && gs_has_epilogue(p)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "threads that bring 128 of K at a time spill with an epilogue");
     if (s->fixed && s->bk > 64 && !s->swap_ab && gs_has_epilogue(p) && p->n % 8 != 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "sizes", "a tail of N that is compiled in beside 128 of K spills with an epilogue");
-    if (s->feeds && s->cm * s->cn > 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "what threads bring is not shared by a cluster");
+    if ((s->feeds || s->shifts) && s->cm * s->cn > 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "what threads bring or shift is not shared by a cluster");
+    if (s->bx == 256 && p->batch > 1 && p->beta != 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "addresses of a batch's C take the registers of 256 rows");
+    if (s->shifts && s->accumulators > (s->consumers == 3 ? s->tickets > 1 ? MOST_SHIFT_PARTS / 2 : MOST_OF_THREE_SHIFT : s->tickets > 1 ? MOST_SHIFT_PARTS : MOST_SHIFT))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "consumers that shift rows have no registers for so many sums");
     if (s->consumers == 3 && s->accumulators > (!gs_has_epilogue(p) ? MOST_OF_THREE : s->feeds ? MOST_OF_THREE_FED : MOST_OF_THREE_C))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d accumulators per thread are too many for three consumers", s->accumulators);
     if (s->bk > 64 && p->k <= 64) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "K fits into 64");
@@ -281,6 +289,7 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
     const gs_splitk_shape s = gs_splitk_shape_of(schedule, problem);
     GS_TRY(check_problem(&s, problem, error));
     if (problem->batch > 1 && rows_of(schedule) != GS_ROWS_GIVEN) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "a batch is read by tensor copies, as it is given");
+    if (s.shifts && s.bk != 64) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "rows are shifted 64 elements at a time");
     if (rows_of(schedule) == GS_ROWS_PACK && s.tickets > 1) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "copies and shares of K that meet in the workspace do not go together");
     GS_TRY(check_tile(&s, problem, error));
     GS_TRY(check_cluster(&s, problem->batch, caps, error));
@@ -338,7 +347,7 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const g
                             clusters_m * clusters_n * meeting * (double)p->batch};
     return (gs_work){
         .blocks = tiles * split[0], .cluster = resources.cluster, .resident = resources.blocks_sm,
-        .steps   = fmax(1, gs_ceil_div(gs_ceil_div((double)p->k, bk), split[0])),
+        .steps   = fmax(1, gs_ceil_div(gs_ceil_div((double)p->k + gs_rows_more_k(rows_of(schedule)), bk), split[0])),
         .matrix  = wgmmas * (fmax(wide, 32) * ideal / r->wgmma_share + r->wgmma_issue),
         .port    = (wgmmas * (2048 + 32 * wide) + (bm * gs_rows_port(rows_of(schedule), p, 'a') + bn * gs_rows_port(rows_of(schedule), p, 'b')) * bk * 2) / r->port_bytes,
         .feed    = (a + b) * bk * 2,
@@ -432,6 +441,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     if (gs_rows_feed(rows_of(schedule), problem, 'a') == GS_FEED_TENSOR) entry->map[entry->map_count++] = map_of('a', gs_is_a_transposed(problem->layout) ? s.bk : s.rows_a);
     if (gs_rows_feed(rows_of(schedule), problem, 'b') == GS_FEED_TENSOR)
         entry->map[entry->map_count++] = map_of('b', gs_is_b_transposed(problem->layout) ? s.rows_b : s.bk);
+    if (s.shifts) gs_rows_eighths(entry, s.bm, s.bn);
     for (int i = 0; i < entry->map_count; i++) {
         entry->map[i].batch = problem->batch > 1;
         entry->map[i].turn = entry->map[i].operand == 'b' && gs_rows_turn(rows_of(schedule), problem);

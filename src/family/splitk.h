@@ -11,7 +11,7 @@ enum { GS_SPLITK_TILE, GS_SPLITK_STAGES, GS_SPLITK_ORDER, GS_SPLITK_CLUSTER, GS_
 typedef struct gs_splitk_shape {
     int  bm, bn, bk, stages;
     bool swap_ab, fixed;           /* order ba; sizes compiled in */
-    bool feeds;                   /* threads bring A or B */
+    bool feeds, shifts;           /* threads bring A or B; consumers shift the rows of both */
     int  cm, cn, ck, tickets;     /* blocks of a cluster along M, N, K; shares of K that meet in the workspace */
     int  shares;                  /* of K: ck * tickets */
     int  bx, by;                  /* of the tile: wgmma's 64-row side, and its columns */

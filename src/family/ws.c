@@ -81,7 +81,7 @@ static int rows_of(const gs_schedule *schedule) { return value_of(schedule, GS_W
 static bool feeds(const gs_schedule *schedule, const gs_problem *problem)
 {
     const int rows = rows_of(schedule);
-    return gs_rows_feed(rows, problem, 'a') != GS_FEED_TENSOR || gs_rows_feed(rows, problem, 'b') != GS_FEED_TENSOR;
+    return rows == GS_ROWS_CPASYNC && (gs_rows_feed(rows, problem, 'a') != GS_FEED_TENSOR || gs_rows_feed(rows, problem, 'b') != GS_FEED_TENSOR);
 }
 
 /* ---- which schedule strings are valid, and what they ask of a multiprocessor ---- */
@@ -122,7 +122,8 @@ gs_ws_shape gs_ws_shape_of(const gs_schedule *schedule, const gs_problem *proble
     const int rows = rows_of(schedule);
     const int beside = gs_rows_beside(rows, problem, 'a', tile[0], tile[2]) + gs_rows_beside(rows, problem, 'b', tile[1], tile[2]);
     const int table = problem->groups ? (int)(problem->groups + 1) * GROUP_BYTES : 0;
-    const int fixed = ALIGN_SLACK + table + stages * ((tile[0] + tile[1]) * tile[2] * 2 + beside + 2 * BARRIER_BYTES) + 2 * BARRIER_BYTES;
+    const int shifted = gs_rows_shifted(rows, tile[0], stages) + gs_rows_shifted(rows, tile[1], stages);
+    const int fixed = ALIGN_SLACK + table + shifted + stages * ((tile[0] + tile[1]) * tile[2] * 2 + beside + 2 * BARRIER_BYTES) + 2 * BARRIER_BYTES;
     const int slab = s.consumers * 4 * SLAB_BYTES;
     s.slabs = is_direct(problem) ? 1 : GS_MAX(GS_MIN(s.parts, (SMEM_BLOCK - fixed) / slab), 1);
     s.smem = fixed + s.slabs * slab;
@@ -142,7 +143,7 @@ static bool reads_units(const gs_schedule *schedule, const gs_problem *problem, 
 static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedule, const gs_problem *problem, gs_error *error)
 {
     const int16_t *const cluster = value_of(schedule, GS_WS_CLUSTER);
-    const int limit = s->consumers == 2 && feeds(schedule, problem) ? 176 : s->consumers == 4 ? 64 : s->consumers == 3 ? 112 : s->mode == GS_WS_PP ? 200 : 208;
+    const int limit = rows_of(schedule) == GS_ROWS_SHIFT ? (s->consumers == 3 ? 64 : 128) : s->consumers == 2 && feeds(schedule, problem) ? 176 : s->consumers == 4 ? 64 : s->consumers == 3 ? 112 : s->mode == GS_WS_PP ? 200 : 208;
     const int kept = s->mode == GS_WS_LAG ? s->wx / 64 * s->wy / 4 : 0;   /* words of the tile before */
     if (s->accumulators + kept > limit)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d registers per thread for sums, at most %d fit", s->accumulators + kept, limit);
@@ -164,6 +165,7 @@ static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedu
     if (problem->gate && gs_has_aux(problem) && s->consumers == 2 && s->accumulators > 96) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for a gate beside aux");
     if (both && s->consumers == 4 && is_direct(problem) && s->accumulators >= 40 && cluster[0] * cluster[1] > 1)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "too large a tile for C beside a bias or an activation, unaligned rows of D and a cluster");
+    if (both && rows_of(schedule) == GS_ROWS_SHIFT && s->accumulators > 64) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for C beside a bias or an activation, and rows that are shifted");
     if (s->consumers == 4 && problem->activation == GS_GELU_ERF) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "four consumers have no registers for gelu_erf");
     if (s->consumers == 3 && problem->beta != 0 && problem->out == GS_F32 && s->accumulators > 88)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for C and f32 output");
@@ -193,6 +195,7 @@ static gs_status check_mode(const gs_ws_shape *s, const gs_schedule *schedule, c
 {
     const int16_t *const mode = value_of(schedule, GS_WS_MODE);
     if (mode[0] > 0 && s->bx != 256) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "four consumers share the rows of tiles of 256");
+    if (rows_of(schedule) == GS_ROWS_SHIFT && (s->mode != GS_WS_COOP || mode[0] > 0)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "consumers that share a tile, three at most, shift its rows");
     if (s->wy > 256) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "a consumer multiplies at most 256 columns");
     if (problem->gate && (s->swap_ab ? s->bx : s->wy) % 16 != 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "a gate takes columns in sixteens: eight of the gate, eight of up");
@@ -235,8 +238,8 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "a block's slice of the shared operand must be whole groups of 8 rows");
     if (problem->gate && tile[1] / cluster[0] % 16 != 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "a block's slice of a gated B must be whole groups of 16 rows");
-    if (feeds(schedule, problem) && cluster[0] * cluster[1] > 1)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "what threads bring is not shared by a cluster");
+    if ((feeds(schedule, problem) || rows_of(schedule) == GS_ROWS_SHIFT) && cluster[0] * cluster[1] > 1)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "what threads bring or shift is not shared by a cluster");
     if (gs_rows_feed(rows_of(schedule), problem, shape.swap_ab ? 'a' : 'b') != GS_FEED_TENSOR && !is_y_along_k(&shape, problem) && shape.wy % 64 != 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "threads bring what is not stored along K 64 at a time");
     if (shape.smem > caps->smem_block)
@@ -307,7 +310,7 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *given, con
     const double lines_m = rows / cluster[0], lines_n = columns / cluster[1];
     const gs_order order = {along_n ? lines_n : lines_m, along_n ? lines_m : lines_n, fmax(1, raster[0]), along_n ? bn : bm, along_n ? bm : bn,
                             cluster[along_n], cluster[!along_n], blocks, lines_m * lines_n * (double)p->batch};
-    const double steps = fmax(1, gs_ceil_div((double)p->k, bk)), matrix = wgmmas * (shape.wy * ideal / r->wgmma_share + r->wgmma_issue) + sync;
+    const double steps = fmax(1, gs_ceil_div((double)p->k + gs_rows_more_k(rows_of(schedule)), bk)), matrix = wgmmas * (shape.wy * ideal / r->wgmma_share + r->wgmma_issue) + sync;
     const ws_end end = ws_end_of(schedule, p, steps * matrix, r);
     return (gs_work){
         .blocks = rows * columns * (double)p->batch, .cluster = blocks, .resident = 1, .persistent = true,
@@ -352,6 +355,7 @@ static void set_maps(gs_entry *entry, const gs_ws_shape *shape, const gs_schedul
     if (gs_rows_feed(rows_of(schedule), problem, 'b') == GS_FEED_TENSOR)
         entry->map[entry->map_count++] = gs_is_b_transposed(problem->layout) ? map_of('b', 64, b_rows > 256 ? b_rows / 2 : b_rows, 128)
                                                                              : map_of('b', b_columns, 64 / cluster[0], 2 * b_columns);
+    if (rows_of(schedule) == GS_ROWS_SHIFT) gs_rows_eighths(entry, tile[0], tile[1]);
     if (!is_direct(problem)) entry->map[entry->map_count++] = stored_map(shape, shape->chunk, problem->gate, out_bytes);
     if (!is_direct(problem) && tail > 0) entry->map[entry->map_count++] = stored_map(shape, tail, problem->gate, out_bytes);
     for (int i = 0; i < entry->map_count; i++) {

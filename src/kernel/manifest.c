@@ -80,6 +80,8 @@ static gs_status check_map(const gs_map *map, gs_error *error)
                        map->inner, map->swizzle);
     if (map->turn && (map->operand != 'b' || map->outer % 16 != 0))
         return gs_fail(error, GS_ERROR_RANGE, "map", "only b is read in turn, sixteen rows at a time");
+    if (map->eighth && (map->eighth < 0 || map->eighth > 8 || map->operand > 'b' || map->batch || map->turn))
+        return gs_fail(error, GS_ERROR_RANGE, "map", "every eighth row, from the first to the eighth on, is read of a or b alone, of one matrix, not in turn");
     return GS_OK;
 }
 
@@ -117,7 +119,7 @@ static gs_status check_packed(const gs_manifest *manifest, gs_error *error)
 static gs_status check_mapped(const gs_manifest *manifest, const gs_map *map, gs_error *error)
 {
     const int operand = map->operand - 'a';
-    if (manifest->align[operand] >= 16 || (operand < 2 && manifest->packed[operand])) return GS_OK;
+    if (manifest->align[operand] >= 16 || (operand < 2 && manifest->packed[operand]) || map->eighth) return GS_OK;
     return gs_fail(error, GS_ERROR_RANGE, "map", "a tensor map of %c needs %c=16 or more in the line align, which says %d", map->operand, map->operand, manifest->align[operand]);
 }
 
@@ -294,6 +296,12 @@ static gs_status read_map(reader *r, const gs_manifest *manifest, gs_entry *entr
     map->batch = gs_scan_take(&r->scan, "batch");
     gs_scan_space(&r->scan);
     map->turn = gs_scan_take(&r->scan, "turn");
+    gs_scan_space(&r->scan);
+    if (gs_scan_take(&r->scan, "eighth")) {
+        gs_scan_space(&r->scan);
+        GS_TRY(read_int(r, &map->eighth));
+        if (map->eighth < 1) return wrong(r, "map", "a number from 1 to 8");
+    }
     GS_TRY(check_map(map, r->error));
     return check_mapped(manifest, map, r->error);
 }
@@ -422,8 +430,10 @@ static void format_entry(const gs_entry *entry, gs_text *text)
     if (entry->dependent) gs_text_add(text, "dependent\n");
     for (int i = 0; i < entry->map_count; i++) {
         const gs_map *const map = &entry->map[i];
-        gs_text_addf(text, "map %c %dx%d sw%d%s%s\n", map->operand, map->inner, map->outer, map->swizzle, map->batch ? " batch" : "",
+        gs_text_addf(text, "map %c %dx%d sw%d%s%s", map->operand, map->inner, map->outer, map->swizzle, map->batch ? " batch" : "",
                      map->turn ? " turn" : "");
+        if (map->eighth) gs_text_addf(text, " eighth %d", map->eighth);
+        gs_text_add(text, "\n");
     }
 }
 

@@ -38,7 +38,7 @@
 #include "problem/layout.h"
 
 #define GS_MAX_ENTRIES 4
-#define GS_MAX_MAPS    4
+#define GS_MAX_MAPS    20
 #define GS_FORMULA     112
 
 /* Parameters of an entry, bytes: a tensor map, gs_kernel_args (verify/kernels.c compares). */
@@ -65,6 +65,8 @@ typedef struct gs_map {
     bool batch;               /* of three dimensions: a box lies in one matrix of the batch, which the third coordinate names */
     bool turn;                /* of B, stored N x K, with a gate: its rows are eight of the gate, the eight of up that belong to them, and so on, of which
                                  `outer` is a multiple of 16. Four dimensions: K, 8, 2, groups; the matrix of a batch is a fifth */
+    int  eighth;              /* 0: all rows. 1 to 8: of a or b every eighth row, from row eighth - 1 on. Each begins with the 16-byte unit that its first element
+                                 lies in, so that rows may start at any element. The operand has eight rows or more, no batch */
 } gs_map;
 
 typedef struct gs_entry {

@@ -108,6 +108,10 @@ static gs_tensor tensor_of(const gs_map *map, const gs_problem *problem)
         .box = {(uint32_t)map->inner, (uint32_t)map->outer}, .swizzle = map->swizzle, .fetch = along_k ? 256 : 128,
         .matrices = map->batch ? (uint64_t)s.matrices : 0, .step = (uint64_t)(s.stride ? s.stride : s.ld * s.rows) * gs_type_size(s.type),
     };
+    if (map->eighth) {
+        tensor.extent[1] = (tensor.extent[1] + 8 - (uint64_t)map->eighth) / 8;
+        tensor.stride *= 8;
+    }
     if (map->turn && problem->gate == GS_GATE_STACKED) tensor.second = (uint64_t)problem->n * tensor.stride;
     if (map->turn && problem->gate == GS_GATE_INTERLEAVED) tensor.second = tensor.stride, tensor.stride *= 2;
     return tensor;
@@ -171,6 +175,11 @@ static gs_status prepare_entry(gs_loaded *loaded, entry_plan *state, const gs_en
     for (int i = 0; i < entry->map_count; i++)
         if (entry->map[i].turn && (!problem->gate || !gs_is_b_transposed(problem->layout) || problem->n % 8 != 0 || is_packed(&loaded->manifest, 'b')))
             return gs_fail(error, GS_ERROR_UNSUPPORTED, "map", "rows are read in turn where B has a gate, is stored N x K with N a multiple of 8, and is no copy");
+    for (int i = 0; i < entry->map_count; i++)
+        if (entry->map[i].eighth && loaded->image.user)   /* a row's first unit may begin before the operand */
+            return gs_fail(error, GS_ERROR_UNSUPPORTED, "map", "every eighth row is for kernels of this library alone");
+        else if (entry->map[i].eighth && (gs_shape_of(problem, entry->map[i].operand).rows < 8 || gs_shape_of(problem, entry->map[i].operand).matrices > 1 || is_packed(&loaded->manifest, entry->map[i].operand)))
+            return gs_fail(error, GS_ERROR_UNSUPPORTED, "map", "every eighth row is read of one matrix of eight rows or more that is no copy");
     size_t b_at;
     packed_bytes(&loaded->manifest, problem, &b_at);
     for (int i = 0; i < entry->map_count; i++) {
@@ -178,6 +187,7 @@ static gs_status prepare_entry(gs_loaded *loaded, entry_plan *state, const gs_en
         state->tensor[i] = tensor_in(&loaded->manifest, &entry->map[i], problem);
         state->pointer[i] = pointer_of(&loaded->manifest, operand);
         state->behind[i] = operand == 'b' && is_packed(&loaded->manifest, operand) ? b_at : 0;
+        if (entry->map[i].eighth) state->behind[i] = (size_t)(entry->map[i].eighth - 1) * (size_t)state->tensor[i].stride / 8;
     }
     if (cluster > 1 && !state->idle) {
         int clusters = 0;
@@ -398,8 +408,10 @@ static __attribute__((noinline)) gs_status encode_map(gs_device *device, const g
 {
     kept_maps *const maps = &state->maps[index];
     const size_t at = group * MEMBERS + maps->next[group];
+    const gs_pointer before = pointer % 16;   /* of a row that starts at any element; else 0 */
     gs_tensor tensor = *described;
-    tensor.address = pointer;
+    tensor.address = pointer - before;
+    tensor.extent[0] += before / gs_type_size((gs_type)tensor.element);
     maps->address[at] = 0;
     state->in_use[index] = 0;   /* it may be the one that goes */
     GS_TRY(device->ops->tensor_map(device, &tensor, &maps->map[at], error));

@@ -3,7 +3,7 @@
  * resources agree with the manifest, and its grid with the problem; what cannot work is refused, and what is pointless. */
 
 /* Random problems on the emulated device, how many of them the family takes and must pass, and their seed (tests/CMakeLists.txt):
- * emulated 39 25 266
+ * emulated 39 25 322
  * What compute-sanitizer watches on a GPU (scripts/check_gpu.sh): tool, problem, schedule.
  * memcheck  f16:257x136x328:nn                   splitk/136x64x64/s3/ba/c1x1/k2/any
  * memcheck  bf16:256x136x1032:tt                 splitk/64x64x64/s4/ab/c1x1/k2/any
@@ -11,6 +11,8 @@
  * memcheck  bf16:256x256x1032:tn                 splitk/64x64x64/s5/ab/c2x1/k4/fixed
  * synccheck bf16:256x256x1032:tn                 splitk/64x64x64/s5/ab/c2x1/k4/fixed
  * synccheck f16:201x137x331:tn                   splitk/64x64x64/s3/ab/c1x1/k2/fixed/cpasync
+ * memcheck  f16:201x137x1331:tn                  splitk/64x64x64/s5/ba/c1x1/k2/fixed/shift
+ * synccheck f16:201x137x1331:tn                  splitk/64x64x64/s5/ab/c1x1/t2/fixed/shift
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -127,6 +129,11 @@ static void test_compiles_extremes(void **state)
         {"splitk/64x32x128/s4/ab/c1x1/t2/fixed/cpasync", "f16:511x511x4095:tn"},
         {"splitk/16x128x128/s2/ba/c1x1/k8t4/any/cpasync", "f16:11x100x8191:nn"},
         {"splitk/256x128x64/s3/ab/c1x1/k1/any/cpasync",  "f16:2000x2001x2043:tn"},
+        {"splitk/128x128x64/s4/ba/c1x1/k2/any/shift",   "f16:512x511x4097:tn:beta=1:d=f32"},
+        {"splitk/64x64x64/s6/ab/c1x1/t3/fixed/shift",   "bf16:511x511x4095:tn:beta=1:ep=bias+gelu"},
+        {"splitk/24x128x64/s5/ba/c1x1/k8t4/any/shift",  "f16:20x100x8191:tn:ep=silu"},
+        {"splitk/192x104x64/s3/ab/c1x1/k1/any/shift",   "bf16:2000x2001x2043:tn"},
+        {"splitk/128x128x64/s4/ab/c1x1/k1/fixed/shift", "f16:2000x2001x2043:tn:ep=bias+relu"},
         {"splitk/64x128x64/s4/ab/c1x1/k2/fixed/pack", "bf16:512x511x4097:nn:beta=1:d=f32"},
         {"splitk/128x256x64/s4/ab/c1x1/k1/any",    "f16:2048x2048x2048:nt"},
         {"splitk/128x128x64/s4/ba/c1x1/k2/any/cpasync", "bf16:511x512x4096:tt:beta=1"},

@@ -12,11 +12,16 @@
 
 #define SPLITK_UNITS "f16:64x64x776:tn splitk/64x64x64/s4/ab/c1x1/k1/any/cpasync"
 #define SPLITK_SHIFT "f16:60x61x1031:nn splitk/64x64x64/s4/ba/c1x1/k2/any/cpasync"
+#define SPLITK_EIGHTHS "f16:60x61x1031:tn splitk/64x64x64/s4/ba/c1x1/k2/any/shift"
 #define SPLITK_C     "bf16:72x136x512:tn:beta=1:ep=bias splitk/64x96x64/s4/ab/c1x1/k2/any"
 #define SPLITK_C_BA  "f16:24x136x512:tn:beta=1:ep=bias+relu splitk/24x64x64/s8/ba/c1x1/k1/any"
 
     /* ---- splitk, planted ---- */
     {"splitk: C of the groups before", SPLITK_C, {{"GS_ORDER ? x : y + (FIRST + COUNT) * 8, to.m", "GS_ORDER ? x : y + FIRST * 8, to.m"}}, {RESULT}},
+    {"splitk: what a share has behind its end is zero", SPLITK_EIGHTHS, {{"const bool last = block == brought - 1;", "const bool last = block == blocks - 1;"}}, {RESULT}},
+    {"splitk: K without the ends of rows", "f16:60x61x1088:tn:lda=1089:ldb=1091 splitk/64x64x64/s4/ba/c1x1/k2/any/shift", {{"#define MORE_K GS_MORE_K", "#define MORE_K 0"}}, {RESULT}},
+    {"splitk: rows are shifted to what is multiplied", SPLITK_EIGHTHS, {{"        gs_tma_fence();\n        gs_wgmma_wait<0>();\n", "        gs_tma_fence();\n"}}, {F(OVERWRITE)}},
+    {"splitk: shifted rows are multiplied without a fence", SPLITK_EIGHTHS, {{"        gs_tma_fence();\n        gs_wgmma_wait<0>();\n", "        gs_wgmma_wait<0>();\n"}}, {F(PROXY_FENCE)}},
     {"splitk: the bias of the next pair", SPLITK_C, {{"% GS_BIAS_RUN + threadIdx.x % 4 * 2);", "% GS_BIAS_RUN + (threadIdx.x + 1) % 4 * 2);"}}, {RESULT}},
     {"splitk: the bias of the other half", SPLITK_C_BA, {{"in.asked->of[in.block][h]", "in.asked->of[in.block][1 - h]"}}, {RESULT}},
     {"splitk: threads hand over without a fence", SPLITK_UNITS, {{"    gs_feed_arrive(full + stage * 8);", "    __syncwarp();\n    if (gs_elect()) gs_mbarrier_arrive(full + stage * 8);"}}, {F(PROXY_FENCE)}},
@@ -31,7 +36,7 @@
     {"splitk: no wait for the empty barrier", SPLITK, {{"block++) {\n            gs_mbarrier_wait(empty + stage * 8, phase);\n", "block++) {\n"}}, {F(OVERWRITE), F(BYTE_COUNT), F(ARRIVAL_COUNT)}},
     {"splitk: gives back the stage that is still read", SPLITK, {{"stage == 0 ? GS_STAGES - 1 : stage - 1;", "stage;"}}, {F(OVERWRITE), F(ARRIVAL_COUNT), F(DEADLOCK)}},
     {"splitk: gives it back before the wgmma is waited for", SPLITK, {{"            gs_wgmma_wait<1>();\n", ""}}, {F(OVERWRITE)}},
-    {"splitk: no wait before the tile is stored", SPLITK, {{"    gs_wgmma_wait<0>();\n", ""}}, {F(WGMMA_REGISTER)}},
+    {"splitk: no wait before the tile is stored", SPLITK, {{"    }\n    gs_wgmma_wait<0>();\n}\n", "    }\n}\n"}}, {F(WGMMA_REGISTER)}},
     {"splitk: no wait for the launch before", SPLITK, {{"        if (!early_b) gs_dependent_wait();\n", ""}}, {F(EARLY_ACCESS)}},
     {"splitk: B read early that is not constant", SPLITK, {{"EARLY_B(p));", "true);"}}, {F(EARLY_ACCESS)}},
     {"splitk: A read early beside a constant B", SPLITK_CONSTANT, {{"    if (early_b && leader) {\n        gs_dependent_wait();\n", "    if (early_b && leader) {\n"}}, {F(EARLY_ACCESS)}},
@@ -67,6 +72,7 @@
     {"splitk, few rows", SPLITK_FEW, {{0}}, {0}},
     {"splitk, rows that threads bring", SPLITK_UNITS, {{0}}, {0}},
     {"splitk, rows that threads shift", SPLITK_SHIFT, {{0}}, {0}},
+    {"splitk, rows that consumers shift", SPLITK_EIGHTHS, {{0}}, {0}},
     {"splitk, a pair", SPLITK_PAIR, {{0}}, {0}},
     {"splitk, K over a cluster", SPLITK_SPLIT, {{0}}, {0}},
     {"splitk, K over the grid", SPLITK_MEET, {{0}}, {0}},

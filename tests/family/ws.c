@@ -13,6 +13,8 @@
  * memcheck  f16:201x137x331:nn                   ws/128x128x64/s4/c1x1/coop/g8/cpasync
  * synccheck f16:201x137x331:tn                   ws/88x128x64/s4/c1x1/pp/g8/cpasync
  * synccheck f16:201x137x331:nn                   ws/128x128x64/s4/c1x1/coop/g8/cpasync
+ * memcheck  f16:201x137x331:tn                   ws/128x128x64/s3/c1x1/coop/g8/shift
+ * synccheck f16:201x137x331:tn                   ws/88x128x64/s3/c1x1/coop/g8/shift
  * synccheck f16:200x136x104:tn                   ws/128x128x64/s4/c2x1/coop/g8
  * memcheck  bf16:200x136x104:tn:ep=silu+gate     ws/128x128x64/s4/c2x1/coop/g8
  * memcheck  bf16:72x136x104:tn:ep=bias+gelu+gate_i ws/72x128x64/s4/c1x1/pp/g8
@@ -287,6 +289,43 @@ static void test_cpasync(void **state)
     }
 }
 
+/* Eight maps of each operand, which may begin at any element; in shared memory a stage of each, eight parts of whole eights of rows, and two k-blocks that are multiplied. */
+static void test_shift(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *schedule, *problem;
+        int         extent_a, extent_b, rows_a, rows_b;   /* of the tile, and of the eight parts of a stage */
+    } cases[] = {
+        {"ws/128x128x64/s3/c1x1/coop/g8/shift", "f16:200x300x301:tn", 128, 128, 128, 128},
+        {"ws/88x128x64/s3/c1x1/coop/g8/shift",  "bf16:200x300x301:tn:beta=1:ep=bias+gelu", 88, 128, 128, 128},
+        {"ws/64x112x64/s4/c1x1/coopf/g8/shift", "f16:200x304x301:tn:acc=f16", 64, 112, 64, 128},
+        {"ws/192x80x64/s2/c1x1/coop/g8/shift",  "bf16:200x300x302:tn:ldd=301:d=f32:beta=1", 192, 80, 192, 128},
+        {"ws/16x256x64/s3/c1x1/coop/g8/shift",  "f16:9x300x1001:tn:ep=silu+aux", 16, 256, 64, 256},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_schedule schedule = schedule_of(cases[i].schedule);
+        const gs_problem problem = problem_of(cases[i].problem);
+        gs_kernel kernel;
+        gs_error error = {0};
+        if (gs_kernel_build(&kernel, &schedule, &problem, gs_caps_find("h200"), &error) != GS_OK) fail_msg("%s: %s", cases[i].problem, error.text);
+        const gs_manifest *const m = &kernel.manifest;
+        const gs_ws_shape s = gs_ws_shape_of(&schedule, &problem);
+        const int stages = gs_family_parameter(GS_FAMILY_WS, GS_WS_STAGES)->values[schedule.value[GS_WS_STAGES]].number[0], rows = cases[i].rows_a + cases[i].rows_b;
+        assert_true(m->align[0] == 2 && m->align[1] == 2);
+        for (int map = 0; map < 16; map++) {
+            const gs_map *const of = &m->entry[0].map[map];
+            assert_true(of->operand == (map < 8 ? 'a' : 'b') && of->eighth == map % 8 + 1 && of->inner == 64 && of->swizzle == 128);
+            assert_int_equal(of->outer, (map < 8 ? cases[i].extent_a : cases[i].extent_b) / 8);
+        }
+        assert_true(m->entry[0].map_count >= 16 && m->entry[0].map_count <= 18);
+        const int beside = s.slabs * s.consumers * 4 * 2048, units = stages * rows * 128, ring = 2 * (cases[i].extent_a + cases[i].extent_b) * 128;
+        assert_true(s.smem - beside - units - ring >= 1024 && s.smem - beside - units - ring <= 1024 + 256);   /* to align, barriers */
+        assert_int_equal(gs_manifest_check(m, NULL), GS_OK);
+        compile(&schedule, &problem);
+    }
+}
+
 /* Epilogue buffers take what the stages leave, as far as they are of use. */
 static void test_shapes(void **state)
 {
@@ -341,6 +380,17 @@ static void test_refuses(void **state)
     refuse("ws/256x96x64/s3/c1x1/coop/g8/cpasync", "f16:4096x4095x4096:nn", h200, "rows");          /* 96 columns */
     refuse("ws/256x192x64/s2/c1x1/coop/g8/cpasync", "f16:4096x4096x4104:tn", h200, "tile");         /* registers */
     allow("ws/128x128x64/s4/c1x1/coop/g8/cpasync", "f16:4096x4095x4097:nn", h200);
+    refuse("ws/128x128x64/s3/c1x1/coop/g8/shift", "f16:4096x4096x4104:tn", h200, "rows");              /* units of 16 bytes */
+    refuse("ws/128x128x64/s3/c1x1/coop/g8/shift", "f16:4096x4095x4097:nn", h200, "rows");              /* B is not stored along K */
+    refuse("ws/128x128x64/s3/c1x1/coop/g8/shift", "f16:4096x4096x4097:tn:lda=4104", h200, "rows");     /* B alone */
+    refuse("ws/64x128x64/s3/c1x1/coop/g8/shift", "f16:7x4096x4097:tn", h200, "rows");
+    refuse("ws/64x128x64/s3/c1x1/coop/g8/shift", "f16:64x4096x4097:tn:b=2", h200, "rows");
+    refuse("ws/128x128x64/s3/c2x1/coop/g8/shift", "f16:4096x4096x4097:tn", h200, "rows");
+    refuse("ws/128x128x64/s2/c1x1/pp/g8/shift", "f16:4096x4096x4097:tn", h200, "mode");
+    refuse("ws/128x128x64/s2/c1x1/lag/g8/shift", "f16:4096x4096x4097:tn", h200, "mode");
+    refuse("ws/256x192x64/s2/c1x1/coop/g8/shift", "f16:4096x4096x4097:tn", h200, "tile");              /* registers */
+    refuse("ws/128x128x64/s5/c1x1/coop/g8/shift", "f16:4096x4096x4097:tn", h200, "stages");
+    allow("ws/128x128x64/s3/c1x1/coop/g8/shift", "f16:4096x4096x4097:tn", h200);
     allow(good, "f16:4096x4096x4096:tn:b=2", h200);
     refuse("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4096x4104:tn:b=2", h200, "rows");
     refuse("ws/128x256x64/s4/c1x1/coop/g8", "bf16:4096x4096x4096:tn:ep=dbias", h200, "tile");
@@ -386,7 +436,7 @@ int main(void)
         cmocka_unit_test(test_walk),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_resources),
-        cmocka_unit_test(test_pack), cmocka_unit_test(test_cpasync), cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_pack), cmocka_unit_test(test_cpasync), cmocka_unit_test(test_shift), cmocka_unit_test(test_refuses),
         cmocka_unit_test(test_compiles), cmocka_unit_test(test_compiles_gates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

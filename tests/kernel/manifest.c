@@ -143,6 +143,8 @@ static void formulas_say_why(void **state)
     assert_string_equal(error.text, text);
 }
 
+#define SIX "map a 8x8 sw0\nmap a 8x8 sw0\nmap a 8x8 sw0\nmap a 8x8 sw0\nmap a 8x8 sw0\nmap a 8x8 sw0\n"
+
 static const char canonical[] =
     "manifest 1\n"
     "accumulator f32\n"
@@ -159,6 +161,7 @@ static const char canonical[] =
     "map a 64x128 sw128\n"
     "map b 64x256 sw128 batch turn\n"
     "map d 32x64 sw0\n"
+    "map b 64x16 sw128 eighth 3\n"
     "entry gs_reduce\n"
     "grid cdiv(m*n,256) 1 1\n"
     "block 256 1 1\n";
@@ -181,7 +184,8 @@ static void manifests_round_trip(void **state)
     assert_int_equal(e->block[0], 384);
     assert_int_equal(e->cluster[0], 2);
     assert_true(e->dependent);
-    assert_int_equal(e->map_count, 3);
+    assert_int_equal(e->map_count, 4);
+    assert_int_equal(e->map[3].eighth, 3);
     assert_true(e->map[1].operand == 'b' && e->map[1].inner == 64 && e->map[1].outer == 256 && e->map[1].swizzle == 128 && e->map[1].batch && e->map[1].turn);
     assert_int_equal(manifest.entry[1].cluster[0], 1);
     assert_string_equal(manifest.entry[1].smem.text, "");
@@ -303,10 +307,10 @@ static void errors_name_line_and_column(void **state)
         {"map a 64x128 sw128\n",       "map a 64x128 sw64\n",      GS_ERROR_RANGE, "line 13: map",         1},
         {"map a 64x128 sw128\n",       "map a 60x128 sw128\n",     GS_ERROR_RANGE, "line 13: map",         1},
         {"map a 64x128 sw128\n",       "map c 64x128 sw128\n",     GS_ERROR_RANGE, "line 13: map",         1},   /* align c=2 */
-        {"map d 32x64 sw0\n",          "map d 32x64 sw0\nmap a 8x8 sw0\nmap a 8x8 sw0\n", GS_ERROR_RANGE, "line 17: map", 1},
-        {"block 256 1 1\n",            "",                         GS_ERROR_PARSE, "line 18: block",       1},
-        {"block 256 1 1\n",            "block 256 1 1\nsmem 0\ncluster 1 1 1\n", GS_ERROR_PARSE, "line 20: entry", 1},
-        {"block 256 1 1\n",            "block 256 1 1\n???\n",     GS_ERROR_PARSE, "line 19: entry",       1},
+        {"map d 32x64 sw0\n",          SIX SIX SIX, GS_ERROR_RANGE, "line 33: map", 1},
+        {"block 256 1 1\n",            "",                         GS_ERROR_PARSE, "line 19: block",       1},
+        {"block 256 1 1\n",            "block 256 1 1\nsmem 0\ncluster 1 1 1\n", GS_ERROR_PARSE, "line 21: entry", 1},
+        {"block 256 1 1\n",            "block 256 1 1\n???\n",     GS_ERROR_PARSE, "line 20: entry",       1},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
         const char *const at = strstr(canonical, cases[i].line);
@@ -376,8 +380,15 @@ static void errors_say_why(void **state)
         {"map a 64x128 sw128\n",       "map a 64x128 sw0\n",    ""},
         {"map a 64x128 sw128\n",       "map a 64x128 sw128 turn\n", "only b is read in turn, sixteen rows at a time"},
         {"map b 64x256 sw128 batch turn\n", "map b 64x24 sw128 turn\n", "only b is read in turn, sixteen rows at a time"},
+        {"map a 64x128 sw128\n",       "map a 64x16 sw128 eighth 8\n", ""},
+        {"map a 64x128 sw128\n",       "map a 64x16 sw128 eighth 9\n", "every eighth row, from the first to the eighth on, is read of a or b alone, of one matrix, not in turn"},
+        {"map a 64x128 sw128\n",       "map a 64x16 sw128 batch eighth 1\n", "every eighth row, from the first to the eighth on, is read of a or b alone, of one matrix, not in turn"},
+        {"map b 64x256 sw128 batch turn\n", "map b 64x16 sw128 turn eighth 1\n", "every eighth row, from the first to the eighth on, is read of a or b alone, of one matrix, not in turn"},
+        {"map d 32x64 sw0\n",          "map d 32x16 sw0 eighth 1\n", "every eighth row, from the first to the eighth on, is read of a or b alone, of one matrix, not in turn"},
+        {"map a 64x128 sw128\n",       "map a 64x16 sw128 eighth 0\n", "expected a number from 1 to 8"},
+        {"map a 64x128 sw128\n",       "map a 64x16 sw128 eighth\n", "expected a whole number"},
         {"map a 64x128 sw128\n",       "map c 64x128 sw128\n",  "a tensor map of c needs c=16 or more in the line align, which says 2"},
-        {"map d 32x64 sw0\n",          "map a 8x8 sw0\nmap a 8x8 sw0\nmap a 8x8 sw0\n", "an entry has at most 4 maps"},
+        {"map d 32x64 sw0\n",          SIX SIX SIX "map a 8x8 sw0\n", "an entry has at most 20 maps"},
         {"entry gs_reduce\n",          "entry b\ngrid 1 1 1\nblock 1 1 1\nentry gs_reduce\n", ""},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ * Operands stored along K whose rows start at any element, by tensor copies, which take rows from multiples of 16 bytes on. Of a matrix the rows 8 apart start at the
+ * same place in a 16-byte unit, whatever the leading dimension: a tensor map for each such eighth of the rows (manifest: eighth) brings whole units, and those who
+ * multiply shift them into the places where wgmma reads them, with the 128-byte swizzle.
+ *
+ * A slot holds the units of a k-block, 64 elements of each of EXTENT rows: part c has rows c, c + 8, c + 16 and so on, as the copy leaves them, and begins at a multiple of
+ * 8 rows of 128 bytes. The last elements of a row come from the first unit of the next k-block, in the next slot. So K counts 7 elements more, and the last k-block of all
+ * has no elements of a next one.
+ *
+ * Eight threads side by side take a row of each part, and eight different rows of the swizzle: neither loads nor stores meet in a bank. GS_FEED_A, GS_FEED_B: 3. */
+#ifndef GS_COMMON_EIGHTHS_CUH
+#define GS_COMMON_EIGHTHS_CUH
+
+#include "common/block.cuh"
+#include "common/direct.cuh"
+#include "common/feed.cuh"
+#include "common/mbarrier.cuh"
+#include "common/tma.cuh"
+#include "common/units.cuh"
+
+#define GS_MORE_K 7
+#define GS_PART_ROWS(extent) (((extent) / 8 + 7) / 8 * 8)
+#define GS_SHIFTED 2   /* k-blocks of shifted rows: one is written while the other is multiplied */
+#define GS_SLOT_BYTES(extent) (GS_PART_ROWS(extent) * 8 * 128)
+
+/* A kernel's parameters for the maps of an operand. */
+#define GS_EIGHT_MAPS(name)                                                                                                                                          \
+    const __grid_constant__ gs_tensor_map name##0, const __grid_constant__ gs_tensor_map name##1, const __grid_constant__ gs_tensor_map name##2,                     \
+    const __grid_constant__ gs_tensor_map name##3, const __grid_constant__ gs_tensor_map name##4, const __grid_constant__ gs_tensor_map name##5,                     \
+    const __grid_constant__ gs_tensor_map name##6, const __grid_constant__ gs_tensor_map name##7,
+#define GS_EIGHTHS(name) {{&name##0, &name##1, &name##2, &name##3, &name##4, &name##5, &name##6, &name##7}}
+
+typedef struct gs_eighths {
+    const gs_tensor_map *map[8];
+} gs_eighths;
+
+/* Asks for a k-block of an operand, to a slot: EXTENT * 128 bytes. row: the tile's first one, a multiple of 8. One thread. */
+template <int EXTENT>
+__device__ __forceinline__ void gs_eighths_bring(unsigned slot, const gs_eighths &from, int k, int row, unsigned barrier)
+{
+#pragma unroll
+    for (int part = 0; part < 8; part++) gs_tma_load(slot + part * GS_PART_ROWS(EXTENT) * 128, from.map[part], k, row / 8, barrier);
+}
+
+/* A thread's share of the shifting: rows part + 8 * (8 n + row) of every group n of 64 rows that is its own; the groups of X, then those of Y, go round among the threads. */
+typedef struct gs_shift_share {
+    int part, row, first;
+    unsigned before_a, before_b;   /* bytes of the first unit that lie before the part's rows of A, of B */
+} gs_shift_share;
+
+__device__ __forceinline__ gs_shift_share gs_shift_share_of(const gs_kernel_args &p, int thread)
+{
+    const int part = thread % 8;
+    return {part, (part + thread / 8) % 8, thread / 64, gs_before_in_unit((const unsigned char *)p.a + part * gs_size_lda(p) * 2), gs_before_in_unit((const unsigned char *)p.b + part * gs_size_ldb(p) * 2)};
+}
+
+/* Shifts a k-block's rows from a slot to `to`, a multiple of 1024. next: the slot of the next k-block, unless there is none (`last`). THREADS, all of whom have the share
+ * of their number; BEFORE: groups of operands that they shift before this one. */
+template <int EXTENT, int THREADS, int BEFORE>
+__device__ __forceinline__ void gs_eighths_shift(const gs_shift_share &own, unsigned before, unsigned to, unsigned slot, unsigned next, bool last)
+{
+    constexpr int groups = GS_PART_ROWS(EXTENT) / 8, sets = THREADS / 64;
+#pragma unroll 1
+    for (int group = (own.first + sets - BEFORE % sets) % sets; group < groups; group += sets) {
+        const int row = group * 8 + own.row;   /* of the part */
+        if (EXTENT / 8 % 8 != 0 && row >= EXTENT / 8) continue;
+        const unsigned at = (own.part * GS_PART_ROWS(EXTENT) + row) * 128, from = slot + at, end = to + (row * 8 + own.part) * 128;
+        uint4 units[9];
+#pragma unroll
+        for (int i = 0; i < 8; i++) units[i] = gs_load_shared_u32x4(from + (i ^ own.row) * 16);
+        units[8] = make_uint4(0, 0, 0, 0);
+        if (!last) units[8] = gs_load_shared_u32x4(next + at + own.row * 16);
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            unsigned unit[4] = {units[i].x, units[i].y, units[i].z, units[i].w};
+            const unsigned after[4] = {units[i + 1].x, units[i + 1].y, units[i + 1].z, units[i + 1].w};
+            gs_unit_shift(unit, after, before);
+            gs_store_shared_u32x4(end + (i ^ own.part) * 16, unit);
+        }
+    }
+}
+
+#endif
