@@ -191,6 +191,10 @@ static void print_torch(const json_t *torch)
 
 static void print_details(const gs_result *row)
 {
+    const char *const asked = json_string_value(json_object_get(row->json, "own"));
+    bool known = !asked || strcmp(asked, GS_RESULT_OWN) != 0;
+    for (int i = 0; i < row->count; i++) known |= row->entry[i].own;
+    if (!known) printf("  own not run: no search has a schedule for this problem; gemmsmith tune finds one\n");
     for (int i = 0; i < row->count; i++)
         if (row->entry[i].own && row->entry[i].ran && *row->entry[i].detail)
             printf("  %s %s: %s\n", row->entry[i].name, row->entry[i].layout, row->entry[i].detail);
@@ -225,8 +229,7 @@ static void print_row(const gs_result *row)
         return;
     }
     printf("\n%s  floor %.2f us (work %s us), %d %s, %s cache", row->title, row->floor_us, gs_result_bands[row->band],
-           (int)json_integer_value(json_object_get(row->json, "rounds")), row->server ? "requests" : "rounds",
-           cache ? cache : "?");
+           (int)json_integer_value(json_object_get(row->json, "rounds")), row->server ? "requests" : "rounds", cache ? cache : "?");
     printf("%s%s%s", row->behind ? ", behind an element-wise kernel" : "", row->dependent ? ", dependent launches" : "", !row->problem.groups ? "" : row->skewed ? ", skewed routing" : ", random routing");
     if (json_integer_value(before) > 0)
         printf(", SM clock %d -> %d MHz", (int)json_integer_value(before), (int)json_integer_value(after));

@@ -422,13 +422,13 @@ static __device__ __forceinline__ void load_stage(const gs_tensor_map *map_x, co
 }
 
 #if SHIFT
-/* What consumers need to shift rows, and which k-blocks they have: the next one to be shifted to, and to be multiplied. */
+/* What consumers need to shift rows; to: the place in their ring of the next k-block. */
 typedef struct shifter {
     gs_shift_share own;
     unsigned x_ring, y_ring, slots, to;
 } shifter;
 
-/* A k-block from its slot to the ring, from which nobody multiplies any more: all consumers have seen the end of what they issued when they meet here. */
+/* A k-block from its slot to its place in the ring. When all meet, all have seen the end of what they issued before: the other place is free then, and the slot. */
 static __device__ __forceinline__ void shift_stage(shifter *s, unsigned full, ring at, bool last)
 {
     const unsigned next = at.stage + 1 == GS_STAGES ? 0 : at.stage + 1, slot = s->slots + at.stage * SLOT_BYTES, behind = s->slots + next * SLOT_BYTES;
@@ -471,7 +471,7 @@ static __device__ __forceinline__ void hand_over(const feeder *f, ring *oldest)
 }
 #endif
 
-/* What a consumer warp needs to read stages and to give them back: descriptors' low words of its operands in stage 0, the first full
+/* What a consumer warp needs to read stages and to give them back: descriptors' low words of its operands in stage 0 (of shifted rows: in the ring's first place), the first full
  * barrier, and the first empty barrier of the block that this lane tells; lanes from PEERS on tell nobody. */
 typedef struct stages {
     unsigned x, y, full, empty;

@@ -4,8 +4,8 @@
  * multiply shift them into the places where wgmma reads them, with the 128-byte swizzle.
  *
  * A slot holds the units of a k-block, 64 elements of each of EXTENT rows: part c has rows c, c + 8, c + 16 and so on, as the copy leaves them, and begins at a multiple of
- * 8 rows of 128 bytes. The last elements of a row come from the first unit of the next k-block, in the next slot. So K counts 7 elements more, and the last k-block of all
- * has no elements of a next one.
+ * 8 rows of 128 bytes. The last elements of a row come from the first unit of the next k-block, in the next slot. Copies count from a row's first unit on, where element k stands
+ * at k to k + 7: so K counts 7 elements more, and the last k-block of all has no elements of a next one.
  *
  * Eight threads side by side take a row of each part, and eight different rows of the swizzle: neither loads nor stores meet in a bank. GS_FEED_A, GS_FEED_B: 3. */
 #ifndef GS_COMMON_EIGHTHS_CUH
@@ -28,7 +28,7 @@
     const __grid_constant__ gs_tensor_map name##0, const __grid_constant__ gs_tensor_map name##1, const __grid_constant__ gs_tensor_map name##2,                     \
     const __grid_constant__ gs_tensor_map name##3, const __grid_constant__ gs_tensor_map name##4, const __grid_constant__ gs_tensor_map name##5,                     \
     const __grid_constant__ gs_tensor_map name##6, const __grid_constant__ gs_tensor_map name##7,
-#define GS_EIGHTHS(name) {{&name##0, &name##1, &name##2, &name##3, &name##4, &name##5, &name##6, &name##7}}
+#define GS_EIGHTHS(name) gs_eighths{&name##0, &name##1, &name##2, &name##3, &name##4, &name##5, &name##6, &name##7}
 
 typedef struct gs_eighths {
     const gs_tensor_map *map[8];
@@ -78,6 +78,7 @@ __device__ __forceinline__ void gs_eighths_shift(const gs_shift_share &own, unsi
             gs_store_shared_u32x4(end + (i ^ own.part) * 16, unit);
         }
     }
+    if (EXTENT / 8 % 8 != 0) __syncwarp();   /* lanes whose row there is not are ahead */
 }
 
 #endif

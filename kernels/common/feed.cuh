@@ -10,7 +10,8 @@
  * the same for all that it copies of an operand.
  *
  * GS_FEED_A, GS_FEED_B: who brings the operand: 0 tensor copies; threads, 1 by units of rows that start at multiples of 16 bytes, 2 of rows that
- * start at any element. GS_LAYOUT as everywhere. A kernel has a tensor map, map_a or map_b, of an operand that tensor copies bring. */
+ * start at any element; 3 tensor copies of eighths (eighths.cuh). GS_LAYOUT as everywhere. A kernel has a tensor map, map_a or map_b, of an operand that tensor copies bring,
+ * of eighths map_a0 to map_a7. */
 #ifndef GS_COMMON_FEED_CUH
 #define GS_COMMON_FEED_CUH
 

@@ -159,23 +159,39 @@ gs_status gs_attempt_show(gs_text *out, const gs_source_view *view, const gs_att
 
 /* ---- where to begin ---- */
 
+/* A user kernel has no map of every eighth row. */
+static bool is_answer(const gs_schedule *schedule, const gs_source_view *v)
+{
+    gs_kernel *const kernel = malloc(sizeof *kernel);
+    bool answers = kernel && gs_kernel_build(kernel, schedule, v->problem, v->caps, NULL) == GS_OK;
+    for (int e = 0; answers && e < kernel->manifest.entry_count; e++)
+        for (int i = 0; i < kernel->manifest.entry[e].map_count; i++) answers &= kernel->manifest.entry[e].map[i].eighth == 0;
+    free(kernel);
+    return answers;
+}
+
 /* The schedule whose kernel is the template; GS_FAMILIES in it: the family does not take the problem. */
 static gs_status choose_template(const gs_source_view *v, gs_schedule *schedule, gs_error *error)
 {
+    enum { LOOKED_AT = 32 };
     const size_t size = strcspn(v->family, "/");
     uint32_t families = 0;
     if (v->family[size]) {
         gs_error why = {0};
         if (gs_schedule_parse(schedule, v->family, &why) != GS_OK) return gs_fail(error, GS_ERROR_PARSE, "family", "%s", why.text);
-        if (gs_schedule_check(schedule, v->problem, v->caps, NULL) == GS_OK) return GS_OK;
+        if (gs_schedule_check(schedule, v->problem, v->caps, NULL) == GS_OK && is_answer(schedule, v)) return GS_OK;
     }
     for (int i = 0; i < GS_FAMILIES; i++)
         if (strlen(gs_family_name((gs_family_id)i)) == size && strncmp(gs_family_name((gs_family_id)i), v->family, size) == 0) families = 1u << i;
     if (families == 0) return gs_fail(error, GS_ERROR_PARSE, "family", "there is no family '%.40s'", v->family);
     if (v->best && strncmp(v->best, v->family, size) == 0 && (v->best[size] == '/' || !v->best[size]) && gs_schedule_parse(schedule, v->best, NULL) == GS_OK &&
-        gs_schedule_check(schedule, v->problem, v->caps, NULL) == GS_OK)
+        gs_schedule_check(schedule, v->problem, v->caps, NULL) == GS_OK && is_answer(schedule, v))
         return GS_OK;
-    if (gs_schedule_shortlist(v->problem, v->caps, families, schedule, 1) != 1) schedule->family = GS_FAMILIES;
+    gs_schedule list[LOOKED_AT];
+    const int count = gs_schedule_shortlist(v->problem, v->caps, families, list, LOOKED_AT);
+    schedule->family = GS_FAMILIES;
+    for (int i = count - 1; i >= 0; i--)
+        if (is_answer(&list[i], v)) *schedule = list[i];
     return GS_OK;
 }
 

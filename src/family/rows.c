@@ -56,8 +56,8 @@ gs_status gs_rows_check(int rows, const gs_problem *problem, gs_error *error)
 
 double gs_rows_bytes(int rows, const gs_problem *problem, char operand, const gs_profile *profile)
 {
-    static const double units = 9.0 / 8;   /* of 16 bytes, that rows of 64 elements lie in; whole lines on their way [judgement] */
-    if (rows == GS_ROWS_SHIFT) return units;
+    static const double across = 9.0 / 8;   /* rows of 128 bytes lie across sectors of 32 [judgement] */
+    if (rows == GS_ROWS_SHIFT) return across;
     if (gs_rows_feed(rows, problem, operand) != GS_FEED_TENSOR) return profile->rates.cpasync_feed;
     return rows == GS_ROWS_GIVEN && is_slow(problem, operand) ? profile->rates.pitch_feed : 1;
 }

@@ -230,6 +230,7 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
     if (problem->m > GS_MAX_EXTENT - 2 * tile[0] || gs_columns_of_b(problem) > GS_MAX_EXTENT - 2 * tile[1])
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "m", "too near to 2^31 for a padded grid of tiles");
     GS_TRY(gs_rows_check(rows_of(schedule), problem, error));
+    if (rows_of(schedule) == GS_ROWS_SHIFT && problem->k > GS_MAX_EXTENT - 128) return gs_fail(error, GS_ERROR_UNSUPPORTED, "k", "too near to 2^31 for coordinates of whole k-blocks");
     const gs_ws_shape shape = gs_ws_shape_of(schedule, problem);
     GS_TRY(check_batch(&shape, schedule, problem, error));
     GS_TRY(check_mode(&shape, schedule, problem, error));

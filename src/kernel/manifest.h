@@ -18,12 +18,12 @@
  *     [cluster 2 1 1]
  *     [smem 214016]                         dynamic shared memory, bytes, a formula
  *     [dependent]                           programmatic dependent launch allowed
- *     [map a 64x128 sw128 [batch] [turn]]   tensor map of an operand: inner x outer box in elements, swizzle span; batch: of three dimensions,
- *                                           the last one the matrix of the batch; turn: of B with a gate, see gs_map
+ *     [map a 64x128 sw128 [batch] [turn] [eighth 3]]   tensor map of an operand: inner x outer box in elements, swizzle span; batch: of three dimensions,
+ *                                           the last one the matrix of the batch; turn: of B with a gate, eighth: every eighth row, see gs_map
  *     entry ...                             entries run in order on one stream
  *
  * A kernel entry takes its maps in order (const __grid_constant__, 128 bytes each), then a gs_kernel_args by value.
- * The tensor of a map is the operand as stored: inner extent and stride follow from the problem's layout.
+ * The tensor of a map is the operand as stored: inner extent and stride follow from the problem's layout; of every eighth row the stride is eight times that.
  * Formulas know the integers m n k batch lda ldb ldc ldd sms, the operators + - * / (integer division) and parentheses,
  * and cdiv(a,b) min(a,b) max(a,b). No blanks inside a formula. A grid with 0 in it launches nothing where the output is empty, and counts as 1
  * otherwise: with K = 0 there is no work, but D. */

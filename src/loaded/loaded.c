@@ -32,6 +32,7 @@ typedef struct entry_plan {
     gs_tensor tensor[GS_MAX_MAPS];        /* without the address */
     size_t    pointer[GS_MAX_MAPS];       /* offset of the operand's pointer in gs_kernel_args: its own, or the workspace's */
     size_t    behind[GS_MAX_MAPS];        /* bytes from there to the tensor */
+    bool      from_unit[GS_MAX_MAPS];     /* that starts with the whole 16-byte unit of its first element */
 } entry_plan;
 
 typedef struct launch_state {
@@ -40,6 +41,7 @@ typedef struct launch_state {
     void           *params[GS_MAX_MAPS + 1];   /* of maps: the ones in use */
     gs_pointer      in_use[GS_MAX_MAPS];       /* what they describe; 0: none yet */
     size_t          pointer[GS_MAX_MAPS], behind[GS_MAX_MAPS];   /* as in entry_plan */
+    bool            from_unit[GS_MAX_MAPS];
     gs_launch       launch;
     gs_launch_ready ready;
 } launch_state;
@@ -187,6 +189,7 @@ static gs_status prepare_entry(gs_loaded *loaded, entry_plan *state, const gs_en
         state->tensor[i] = tensor_in(&loaded->manifest, &entry->map[i], problem);
         state->pointer[i] = pointer_of(&loaded->manifest, operand);
         state->behind[i] = operand == 'b' && is_packed(&loaded->manifest, operand) ? b_at : 0;
+        state->from_unit[i] = entry->map[i].eighth > 0;
         if (entry->map[i].eighth) state->behind[i] = (size_t)(entry->map[i].eighth - 1) * (size_t)state->tensor[i].stride / 8;
     }
     if (cluster > 1 && !state->idle) {
@@ -220,6 +223,7 @@ static bool fill_entry(const gs_loaded *loaded, run_state *run, launch_state *st
         state->params[i] = &state->maps[i].map[0];
         state->pointer[i] = plan->pointer[i];
         state->behind[i] = plan->behind[i];
+        state->from_unit[i] = plan->from_unit[i];
     }
     state->params[plan->map_count] = &run->args;
     state->launch.params = state->params;
@@ -408,7 +412,7 @@ static __attribute__((noinline)) gs_status encode_map(gs_device *device, const g
 {
     kept_maps *const maps = &state->maps[index];
     const size_t at = group * MEMBERS + maps->next[group];
-    const gs_pointer before = pointer % 16;   /* of a row that starts at any element; else 0 */
+    const gs_pointer before = state->from_unit[index] ? pointer % 16 : 0;
     gs_tensor tensor = *described;
     tensor.address = pointer - before;
     tensor.extent[0] += before / gs_type_size((gs_type)tensor.element);

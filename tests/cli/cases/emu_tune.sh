@@ -8,6 +8,7 @@ gemmsmith eval f16:16x16x32:tn --layouts tn --csv rows.csv --base_dir results
 gemmsmith eval f16:16x16x32:tn --layouts tn --contenders plan,cublas --json --device emu:h200
 gemmsmith eval f16:16x16x32:tn --mode server --device emu:h200
 echo "exit $?"
+gemmsmith eval f16:16x24x32:tn --layouts tn --contenders own,simple --device emu:h200 --quiet | grep 'own not'
 cut -d, -f1-6 rows.csv
 ls results
 gemmsmith db list --gpu emu-h200
