@@ -40,7 +40,7 @@ class Pages(unittest.TestCase):
         self.page("written", ["written"])
 
     def test_sizes(self):
-        self.page("sizes", ["tune", "sizes", "taken", "sizes", "tune", "tune", "sizes"])
+        self.page("sizes", ["tune", "sizes", "taken", "sizes", "sizes", "tune", "tune", "sizes"])
 
     def test_sums_of_the_program(self):
         """Means and deviations beside those that gemmsmith score itself had printed at the end."""
