@@ -102,9 +102,9 @@ class Tree(unittest.TestCase):
         self.assertEqual(self.counts(self.told("--kind", "arguments")), {"refused": 1})
 
     def test_late(self):
-        self.write("src/room/limit.c", "#include <unistd.h>\n" + LIMIT.replace("    note(", "    sleep(0);\n    note("))
+        self.write("src/room/limit.c", "#include <unistd.h>\n" + LIMIT.replace("    note(", "    sleep(0 * 60);\n    note("))
         begin = time.monotonic()
-        told = self.told("--kind", "constant", "--count", "20", "--limit", "0.6", test="sleep 987 & ./prog")
+        told = self.told("--kind", "constant", "--count", "20", "--limit", "2.5", test="sleep 987 & ./prog")
         late = [one for one in told["mutants"] if one["by"] == "late"]
         self.assertEqual([(one["outcome"], one["line"]) for one in late], [("killed", 9)])
         self.assertLess(time.monotonic() - begin, 60)
