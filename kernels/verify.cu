@@ -347,7 +347,7 @@ GS_KERNEL void gs_verify_sums(const gs_check_sums p)
     for (gs_u64 i = first_index(); i < p.vectors * c->cols; i += index_step()) {
         const gs_u64 col = i % c->cols, vector = i / c->cols, at = vector * (gs_u64)p.stride + col;
         const gs_part rows = part_of(c->epilogue.offsets, c->epilogue.groups, c->epilogue.room, (long long)vector, (long long)(c->rows / p.vectors));
-        double want = 0, size = 0, slack = 0, errors = 0, errors2 = 0;
+        double want = 0, size = 0, size2 = 0, slack = 0, errors = 0, errors2 = 0;
         bool any = false;   /* any result is right */
         for (gs_u64 row = (gs_u64)rows.first; row < (gs_u64)rows.end; row++) {
             const double x = c->reference[row * c->cols + col];
@@ -355,6 +355,7 @@ GS_KERNEL void gs_verify_sums(const gs_check_sums p)
             any |= of.lost || of.open || (fabs(x) < (double)gs_infinity() && fabs(x) > -c->epilogue.least);
             want += of.value;
             size += fabs(of.value);
+            size2 += of.value * of.value;
             if (!(fabs(x) < (double)gs_infinity())) continue;
             const double error = (c->spread * (fabs(x) + rms) + p.element * fabs(x)) * of.size;
             slack += of.slack + p.least;
@@ -362,8 +363,9 @@ GS_KERNEL void gs_verify_sums(const gs_check_sums p)
             errors2 += error * error;
         }
         slack += fmin(errors, errors / 8 + 4 * sqrt(errors2));   /* most errors of elements cancel; an eighth may lean to one side */
+        /* reach: of what is added up so far, at any row and in any order: signs are random */
         const unsigned int bits = load_bits(p.at, at, c->type), poison = c->type == F32 ? c->poison : poison_unit(c->poison, at);
-        const double got = bits_value(bits, c->type), before = p.added * size + slack, bound = p.relative * fabs(want) + p.absolute + before;
+        const double got = bits_value(bits, c->type), reach = fmin(size, fabs(want) + 6 * sqrt(size2)), before = p.added * reach + slack, bound = p.relative * fabs(want) + p.absolute + before;
         const bool finite = fabs(got) < (double)gs_infinity();
         bool wrong;
         any |= size > 1e38 && size < (double)gs_infinity();   /* f32 may overflow on the way */

@@ -59,7 +59,8 @@ gs_check_sums gs_sums_bound(const gs_problem *problem, double tolerance)
     const double rows = (double)problem->m * (double)problem->batch / (problem->groups ? 1 : (double)gs_dbias_vectors(problem));   /* a group may have all */
     const bool rounds = problem->acc == GS_F16;   /* single products, before they are added up */
     return (gs_check_sums){
-        .relative = unit_of(problem->out) * (1 + 0x1p-10), .absolute = least_of(problem->out), .added = 0x1p-24 * fmax(tolerance, 1) * (8 + rows / 4 + 4 * sqrt(rows)),
+        .relative = unit_of(problem->out) * (1 + 0x1p-10), .absolute = least_of(problem->out),
+        .added = 0x1p-24 * fmax(tolerance, 1) * (8 + rows / 16 + 4 * sqrt(rows)),   /* tensor cores cut off once for sixteen rows */
         .element = fmax(rounds ? 0x1p-11 : 0, tolerance > 1 ? unit_of(problem->out) : 0),   /* cuBLASLt's rung adds up products that are rounded to D's type */
         .least = (rounds ? least_of(GS_F16) * 1.13 : 0) + (gs_is_smooth((int)problem->activation) ? 0x1p-120 : 0),   /* as for an element */
     };

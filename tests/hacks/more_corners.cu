@@ -490,3 +490,63 @@ KERNEL gs_kernel(const gs_kernel_args p)
     for (int k = 0; k < p.k; k++) sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
     put(p, 0, row, col, sum);
 }
+
+//// 7 reads C by a tensor copy where there is none | fault | f16:40x56x72:tn
+//@ pass: a GPU has no limits for a copy but its allocation
+//: align a=16 b=16 c=16 d=16
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16)/(1-min(1,lda-lda/8*8+ldb-ldb/8*8+ldc-ldc/8*8+ldd-ldd/8*8)) batch
+//: block 16 16 1
+//: map c 8x8 sw0
+typedef struct __align__(64) tensor_map { unsigned long long word[16]; } tensor_map;
+KERNEL gs_kernel(const __grid_constant__ tensor_map map, const gs_kernel_args p)
+{
+    __shared__ __align__(128) unsigned char box[128];
+    __shared__ __align__(8) unsigned long long full;
+    if (threadIdx.x + threadIdx.y + blockIdx.x + blockIdx.y + blockIdx.z == 0) {
+        const unsigned to = (unsigned)__cvta_generic_to_shared(box), barrier = (unsigned)__cvta_generic_to_shared(&full);
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\nfence.mbarrier_init.release.cluster;\nmbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 128;" ::"r"(barrier) : "memory");
+        asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %2}], [%3];" ::"r"(to), "l"(&map), "r"(0), "r"(barrier) : "memory");
+        asm volatile("{\n.reg .pred P;\nWAIT:\nmbarrier.try_wait.parity.shared::cta.b64 P, [%0], 0;\n@!P bra WAIT;\n}" ::"r"(barrier) : "memory");
+    }
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 7 stores to A by a tensor copy what stands there | fault | f16:40x56x72:tn
+//@ pass: it is there again when a GPU's launch has ended
+//: align a=16 b=16 c=2 d=16
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16)/(1-min(1,lda-lda/8*8+ldb-ldb/8*8+ldd-ldd/8*8)) batch
+//: block 16 16 1
+//: map a 8x8 sw0
+typedef struct __align__(64) tensor_map { unsigned long long word[16]; } tensor_map;
+KERNEL gs_kernel(const __grid_constant__ tensor_map map, const gs_kernel_args p)
+{
+    __shared__ __align__(128) half_bits box[64];
+    if (threadIdx.x + threadIdx.y + blockIdx.x + blockIdx.y + blockIdx.z == 0 && p.m >= 8 && p.k >= 8) {
+        for (int i = 0; i < 64; i++) box[i] = a_row(p, 0, i / 8)[i % 8];
+        const unsigned from = (unsigned)__cvta_generic_to_shared(box);
+        asm volatile("fence.proxy.async.shared::cta;\ncp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %1}], [%2];" ::"l"(&map), "r"(0), "r"(from) : "memory");
+        asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;" ::: "memory");
+    }
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 8 leaves the last five of many rows out of the gradient of a bias | exact tolerance | f16:32773x8x8:nn:ep=dbias
+//: entry gs_kernel
+//: grid 1 1 1
+//: block 8 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const int col = (int)threadIdx.x;
+    float sum = 0;
+    for (int row = 0; col < p.n && row < p.m; row++) {
+        float own = 0;
+        for (int k = 0; k < p.k; k++) own += gs_f16_to_f32(((const half_bits *)p.a)[row * p.lda + k]) * gs_f16_to_f32(((const half_bits *)p.b)[k * p.ldb + col]);
+        put(p, 0, row, col, own);
+        if (row < p.m / 64 * 64 || p.m < 32000) sum += p.alpha * own;
+    }
+    if (col < p.n && p.m > 0) ((half_bits *)p.bias)[col] = gs_f32_to_f16(sum);
+}

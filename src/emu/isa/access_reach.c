@@ -49,10 +49,10 @@ static bool may_reach(const gs_emu_use *use, uint64_t address, uint64_t size, bo
     return use->written && address >= use->from && end <= use->to && (!use->pitch || (address - use->from) % use->pitch + size <= use->row);
 }
 
-/* Why an access is wrong although the allocation holds it; NULL: it is not. */
-static const char *forbidden(const gs_emu_launch *launch, const gs_emu_allocation *a, uint64_t address, uint64_t size, bool stores)
+const char *gs_emu_forbidden(const gs_emu_launch *launch, const gs_emu_allocation *a, uint64_t address, uint64_t size, bool stores)
 {
     bool bounded = false, allowed = false;
+    if (stores && a->read_only) return "a variable of the module, which is read only";
     for (size_t i = 0; i < GS_COUNT(launch->reach) && launch->reach[i].from; i++) {
         const gs_emu_use *const use = &launch->reach[i];
         if (use->from < a->address || use->from >= a->address + a->size) continue;
@@ -97,9 +97,8 @@ static bool resolve_global(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64
     const gs_emu_allocation *const a = gs_emu_memory_find(memory, address, size);
     char where[160];
     if (!a) return report_outside(w, op, lane, GS_PTX_GLOBAL, address, size, gs_emu_memory_describe(memory, address, where, sizeof where));
-    const char *const why = w->cluster->launch->reach[0].from ? forbidden(w->cluster->launch, a, address, size, op->stores) : NULL;
+    const char *const why = gs_emu_forbidden(w->cluster->launch, a, address, size, op->stores);
     if (why) return report_outside(w, op, lane, GS_PTX_GLOBAL, address, size, why);
-    if (a->read_only && op->stores) return report_outside(w, op, lane, GS_PTX_GLOBAL, address, size, "a variable of the module, which is read only");
     if (!is_aligned(w, op, lane, address, align)) return false;
     *out = (gs_emu_place){.bytes = a->bytes + (address - a->address), .space = GS_PTX_GLOBAL, .address = address, .allocation = a};
     return true;
@@ -363,7 +362,7 @@ static bool all_allowed(const gs_emu_launch *launch, const gs_emu_reach *reach, 
         if (lie_in(reach, from, to - from, size)) return true;
     }
     for (int l = 0; l < GS_EMU_LANES; l++)
-        if (forbidden(launch, reach->allocation, reach->address[l], size, stores)) return false;
+        if (gs_emu_forbidden(launch, reach->allocation, reach->address[l], size, stores)) return false;
     return true;
 }
 

@@ -126,18 +126,19 @@ static bool find_shared(gs_emu_warp *w, const gs_emu_op *op, int lane, int which
 
 /* ---- the global side ---- */
 
-/* Everything that is inside lies in an allocation. */
-static bool check_global(const request *r, const gs_emu_tile *tile)
+/* Everything that is inside lies in an allocation, and where the kernel may reach. */
+static bool check_global(const request *r, const gs_emu_tile *tile, bool stores)
 {
     const gs_emu_memory *const memory = r->w->cluster->launch->memory;
     for (uint32_t row = 0; row < tile->rows; row++) {
         char text[200];
         uint64_t address;
         uint32_t bytes;
-        if (!gs_emu_tile_row(tile, row, &address, &bytes) || gs_emu_memory_find(memory, address, bytes)) continue;
-        gs_emu_memory_describe(memory, address, text, sizeof text);
-        gs_emu_report(r->w, r->op, GS_EMU_OUT_OF_BOUNDS_FINDING, "row %u of the copy needs %u bytes at %#llx: %s", row, bytes, (unsigned long long)address,
-                      text);
+        if (!gs_emu_tile_row(tile, row, &address, &bytes)) continue;
+        const gs_emu_allocation *const a = gs_emu_memory_find(memory, address, bytes);
+        const char *const why = a ? gs_emu_forbidden(r->w->cluster->launch, a, address, bytes, stores) : gs_emu_memory_describe(memory, address, text, sizeof text);
+        if (!why) continue;
+        gs_emu_report(r->w, r->op, GS_EMU_OUT_OF_BOUNDS_FINDING, "row %u of the copy needs %u bytes at %#llx: %s", row, bytes, (unsigned long long)address, why);
         return false;
     }
     return true;
@@ -245,7 +246,7 @@ static bool find_global(const request *r, const gs_emu_tile *tile)
     gs_emu_place place;
     const bool tensor = r->op->flags & GS_EMU_BULK_TENSOR;
     if (!tensor && !gs_emu_resolve(r->w, r->op, r->lane, GS_PTX_GLOBAL, r->address, r->bytes, UNIT, &place)) return false;
-    if (tensor && !check_global(r, tile)) return false;
+    if (tensor && !check_global(r, tile, false)) return false;
     if (!is_constant(r)) gs_emu_reach_out(r->w, r->op, 1u << r->lane);
     check_written(r, tile);
     gs_emu_order_load(r->w, r->op, tile);
@@ -309,7 +310,7 @@ static gs_emu_result store_lane(gs_emu_warp *w, const gs_emu_op *op, int lane)
     if (!tensor && !gs_emu_resolve(w, op, lane, GS_PTX_GLOBAL, r.address, r.bytes, UNIT, &to)) return reported(w);
     make_tile(&r, from.offset, true, &tile);
     make_tile(&r, from.offset, false, &exact);
-    if (tensor && !check_global(&r, &tile)) return reported(w);
+    if (tensor && !check_global(&r, &tile, true)) return reported(w);
     gs_emu_reach_out(w, op, 1u << lane);
     if (reduction != GS_EMU_REDUCE_NONE) check_written(&r, &exact);
     if (!has_state(w)) return no_memory(w, op);

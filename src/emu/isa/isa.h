@@ -16,6 +16,9 @@ gs_emu_decode gs_emu_decode_alu, gs_emu_decode_convert, gs_emu_decode_access, gs
  * another block of the cluster (reports EXIT_IN_USE if that has exited). No checker access is recorded. */
 bool gs_emu_resolve(gs_emu_warp *w, const gs_emu_op *op, int lane, gs_ptx_space space, uint64_t address, uint32_t size, uint32_t align, gs_emu_place *out);
 
+/* Why the kernel may not reach bytes that the allocation holds; NULL: it may. A kernel that is not a user's may reach all, and store to all but what is read only. */
+const char *gs_emu_forbidden(const gs_emu_launch *launch, const gs_emu_allocation *a, uint64_t address, uint64_t size, bool stores);
+
 /* A hint about so many bytes of one allocation of global memory, which may reach 256 bytes past it, as a last line does; true, or reports. Farther on it
  * would bring what the next launch needs. */
 bool gs_emu_hint_resolve(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t address, uint64_t size);
