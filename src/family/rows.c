@@ -73,13 +73,11 @@ int gs_rows_beside(int rows, const gs_problem *problem, char operand, int extent
     return gs_rows_feed(rows, problem, operand) == GS_FEED_SHIFTED ? extent * k / 4 : 0;   /* 16 bytes for 64 elements */
 }
 
-/* A stage has eight parts, each of whole eights of rows of 128 bytes; beside them is the ring that is multiplied from (GS_SHIFTED). */
-int gs_rows_shifted(int rows, int extent, int stages)
-{
-    enum { ROW = 128, RING = 2 };
-    return rows == GS_ROWS_SHIFT ? stages * (((extent / EIGHTHS + 7) / 8 * 8 * EIGHTHS - extent) * ROW) + RING * extent * ROW : 0;
-}
+enum { ROW = 128, RING = 2 };   /* bytes of a row's 64 elements; as GS_SHIFTED */
 
+/* A stage has eight parts, each of whole eights of rows. */
+int gs_rows_padding(int rows, int extent) { return rows == GS_ROWS_SHIFT ? ((extent / EIGHTHS + 7) / 8 * 8 * EIGHTHS - extent) * ROW : 0; }
+int gs_rows_ring(int rows, int extent) { return rows == GS_ROWS_SHIFT ? RING * extent * ROW : 0; }
 int gs_rows_more_k(int rows) { return rows == GS_ROWS_SHIFT ? 7 : 0; }
 
 void gs_rows_eighths(gs_entry *entry, int bm, int bn)

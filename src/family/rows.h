@@ -32,8 +32,9 @@ double gs_rows_port(int rows, const gs_problem *problem, char operand);
 /* Bytes of a stage of k elements beside those of the operand's `extent` rows. */
 int gs_rows_beside(int rows, const gs_problem *problem, char operand, int extent, int k);
 
-/* Where rows are shifted: bytes of shared memory for an operand of a tile, beside its stages in shifted form; what K counts more. Else 0. */
-int gs_rows_shifted(int rows, int extent, int stages);
+/* Where rows are shifted, for an operand of a tile: bytes that a stage has more than its rows; those of the ring that is multiplied from; what K counts more. Else 0. */
+int gs_rows_padding(int rows, int extent);
+int gs_rows_ring(int rows, int extent);
 int gs_rows_more_k(int rows);
 
 /* The maps of every eighth row, of A, then of B, for a tile. */

@@ -139,8 +139,9 @@ gs_splitk_shape gs_splitk_shape_of(const gs_schedule *schedule, const gs_problem
     s.tiles_n = tiles_of(gs_columns_of_b(problem), s.bn);
     s.blocks = tiles_of(tiles_of(problem->k + gs_rows_more_k(rows), s.bk), s.shares) + (s.shifts && s.shares > 1);   /* with the one behind a share, of which the first units are needed */
     const int buffers = problem->out == GS_F32 ? 0 : s.consumers * 4 * GS_MIN(slice, 8) * 256;
-    s.smem = ALIGN_SLACK + s.stages * ((s.bm + s.bn) * s.bk * 2 + beside) + (s.ck - 1) * s.slice_bytes + buffers + s.stages * 2 * 8 + (beside > 0 ? 32 : 16) +
-             gs_rows_shifted(rows, s.bm, s.stages) + gs_rows_shifted(rows, s.bn, s.stages);
+    s.stage = (s.bm + s.bn) * s.bk * 2 + gs_rows_padding(rows, s.bm) + gs_rows_padding(rows, s.bn);
+    s.smem = ALIGN_SLACK + gs_rows_ring(rows, s.bm) + gs_rows_ring(rows, s.bn) + s.stages * (s.stage + beside) + (s.ck - 1) * s.slice_bytes + buffers + s.stages * 2 * 8 +
+             (beside > 0 ? 32 : 16);
     return s;
 }
 
@@ -226,8 +227,7 @@ static gs_status check_tile(const gs_splitk_shape *s, const gs_problem *p, gs_er
 /* Stages that go around must have enough under way; an odd number is for where one more has no room. */
 static gs_status check_stages(const gs_splitk_shape *s, const gs_problem *p, const gs_caps *caps, gs_error *error)
 {
-    const int rows = s->shifts ? GS_ROWS_SHIFT : GS_ROWS_GIVEN, parts = gs_rows_shifted(rows, s->bm, 1) - gs_rows_shifted(rows, s->bm, 0) + gs_rows_shifted(rows, s->bn, 1) - gs_rows_shifted(rows, s->bn, 0);
-    const int stage = (s->bm + s->bn) * s->bk * 2 + parts;   /* of shifted rows with what pads their parts */
+    const int stage = s->stage;
     if (s->smem > caps->smem_block) return gs_fail(error, GS_ERROR_UNSUPPORTED, "stages", "%d bytes of shared memory, a block has %d", s->smem, caps->smem_block);
     if (s->blocks <= s->stages) return GS_OK;
     if (s->stages * stage < LEAST_AHEAD || (s->stages < LEAST_STAGES && stage < LEAST_AHEAD))

@@ -21,7 +21,8 @@ typedef struct gs_splitk_shape {
     int  rows_a, rows_b;          /* of a box of A, and of B in layout tn */
     int64_t tiles_m, tiles_n;
     int64_t blocks;               /* k-blocks of the largest share */
-    int  smem;                    /* bytes of a block */
+    int  stage;                   /* bytes of a stage, as copies leave it */
+    int  smem;                    /* of a block */
 } gs_splitk_shape;
 gs_splitk_shape gs_splitk_shape_of(const gs_schedule *schedule, const gs_problem *problem);
 

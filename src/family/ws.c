@@ -122,8 +122,8 @@ gs_ws_shape gs_ws_shape_of(const gs_schedule *schedule, const gs_problem *proble
     const int rows = rows_of(schedule);
     const int beside = gs_rows_beside(rows, problem, 'a', tile[0], tile[2]) + gs_rows_beside(rows, problem, 'b', tile[1], tile[2]);
     const int table = problem->groups ? (int)(problem->groups + 1) * GROUP_BYTES : 0;
-    const int shifted = gs_rows_shifted(rows, tile[0], stages) + gs_rows_shifted(rows, tile[1], stages);
-    const int fixed = ALIGN_SLACK + table + shifted + stages * ((tile[0] + tile[1]) * tile[2] * 2 + beside + 2 * BARRIER_BYTES) + 2 * BARRIER_BYTES;
+    const int ring = gs_rows_ring(rows, tile[0]) + gs_rows_ring(rows, tile[1]), padding = gs_rows_padding(rows, tile[0]) + gs_rows_padding(rows, tile[1]);
+    const int fixed = ALIGN_SLACK + table + ring + stages * ((tile[0] + tile[1]) * tile[2] * 2 + beside + padding + 2 * BARRIER_BYTES) + 2 * BARRIER_BYTES;
     const int slab = s.consumers * 4 * SLAB_BYTES;
     s.slabs = is_direct(problem) ? 1 : GS_MAX(GS_MIN(s.parts, (SMEM_BLOCK - fixed) / slab), 1);
     s.smem = fixed + s.slabs * slab;
