@@ -461,7 +461,7 @@ static __device__ __forceinline__ void multiply_shifted(float (&acc)[ROW_BLOCKS]
                                                         int consumer)
 {
     const unsigned empty = full + GS_STAGES * 8, y_ring = ring + GS_SHIFTED * X_BYTES;
-    const gs_shift_share own = gs_shift_share_of(p, threadIdx.x);
+    const gs_shift_share own = gs_shift_share_of<GS_ORDER>(p, threadIdx.x);
     const unsigned x = gs_wgmma_low(ring + consumer * ROW_BLOCKS * 8192, 0), y = gs_wgmma_low(y_ring, 0);
     unsigned slot = 0, phase = 0, to = 0;
 #pragma unroll 1
@@ -470,8 +470,7 @@ static __device__ __forceinline__ void multiply_shifted(float (&acc)[ROW_BLOCKS]
         const unsigned next = slot + 1 == GS_STAGES ? 0 : slot + 1, units = stages + slot * STAGE_BYTES, behind = stages + next * STAGE_BYTES;
         gs_mbarrier_wait(full + slot * 8, phase);
         if (!last) gs_mbarrier_wait(full + next * 8, next == 0 ? phase ^ 1 : phase);
-        gs_eighths_shift<BX, WORKERS, 0>(own, GS_ORDER ? own.before_b : own.before_a, ring + to * X_BYTES, units, behind, last);
-        gs_eighths_shift<BY, WORKERS, GS_PART_ROWS(BX) / 8>(own, GS_ORDER ? own.before_a : own.before_b, y_ring + to * Y_BYTES, units + GS_SLOT_BYTES(BX), behind + GS_SLOT_BYTES(BX), last);
+        gs_eighths_shift_both<BX, BY, WORKERS>(own, ring + to * X_BYTES, y_ring + to * Y_BYTES, units, behind, last);
         gs_tma_fence();
         gs_wgmma_wait<0>();
         gs_named_barrier(2, WORKERS);

@@ -434,9 +434,7 @@ static __device__ __forceinline__ void shift_stage(shifter *s, unsigned full, ri
     const unsigned next = at.stage + 1 == GS_STAGES ? 0 : at.stage + 1, slot = s->slots + at.stage * SLOT_BYTES, behind = s->slots + next * SLOT_BYTES;
     gs_mbarrier_wait(full + at.stage * 8, at.phase);
     if (!last) gs_mbarrier_wait(full + next * 8, next == 0 ? at.phase ^ 1 : at.phase);
-    gs_eighths_shift<BX, GS_CONSUMERS * 128, 0>(s->own, GS_SWAP_AB ? s->own.before_b : s->own.before_a, s->x_ring + s->to * X_BYTES, slot, behind, last);
-    gs_eighths_shift<BY, GS_CONSUMERS * 128, GS_PART_ROWS(BX) / 8>(s->own, GS_SWAP_AB ? s->own.before_a : s->own.before_b, s->y_ring + s->to * Y_BYTES, slot + GS_SLOT_BYTES(BX),
-                                                                    behind + GS_SLOT_BYTES(BX), last);
+    gs_eighths_shift_both<BX, BY, GS_CONSUMERS * 128>(s->own, s->x_ring + s->to * X_BYTES, s->y_ring + s->to * Y_BYTES, slot, behind, last);
     gs_tma_fence();
     gs_wgmma_wait<0>();
     gs_named_barrier(3, GS_CONSUMERS * 128);
@@ -1289,7 +1287,7 @@ gs_ws(
         late.next = PARTS;
 #endif
 #if SHIFT
-        shifter shifted = {gs_shift_share_of(p, threadIdx.x - 128), x_stages, y_stages, slots, 0};
+        shifter shifted = {gs_shift_share_of<GS_SWAP_AB>(p, threadIdx.x - 128), x_stages, y_stages, slots, 0};
 #endif
         while (walk_at(&walk, &p, rank, &tile)) {
             walk_on(&walk, &p);   /* here, not behind the tile: registers */

@@ -42,16 +42,19 @@ __device__ __forceinline__ void gs_eighths_bring(unsigned slot, const gs_eighths
     for (int part = 0; part < 8; part++) gs_tma_load(slot + part * GS_PART_ROWS(EXTENT) * 128, from.map[part], k, row / 8, barrier);
 }
 
-/* A thread's share of the shifting: rows part + 8 * (8 n + row) of every group n of 64 rows that is its own; the groups of X, then those of Y, go round among the threads. */
+/* A thread's share of the shifting: rows part + 8 * (8 n + row) of every group n of 64 rows that is its own; the groups of X, then those of Y, go round among the threads.
+ * X and Y are A and B or, SWAP, B and A. */
 typedef struct gs_shift_share {
     int part, row, first;
-    unsigned before_a, before_b;   /* bytes of the first unit that lie before the part's rows of A, of B */
+    unsigned before_x, before_y;   /* bytes of the first unit that lie before the part's rows */
 } gs_shift_share;
 
+template <bool SWAP>
 __device__ __forceinline__ gs_shift_share gs_shift_share_of(const gs_kernel_args &p, int thread)
 {
     const int part = thread % 8;
-    return {part, (part + thread / 8) % 8, thread / 64, gs_before_in_unit((const unsigned char *)p.a + part * gs_size_lda(p) * 2), gs_before_in_unit((const unsigned char *)p.b + part * gs_size_ldb(p) * 2)};
+    const unsigned a = gs_before_in_unit((const unsigned char *)p.a + part * gs_size_lda(p) * 2), b = gs_before_in_unit((const unsigned char *)p.b + part * gs_size_ldb(p) * 2);
+    return {part, (part + thread / 8) % 8, thread / 64, SWAP ? b : a, SWAP ? a : b};
 }
 
 /* Shifts a k-block's rows from a slot to `to`, a multiple of 1024. next: the slot of the next k-block, unless there is none (`last`). THREADS, all of whom have the share
@@ -79,6 +82,14 @@ __device__ __forceinline__ void gs_eighths_shift(const gs_shift_share &own, unsi
         }
     }
     if (EXTENT / 8 % 8 != 0) __syncwarp();   /* lanes whose row there is not are ahead */
+}
+
+/* The same of X and Y, which lie one behind the other in a slot. */
+template <int X, int Y, int THREADS>
+__device__ __forceinline__ void gs_eighths_shift_both(const gs_shift_share &own, unsigned x, unsigned y, unsigned slot, unsigned next, bool last)
+{
+    gs_eighths_shift<X, THREADS, 0>(own, own.before_x, x, slot, next, last);
+    gs_eighths_shift<Y, THREADS, GS_PART_ROWS(X) / 8>(own, own.before_y, y, slot + GS_SLOT_BYTES(X), next + GS_SLOT_BYTES(X), last);
 }
 
 #endif
