@@ -255,8 +255,8 @@ GS_SHARED float gs_value_idle(const gs_datagen *g, long long batch, long long ro
     if (g->plan.range.bias && (col + g->plan.range.bias - 1) % 16 == GS_LINE_ZERO) {   /* beside zeros: small, large, and any, in turn */
         const int half = g->type == 0, turn = (int)(((gs_u64)col / 16 + (g->seed >> 8 & 3)) % 3), subnormal = (int)(bits >> 1 & 1), most = half ? 15 : 100;
         const int least = turn ? (half ? -24 : -100) : subnormal ? (half ? -24 : -133) : half ? -14 : -30;
-        const int low = turn == 1 ? most - 2 : least, high = turn ? most : subnormal ? (half ? -15 : -127) : -10;
-        return gs_range_number(bits, low + (int)gs_pick_below(bits << 20, high - low + 1), 8);
+        const int low = turn == 1 ? most - 2 : least, high = turn ? most : subnormal ? (half ? -15 : -127) : -11;
+        return gs_range_number(bits, turn == 0 && bits >> 2 & 1 ? low : low + (int)gs_pick_below(bits << 20, high - low + 1), 8);
     }
     if (g->cols < 11 || (gs_u64)col % 11 != (g->seed >> 32) % 11) return 0.0f;
     return (g->seed + (gs_u64)col / 11) & 1 ? gs_infinity() - gs_infinity() : bits & 1 ? gs_infinity() : -gs_infinity();

@@ -72,13 +72,15 @@ static bool one_result(const gs_problem *p, bool products)
     return (!products || (p->stride_a == GS_SAME_MATRIX && p->stride_b == GS_SAME_MATRIX)) && (p->beta == 0 || p->stride_c == GS_SAME_MATRIX);
 }
 
-/* Elements of D whose roundings have nothing to do with each other: without products those of a column or a row may all be one bias. */
+/* Elements of D whose roundings have nothing to do with each other. Without products those of a column or a row may all be one bias, and C lies on
+ * so coarse a grid that what is added to it decides how they round: C alone has as many ways as it has mantissas. */
 static double independent(const gs_problem *p, double elements)
 {
     const bool products = p->k > 0 && p->alpha != 0;
-    const double rows = (double)p->m * (one_result(p, products) ? 1 : (double)p->batch), cols = (double)p->n;
-    if (products || p->beta != 0) return fmax(fmin(rows * cols, elements), 1);
-    return p->bias == GS_BIAS_M ? fmax(rows, 1) : p->bias == GS_BIAS_N ? fmax(cols, 1) : 1;
+    const double rows = (double)p->m * (one_result(p, products) ? 1 : (double)p->batch), cols = (double)p->n, all = fmin(rows * cols, elements);
+    if (products) return fmax(all, 1);
+    if (p->bias == GS_BIAS_M || p->bias == GS_BIAS_N) return fmax(p->bias == GS_BIAS_M ? rows : cols, 1);
+    return p->beta == 0 ? 1 : fmax(fmin(all, 0.5 / unit_of(p->out)), 1);
 }
 
 /* As many as count: where scales differ, few elements have most of the errors. */

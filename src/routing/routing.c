@@ -58,6 +58,7 @@ static int64_t rows_of(const gs_problem *p, gs_routing routing, uint64_t seed, i
     const int64_t groups = gs_group_count(p), room = masked ? gs_group_room(p) : left, rows = extent_of(p), few = (int64_t)1 << (gs_mix(seed + 7) & 3);
     if (routing == GS_ROUTING_EQUAL) return masked ? (room + 1) / 2 : rows < groups ? group < rows : rows / groups;
     const int64_t eights = 8 * gs_pick_below(gs_mix(seed + 8 + (uint64_t)group), room / 8 + 1);
+    if (masked && few > 2 && group == gs_pick_below(gs_mix(seed + 9), groups)) return GS_MIN(1 + gs_pick_below(gs_mix(seed + 10), 3), room);
     return GS_MIN(masked && few == 8 ? eights : few, room);
 }
 

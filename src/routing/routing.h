@@ -14,7 +14,7 @@ typedef enum gs_routing {
     GS_ROUTING_SPARSE,     /* about half of the groups are empty, the others begin at multiples of 8 */
     GS_ROUTING_EQUAL,      /* as many rows for each group; of masked ones half of the room */
     GS_ROUTING_FEW,        /* one to three rows in all */
-    GS_ROUTING_TOKENS,     /* a few rows for each group: 1, 2, 4 or 8, as far as they go; of masked ones so many, or another multiple of 8 each */
+    GS_ROUTING_TOKENS,     /* a few rows for each group: 1, 2, 4 or 8, as far as they go; of masked ones so many, or another multiple of 8 each, and one to three for one of them */
     GS_ROUTINGS,
     GS_ROUTING_NONE = GS_ROUTINGS   /* no row at all */
 } gs_routing;

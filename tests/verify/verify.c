@@ -435,6 +435,11 @@ static void bounds_tell_the_accumulators_apart(void **state)
         assert_true(gs_bias_limit(&f32, NULL, 1, 1e9) < 0.6);   /* truncation leans by 1 */
         assert_true(gs_bias_limit(&f32, &theirs, 1, 1e9) < 0.7);
         assert_true(gs_bias_limit(&f32, NULL, 1, 16) > 1.5);   /* of a few rows that are used, chance alone leans */
+        gs_problem rows = f32;   /* no products: what a row rounds to is decided by its bias, by the mantissa of C where there is none */
+        rows.k = 0, rows.beta = -1, rows.bias = GS_BIAS_M, rows.n = 4096;
+        assert_true(fabs(gs_bias_limit(&rows, NULL, 1, 512 * 4096) - 0.25 - 6 / sqrt(512)) < 1e-9);
+        rows.bias = GS_BIAS_NONE;
+        assert_true(fabs(gs_bias_limit(&rows, NULL, 1, 512 * 4096) - 0.25 - 6 / sqrt(1024)) < 1e-9);
         const gs_bound once = gs_bound_make(&f32, 1), twice = gs_bound_make(&f32, 2);
         const gs_check_sums strict = gs_sums_bound(&f32, 1), loose = gs_sums_bound(&f32, 4);   /* of timed runs, also of cuBLASLt's rounded products */
         assert_true(strict.element == 0 && loose.element == 0x1p-11 && gs_sums_bound(&f16, 1).element == 0x1p-11);
