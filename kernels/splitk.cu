@@ -10,7 +10,7 @@
  * GS_STAGES, GS_ORDER (0 ab, 1 ba), GS_CM GS_CN (blocks of a cluster along M, N, which share operands), GS_CK (blocks of a cluster along
  * K), GS_TICKETS (shares of K that meet in the workspace, each of GS_CK blocks), GS_ROWS_A GS_ROWS_B (rows of a K-major box: fewer than the
  * tile's where the matrix has no more), GS_WALK_N (1: neighbouring blocks are neighbours along N), GS_VECTOR (1: rows of D start and end at
- * multiples of 16 bytes; f32: of 8), GS_C_UNITS (1: C is read by units of 16 bytes; 0: by element), GS_BLOCKS (of a multiprocessor), GS_FEED_A GS_FEED_B (who brings an operand, common/feed.cuh:
+ * multiples of 16 bytes; f32: of 8), GS_UNITS (1: C is read by units of 16 bytes, 2: the aux of a gradient; 0: either by element), GS_BLOCKS (of a multiprocessor), GS_FEED_A GS_FEED_B (who brings an operand, common/feed.cuh:
  * tensor copies, or threads; the producer has four warps then; or tensor copies of eighths of both operands, to the stages, from which consumers shift them to a ring of
  * their own, common/eighths.cuh).
  *
@@ -124,7 +124,6 @@
 
 #define OUT_BYTES (GS_OUT == 2 ? 4 : 2)
 #define FIRST_COUNT (SLICE >= 8 ? 8 : SLICE >= 4 ? 4 : SLICE >= 2 ? 2 : 1)   /* groups that are stored first */
-#define C_UNITS (GS_BETA && GS_C_UNITS)
 #define EARLY_BIAS (GS_BIAS && !GS_GATE)
 #define BIAS_ALONG_Y ((GS_BIAS == 1) != GS_ORDER)
 #define RUNS ((SLICE * 8 + GS_BIAS_RUN - 1) / GS_BIAS_RUN)
@@ -661,6 +660,24 @@ static __device__ __forceinline__ long long begin_of_c(const gs_kernel_args &p, 
 #endif
 }
 
+/* What is read beside the sums, C or with GS_UNITS 2 aux: its first element in a matrix, and its pitch. */
+static __device__ __forceinline__ const gs_raw *beside_of(const gs_kernel_args &p, int index)
+{
+#if GS_UNITS == 2
+    return (const gs_raw *)p.aux + gs_place_in_aux(p, 0, 0, index);
+#else
+    return (const gs_raw *)p.c + begin_of_c(p, index);
+#endif
+}
+static __device__ __forceinline__ long long pitch_beside(const gs_kernel_args &p)
+{
+#if GS_UNITS == 2
+    return p.ldaux;
+#else
+    return gs_size_ldc(p);
+#endif
+}
+
 /* An element of C; 0 outside, and where it is not read. */
 static __device__ __forceinline__ float own_c(const gs_kernel_args &p, const target &to, int row, int col)
 {
@@ -687,8 +704,8 @@ typedef struct early {
 #elif EARLY_BIAS
     gs_raw of[ROW_BLOCKS][2];   /* of this thread's two elements along X */
 #endif
-#if C_UNITS
-    uint4 c[(FIRST_COUNT + 1) / 2];   /* of the groups that are stored first */
+#if GS_UNITS
+    uint4 units[(FIRST_COUNT + 1) / 2];   /* of C, or of aux: of the groups that are stored first */
 #endif
 } early;
 
@@ -702,8 +719,8 @@ typedef struct part {
 /* What is stored is finished before: the sums of a pair come together first. */
 static __device__ __forceinline__ float2 output(float first, float second, const gs_kernel_args &, const target &, int, int, const part &, int, int, unsigned) { return make_float2(first, second); }
 #else
-/* Two sums that are neighbours along Y as they are stored. x, y: place of the first in the tile of wgmma; g: its group in the part; h: half along X; c: of C where
- * that is read by units. */
+/* Two sums that are neighbours along Y as they are stored. x, y: place of the first in the tile of wgmma; g: its group in the part; h: half along X; c: of C, or of aux,
+ * where either is read by units. */
 static __device__ __forceinline__ float2 output(float first, float second, const gs_kernel_args &p, const target &to, int x, int y, const part &in, int g, int h, unsigned c)
 {
     const int row = GS_ORDER ? y : x, col = GS_ORDER ? x : y;
@@ -714,7 +731,7 @@ static __device__ __forceinline__ float2 output(float first, float second, const
 #elif EARLY_BIAS
     bias.x = bias.y = gs_raw_to_f32(in.asked->of[in.block][h]);
 #endif
-#if C_UNITS
+#if GS_UNITS
     const float2 own = gs_halves_of(c);
 #else
     const float2 own = make_float2(own_c(p, to, row, col), own_c(p, to, row + GS_ORDER, col + 1 - GS_ORDER));
@@ -765,7 +782,7 @@ static __device__ __forceinline__ unsigned piece_at(unsigned buffer, int row, in
     return buffer + row * PIECES * 16 + (piece ^ (swap & (PIECES - 1))) * 16;
 }
 
-#if C_UNITS
+#if GS_UNITS
 /* Where piece i of this lane's share of COUNT groups lies: its row and its piece of 16 bytes. */
 template <int COUNT>
 static __device__ __forceinline__ int2 share_at(int i)
@@ -775,23 +792,23 @@ static __device__ __forceinline__ int2 share_at(int i)
     return make_int2(lane / PIECES + i * STRIDE, lane % PIECES);
 }
 
-/* This lane's share of C of COUNT groups, whose first element is at (row, col) of a matrix of rows x columns. */
+/* This lane's share of it, of COUNT groups, whose first element is at (row, col) of a matrix of rows x columns. */
 template <int COUNT>
-static __device__ __forceinline__ void load_c(uint4 *c, const gs_kernel_args &p, int index, int row, int col, int rows, int columns)
+static __device__ __forceinline__ void load_units(uint4 *c, const gs_kernel_args &p, int index, int row, int col, int rows, int columns)
 {
-    const unsigned short *const from = (const unsigned short *)p.c + begin_of_c(p, index);
+    const gs_raw *const from = beside_of(p, index);
 #pragma unroll
     for (int i = 0; i < (COUNT + 1) / 2; i++) {
         const int2 at = share_at<COUNT>(i);
         const int own_row = row + at.x, own_col = col + at.y * 8;
         c[i] = make_uint4(0, 0, 0, 0);
-        if ((COUNT > 1 || threadIdx.x % 32 < 16) && own_row < rows && own_col < columns) c[i] = *(const uint4 *)(from + own_row * gs_size_ldc(p) + own_col);
+        if ((COUNT > 1 || threadIdx.x % 32 < 16) && own_row < rows && own_col < columns) c[i] = *(const uint4 *)(from + own_row * pitch_beside(p) + own_col);
     }
 }
 
 /* From there to a warp's buffer. */
 template <int COUNT>
-static __device__ __forceinline__ void put_c(unsigned buffer, const uint4 *c)
+static __device__ __forceinline__ void put_units(unsigned buffer, const uint4 *c)
 {
 #pragma unroll
     for (int i = 0; i < (COUNT + 1) / 2; i++) {
@@ -805,7 +822,7 @@ static __device__ __forceinline__ void put_c(unsigned buffer, const uint4 *c)
 /* From there the words of groups g and g + 1, or of the only one: first half along X and second of each. Lanes meet at ldmatrix, so D may take the
  * buffer next. */
 template <int COUNT, int PIECES>
-static __device__ __forceinline__ void take_c(unsigned (&c)[4], unsigned buffer, int g)
+static __device__ __forceinline__ void take_units(unsigned (&c)[4], unsigned buffer, int g)
 {
     const int lane = threadIdx.x % 32, group = g + (COUNT > 1 ? lane / 16 : 0);
     const unsigned from = GS_ORDER ? piece_at<PIECES>(buffer, group * 8 + lane % 8, lane / 8 % 2) : piece_at<PIECES>(buffer, lane % 16, group);
@@ -852,8 +869,8 @@ static __device__ __forceinline__ void store_chunk(const float (&sum)[4 * COUNT]
     unsigned words[2 * COUNT], c[4] = {0};
 #pragma unroll
     for (int i = 0; i < 2 * COUNT; i++) {
-#if C_UNITS
-        if (i % 4 == 0) take_c<COUNT, PIECES>(c, buffer, i / 2);
+#if GS_UNITS
+        if (i % 4 == 0) take_units<COUNT, PIECES>(c, buffer, i / 2);
 #endif
         const int own_x = x + lane / 4 + i % 2 * 8, own_y = y + i / 2 * 8 + lane % 4 * 2;
         const float2 pair = output(sum[2 * i], sum[2 * i + 1], p, to, own_x, own_y, in, i / 2, i % 2, c[i % 4]);
@@ -936,7 +953,7 @@ static __device__ __forceinline__ void store_gated(const float (&sum)[4 * COUNT]
 #endif
 #endif
 
-/* Groups FIRST and those after it of a warp's 16 rows of a 64-row block. c: this lane's share of C of the first ones. */
+/* Groups FIRST and those after it of a warp's 16 rows of a 64-row block. c: this lane's share of C, or of aux, of the first ones. */
 template <int FIRST>
 static __device__ __forceinline__ void store_groups(const float (&own)[4 * SLICE], const float4 *parts, unsigned mine, int block, unsigned buffer,
                                                     const gs_kernel_args &p, const target &to, int x, int y, const early &asked, const uint4 *c)
@@ -944,10 +961,10 @@ static __device__ __forceinline__ void store_groups(const float (&own)[4 * SLICE
     constexpr int LEFT = SLICE - FIRST, COUNT = LEFT >= 8 ? 8 : LEFT >= 4 ? 4 : LEFT >= 2 ? 2 : 1;
     float sum[4 * COUNT];
     uint4 next[4];
-#if C_UNITS
+#if GS_UNITS
     constexpr int THEN = LEFT - COUNT, MORE = THEN >= 8 ? 8 : THEN >= 4 ? 4 : THEN >= 2 ? 2 : 1;
-    put_c<COUNT>(buffer, c);
-    if (THEN > 0) load_c<MORE>(next, p, index_of(to), GS_ORDER ? y + (FIRST + COUNT) * 8 : x, GS_ORDER ? x : y + (FIRST + COUNT) * 8, to.m, to.n);
+    put_units<COUNT>(buffer, c);
+    if (THEN > 0) load_units<MORE>(next, p, index_of(to), GS_ORDER ? y + (FIRST + COUNT) * 8 : x, GS_ORDER ? x : y + (FIRST + COUNT) * 8, to.m, to.n);
 #endif
     gather<FIRST, COUNT>(sum, own, parts, mine, block);
 #if GS_GATE
@@ -964,7 +981,7 @@ static __device__ __forceinline__ void store_groups(const float (&own)[4 * SLICE
 static __device__ __forceinline__ int first_x(const place &at, int consumer) { return (GS_ORDER ? at.n : at.m) + consumer * ROW_BLOCKS * 64 + threadIdx.x / 32 % 4 * 16; }
 static __device__ __forceinline__ int first_y(const place &at) { return (GS_ORDER ? at.m : at.n) + at.rank_k * SLICE * 8; }
 
-/* Before the sums are complete: the bias, the first part of C, and the rest of it to L2. What comes from the kernel before is there. */
+/* Before the sums are complete: the bias, the first part of C or aux, and the rest of it to L2. What comes from the kernel before is there. */
 static __device__ __forceinline__ void ask_early(early *asked, const gs_kernel_args &p, const place &at, int consumer)
 {
     const int x = first_x(at, consumer), y = first_y(at);
@@ -975,10 +992,10 @@ static __device__ __forceinline__ void ask_early(early *asked, const gs_kernel_a
 #pragma unroll
     for (int i = 0; i < 2 * ROW_BLOCKS; i++) asked->of[i / 2][i % 2] = gs_bias_at(p, x + i / 2 * 64 + i % 2 * 8 + threadIdx.x % 32 / 4, false, index_of(at));
 #endif
-#if C_UNITS
-    load_c<FIRST_COUNT>(asked->c, p, index_of(at), GS_ORDER ? y : x, GS_ORDER ? x : y, gs_size_m(p), gs_size_n(p));
+#if GS_UNITS
+    load_units<FIRST_COUNT>(asked->units, p, index_of(at), GS_ORDER ? y : x, GS_ORDER ? x : y, gs_size_m(p), gs_size_n(p));
 #endif
-#if GS_BETA && !(C_UNITS && SLICE == FIRST_COUNT && ROW_BLOCKS == 1)   /* else there is no rest */
+#if (GS_BETA || GS_UNITS) && !(GS_UNITS && SLICE == FIRST_COUNT && ROW_BLOCKS == 1)   /* else there is no rest */
     constexpr int halves = GS_GATE ? 2 : 1, rows = GS_ORDER ? SLICE * 8 : 16, columns = (GS_ORDER ? 16 : SLICE * 8) / halves, sectors = (columns * OUT_BYTES + 31) / 32;
     const int row = GS_ORDER ? y : x, col = (GS_ORDER ? x : y) / halves;
 #pragma unroll
@@ -987,7 +1004,7 @@ static __device__ __forceinline__ void ask_early(early *asked, const gs_kernel_a
 #pragma unroll 1
         for (int i = threadIdx.x % 32; i < rows * sectors; i += 32) {
             const int r = from_row + i / sectors, c = from_col + i % sectors * (32 / OUT_BYTES);
-            if (r < gs_size_m(p) && c < gs_size_n(p)) gs_prefetch_l2((const unsigned char *)p.c + (begin_of_c(p, index_of(at)) + r * gs_size_ldc(p) + c) * OUT_BYTES);
+            if (r < gs_size_m(p) && c < gs_size_n(p)) gs_prefetch_l2(beside_of(p, index_of(at)) + r * pitch_beside(p) + c);
         }
     }
 #endif
@@ -1014,10 +1031,10 @@ static __device__ __forceinline__ void store_slice(const slice &sum, const float
     if (RAGGED && !GS_ORDER) to.n = min(to.n, GS_GATE ? (at.n + GS_BN) / 2 : at.n + GS_BN);
 #pragma unroll
     for (int block = 0; block < ROW_BLOCKS; block++) {
-#if C_UNITS
+#if GS_UNITS
         uint4 c[4];
-        if (block > 0) load_c<FIRST_COUNT>(c, p, index_of(to), GS_ORDER ? y : x + block * 64, GS_ORDER ? x + block * 64 : y, to.m, to.n);
-        const uint4 *const own = block > 0 ? c : asked.c;
+        if (block > 0) load_units<FIRST_COUNT>(c, p, index_of(to), GS_ORDER ? y : x + block * 64, GS_ORDER ? x + block * 64 : y, to.m, to.n);
+        const uint4 *const own = block > 0 ? c : asked.units;
 #else
         const uint4 *const own = 0;
 #endif

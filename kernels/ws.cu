@@ -15,7 +15,8 @@
  * GS_BM GS_BN (tile), GS_SWAP_AB (1: X is B), GS_WY (extent of a consumer along Y: the tile's, or less where consumers stand side by
  * side), GS_STAGES, GS_CM GS_CN (cluster blocks along M, N), GS_GROUP GS_ALONG_N (raster), GS_CONSUMERS (warpgroups), GS_MODE, GS_SLABS
  * (epilogue buffers of a consumer warp), GS_FIRST (1: what is stored is the first to leave L2), GS_DIRECT (1: D's rows do not start or
- * end at multiples of 16 bytes, plain stores instead of tensor copies), GS_C_UNITS (1: C's do, and C is read by 16 bytes; 0: by element). GS_PACK_A GS_PACK_B: copies are made first (common/pack.cuh).
+ * end at multiples of 16 bytes, plain stores instead of tensor copies), GS_UNITS (1: C's do, and C is read by units of 16 bytes; 2: aux of a
+ * gradient; 0: either by element). GS_PACK_A GS_PACK_B: copies are made first (common/pack.cuh).
  * GS_FEED_A GS_FEED_B: who brings an operand (common/feed.cuh): tensor copies, or the producer's four warps; or tensor copies of eighths of both operands, to the
  * stages, from which consumers shift them to a ring of their own (common/eighths.cuh).
  *
@@ -125,8 +126,8 @@
 #define CHUNKS ((GS_WY / HALF_Y + CHUNK - 1) / CHUNK)
 #define PARTS (BLOCKS * CHUNKS)
 #define PART_WORDS 16                                /* of a thread */
-#define C_UNITS (GS_BETA && GS_C_UNITS)
 #define BIAS_ALONG_Y ((GS_BIAS == 1) != GS_SWAP_AB)
+#define LATE (GS_UNITS == 2 && BLOCKS * ACC_COUNT > 64)   /* of aux the next part is asked for when this one needs no registers any more */
 
 #if GS_ACC == 2
 #define ACC_COUNT (GS_WY / 2)
@@ -579,8 +580,8 @@ struct part {
 
 /* What a part needs beside its sums, asked for while they are not complete or the part before is stored. */
 typedef struct beside {
-#if C_UNITS
-    uint4 c[4];         /* the warp's share of C by units of 16 bytes, row by row, a unit for each lane in turn */
+#if GS_UNITS
+    uint4 units[4];     /* the warp's share of C, or of aux, by units of 16 bytes, row by row, a unit for each lane in turn */
 #endif
 #if GS_BIAS && BIAS_ALONG_Y
     gs_bias_word bias[2];   /* a run along Y; with a gate also that of up */
@@ -589,12 +590,24 @@ typedef struct beside {
 #endif
 } beside;
 
+#if GS_UNITS
+/* Where a row of what is read by units begins. */
+static __device__ __forceinline__ const unsigned char *row_of_units(const gs_kernel_args *p, int index, int row)
+{
+#if GS_UNITS == 2
+    return (const unsigned char *)((const gs_raw *)p->aux + gs_place_in_aux(*p, row, 0, index));
+#else
+    return (const unsigned char *)((const gs_raw *)p->c + gs_row_of_c(*p, GS_GROUPED ? 0 : index, row));
+#endif
+}
+#endif
+
 /* at: the warp's share of the tile. */
 template <int PART>
 static __device__ __forceinline__ void load_beside(beside *of, const gs_kernel_args *p, place at)
 {
     const int lane = threadIdx.x % 32, row = at.row + part<PART>::row, col = at.col + part<PART>::col;
-#if C_UNITS
+#if GS_UNITS
     constexpr int units = part<PART>::span / 16;
 #if GS_GROUPED
     const int end = at.end;
@@ -604,9 +617,9 @@ static __device__ __forceinline__ void load_beside(beside *of, const gs_kernel_a
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         const int unit = lane + 32 * i, r = unit / units, c = col + unit % units * (16 / OUT_BYTES);
-        of->c[i] = make_uint4(0, 0, 0, 0);
+        of->units[i] = make_uint4(0, 0, 0, 0);
         if (r < part<PART>::rows && row + r < end && c < p->n)
-            of->c[i] = *(const uint4 *)((const unsigned char *)p->c + (gs_row_of_c(*p, GS_GROUPED ? 0 : index_of(at), row + r) + c) * OUT_BYTES);
+            of->units[i] = *(const uint4 *)(row_of_units(p, index_of(at), row + r) + c * OUT_BYTES);
     }
 #endif
 #if GS_BIAS
@@ -624,19 +637,19 @@ static __device__ __forceinline__ void load_beside(beside *of, const gs_kernel_a
     (void)of, (void)p, (void)lane, (void)row, (void)col;
 }
 
-#if C_UNITS
-/* Asks for the warp's share of C from part PART on to come to L2, while the tile is multiplied. */
+#if GS_UNITS
+/* Asks for the warp's share of what is read by units from part PART on to come to L2, while the tile is multiplied. */
 template <int PART>
-static __device__ __forceinline__ void prefetch_c(const gs_kernel_args *p, place at)
+static __device__ __forceinline__ void prefetch_units(const gs_kernel_args *p, place at)
 {
     constexpr int sectors = part<PART>::span / 32 > 0 ? part<PART>::span / 32 : 1;   /* of 32 bytes, in a row */
     const int row = at.row + part<PART>::row, col = at.col + part<PART>::col;
 #pragma unroll
     for (int i = 0; i < 2; i++) {
         const int sector = threadIdx.x % 32 + 32 * i, r = row + sector / sectors, c = col + sector % sectors * (32 / OUT_BYTES);
-        if (sector / sectors < part<PART>::rows && r < p->m && c < p->n) gs_prefetch_l2((const unsigned char *)p->c + (gs_row_of_c(*p, GS_GROUPED ? 0 : index_of(at), r) + c) * OUT_BYTES);
+        if (sector / sectors < part<PART>::rows && r < p->m && c < p->n) gs_prefetch_l2(row_of_units(p, index_of(at), r) + c * OUT_BYTES);
     }
-    if constexpr (PART + 1 < PARTS) prefetch_c<PART + 1>(p, at);
+    if constexpr (PART + 1 < PARTS) prefetch_units<PART + 1>(p, at);
 }
 #endif
 
@@ -658,10 +671,10 @@ static __device__ __forceinline__ float2 bias_pair(const beside *of, int g, int 
 template <int SPAN>
 static __device__ __forceinline__ int swizzled(int r) { return SPAN == 128 ? r % 8 : SPAN == 64 ? r / 2 % 4 : SPAN == 32 ? r / 4 % 2 : 0; }
 
-#if C_UNITS
-/* The warp's share of a part of C, by units as they lie in its rows, to a slab. */
+#if GS_UNITS
+/* The warp's share of a part of it, by units as they lie in its rows, to a slab. */
 template <int ROWS, int SPAN>
-static __device__ __forceinline__ void put_c(unsigned slab, const uint4 (&c)[4])
+static __device__ __forceinline__ void put_units(unsigned slab, const uint4 (&c)[4])
 {
     constexpr int units = SPAN / 16;
 #pragma unroll
@@ -676,7 +689,7 @@ static __device__ __forceinline__ void put_c(unsigned slab, const uint4 (&c)[4])
 #if GS_OUT == 2
 /* From there the pair in group g, half h; fill_slab puts D's there, by the same lane. */
 template <int ROWS, int SPAN>
-static __device__ __forceinline__ float2 c_pair(unsigned slab, int g, int h)
+static __device__ __forceinline__ float2 unit_pair(unsigned slab, int g, int h)
 {
     const int lane = threadIdx.x % 32;
 #if GS_SWAP_AB
@@ -691,7 +704,7 @@ static __device__ __forceinline__ float2 c_pair(unsigned slab, int g, int h)
 #else
 /* From there the words of groups g and g + 1, or of g where it is the last; fill_slab puts D's there, when all lanes have read: lanes meet at ldmatrix. */
 template <int ROWS, int SPAN>
-static __device__ __forceinline__ void take_c(unsigned (&c)[4], unsigned slab, int g)
+static __device__ __forceinline__ void take_units(unsigned (&c)[4], unsigned slab, int g)
 {
     const int lane = threadIdx.x % 32;
     unsigned two[2];
@@ -762,8 +775,8 @@ static __device__ __forceinline__ void leave_a_column(const gs_kernel_args *p, p
 }
 #endif
 
-/* This thread's words of a part: by groups of 8 along Y, the first 8 along X and the others. at: the warp's share of the tile; slab: where C's share of the part
- * is, if it is read by units. All lanes. */
+/* This thread's words of a part: by groups of 8 along Y, the first 8 along X and the others. at: the warp's share of the tile; slab: where the share of the part
+ * is that is read by units. All lanes. */
 template <int PART>
 static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const accumulator (&acc)[BLOCKS][ACC_COUNT], const gs_kernel_args *p, place at, const beside *of, unsigned slab)
 {
@@ -783,25 +796,25 @@ static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const
     const int across = threadIdx.x % 32 / 4, along = threadIdx.x % 4 * 2;
     const int row = at.row + part<PART>::row + (GS_SWAP_AB ? along : across), col = at.col + part<PART>::col + (GS_SWAP_AB ? across : along);
     const int end = end_of_rows(p, at);
-#if C_UNITS && GS_OUT != 2
-    unsigned c[4];   /* of two groups */
+#if GS_UNITS && GS_OUT != 2
+    unsigned units[4];   /* of two groups */
 #endif
 #if GS_DBIAS && !GS_SWAP_AB
     float2 both[2];
 #endif
 #pragma unroll
     for (int g = 0; g < part<PART>::wide / 8; g++) {
-#if C_UNITS && GS_OUT != 2
-        if (g % 2 == 0) take_c<part<PART>::rows, part<PART>::span>(c, slab, g);
+#if GS_UNITS && GS_OUT != 2
+        if (g % 2 == 0) take_units<part<PART>::rows, part<PART>::span>(units, slab, g);
 #endif
 #pragma unroll
         for (int h = 0; h < 2 / HALF_X; h++) {
             const int at_row = row + 8 * (GS_SWAP_AB ? g : h), at_col = col + 8 * (GS_SWAP_AB ? h : g);
             (void)at_row, (void)at_col;
-#if C_UNITS && GS_OUT == 2
-            const float2 plus = c_pair<part<PART>::rows, part<PART>::span>(slab, g, h);
-#elif C_UNITS
-            const float2 plus = gs_halves_of(c[g % 2 * 2 + h]);
+#if GS_UNITS && GS_OUT == 2
+            const float2 plus = unit_pair<part<PART>::rows, part<PART>::span>(slab, g, h);
+#elif GS_UNITS
+            const float2 plus = gs_halves_of(units[g % 2 * 2 + h]);
 #elif GS_BETA
             const float2 plus = make_float2(load_c(p, index_of(at), at_row, at_col), load_c(p, index_of(at), at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB));
 #else
@@ -1027,12 +1040,13 @@ static __device__ __forceinline__ void store_tile(const sink *to, const accumula
 {
     word words[PART_WORDS];
     beside next;
-#if C_UNITS
+#if GS_UNITS
     const unsigned slab = gs_shared_address(slab_of<PART>(to));
     wait_for_slab<PART>();
-    put_c<part<PART>::rows, part<PART>::span>(slab, of->c);
-    if constexpr (PART + 1 < PARTS) load_beside<PART + 1>(&next, to->p, at);
+    put_units<part<PART>::rows, part<PART>::span>(slab, of->units);
+    if constexpr (PART + 1 < PARTS && !LATE) load_beside<PART + 1>(&next, to->p, at);
     words_of<PART>(words, acc, to->p, at, of, slab);
+    if constexpr (PART + 1 < PARTS && LATE) load_beside<PART + 1>(&next, to->p, at);
 #else
     if constexpr (PART + 1 < PARTS) load_beside<PART + 1>(&next, to->p, at);
     words_of<PART>(words, acc, to->p, at, of, 0);
@@ -1315,8 +1329,8 @@ gs_ws(
 #endif
             multiply_stage(acc, &in, at.stage, true);
             ring_next(&at);
-#if C_UNITS
-            prefetch_c<0>(&p, corner_of(tile, own_x + warp % 4 * 16, own_y));
+#if GS_UNITS
+            prefetch_units<0>(&p, corner_of(tile, own_x + warp % 4 * 16, own_y));
 #endif
 #pragma unroll 1
             for (int block = 1; block < k_blocks; block++) {
@@ -1342,7 +1356,7 @@ gs_ws(
             /* Every stage of this tile has arrived: the other's waits are for what comes after it. */
             if (lane == 0) gs_mbarrier_arrive(turn + (1 - consumer) * 8);
 #endif
-#if C_UNITS || GS_BIAS
+#if !LATE && (GS_UNITS || GS_BIAS)
             const place corner = corner_of(tile, own_x + warp % 4 * 16, own_y);
             beside first;
             load_beside<0>(&first, &p, corner);
@@ -1352,9 +1366,10 @@ gs_ws(
             release(&in, last);
 #endif
             scale(acc, gs_alpha(p));
-#if !(C_UNITS || GS_BIAS)   /* here, not before: registers */
+#if LATE || !(GS_UNITS || GS_BIAS)   /* here, not before: registers */
             const place corner = corner_of(tile, own_x + warp % 4 * 16, own_y);
-            const beside first = {};
+            beside first = {};
+            if (LATE) load_beside<0>(&first, &p, corner);
 #endif
 #if GS_MODE == LAG
             for (; late.next < PARTS; late.next++) store_late<0>(&to, &late);

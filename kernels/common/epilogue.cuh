@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What is applied to a sum in f32 before it is rounded to D's type. Set by the builder where a problem has it, else 0: GS_BIAS (gs_bias), GS_ACTIVATION
- * (gs_activation; from 5 on the gradient of one), GS_RESIDUAL, GS_GATE (gs_gate), GS_AUX (1: aux is written), GS_SCALES (gs_scales), GS_SCALARS (1: alpha and beta are in device memory). Needs GS_OUT and GS_BETA, convert.cuh and args.h.
+ * (gs_activation; from 5 on the gradient of one), GS_RESIDUAL, GS_GATE (gs_gate), GS_AUX (1: aux is written), GS_SCALES (gs_scales), GS_SCALARS (1: alpha and beta are in device memory), GS_UNITS (the family
+ * reads by units of 16 bytes, 1: C, 2: the aux of a gradient, whose elements it hands on in place of C's). Needs GS_OUT and GS_BETA, convert.cuh and args.h.
  * No product that an addition follows is left to the compiler to join with it or not: it is fmaf, or rounded by itself. So all kernels do the same to the same sum (docs/internals/invariant.md). */
 #ifndef GS_KERNELS_EPILOGUE_CUH
 #define GS_KERNELS_EPILOGUE_CUH
@@ -31,6 +32,9 @@
 #endif
 #ifndef GS_SCALES
 #define GS_SCALES 0
+#endif
+#ifndef GS_UNITS
+#define GS_UNITS 0
 #endif
 #define GS_GRADIENT (GS_ACTIVATION >= 5)   /* aux is read */
 
@@ -248,11 +252,11 @@ static __device__ __forceinline__ float gs_scaled_half(const gs_kernel_args &p, 
 }
 #endif
 
-/* An element of D before it is rounded, from what the activation is applied to; the rest as below. */
+/* An element of D before it is rounded, from what the activation is applied to; the rest as below. c: with GS_UNITS 2 its element of aux. */
 static __device__ __forceinline__ float gs_behind_bias(const gs_kernel_args &p, float biased, float c, long long row, long long col, long long rows, long long cols, long long index)
 {
 #if GS_GRADIENT
-    biased = gs_sloped(biased, gs_aux_of(p, row, col, rows, cols, index));
+    biased = gs_sloped(biased, GS_UNITS == 2 ? c : gs_aux_of(p, row, col, rows, cols, index));
 #else
     biased = gs_activated(biased);
 #endif

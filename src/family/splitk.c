@@ -107,11 +107,8 @@ static bool is_direct(const gs_problem *problem)
     return gs_rows_unit(problem, 'd') % whole != 0 || problem->n % whole != 0;
 }
 
-/* C is read by units of 16 bytes, through the buffers that only 16-bit results have. */
-static bool reads_units(const gs_problem *problem)
-{
-    return problem->beta != 0 && problem->out != GS_F32 && !problem->gate && gs_rows_unit(problem, 'c') % 8 == 0 && problem->n % 8 == 0;
-}
+/* C or aux is read by units of 16 bytes, through the buffers that only 16-bit results have. */
+static int units_of(const gs_problem *problem) { return problem->out == GS_F32 || problem->gate ? 0 : gs_read_by_units(problem); }
 
 gs_splitk_shape gs_splitk_shape_of(const gs_schedule *schedule, const gs_problem *problem)
 {
@@ -388,7 +385,7 @@ static void define(gs_kernel *kernel, const gs_splitk_shape *s, const gs_problem
     gs_kernel_define(kernel, "GS_ROWS_B", s->rows_b);
     gs_kernel_define(kernel, "GS_WALK_N", s->tiles_n < s->tiles_m);
     gs_kernel_define(kernel, "GS_VECTOR", !is_direct(problem));
-    gs_kernel_define(kernel, "GS_C_UNITS", reads_units(problem));
+    gs_kernel_define(kernel, "GS_UNITS", units_of(problem));
     gs_kernel_define(kernel, "GS_BLOCKS", resources->blocks_sm);
     if (problem->batch > 1) gs_kernel_define(kernel, "GS_BATCHED", 1);
     if (s->fixed) gs_kernel_define_sizes(kernel, problem);
@@ -418,7 +415,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     gs_manifest *const manifest = &kernel->manifest;
     manifest->accumulator = GS_F32;   /* also where f16 would do: it is as fast, and a tile's accumulators fit */
     manifest->bitwise = true;
-    manifest->align[2] = reads_units(problem) ? 16 : out_bytes;
+    manifest->align[2] = units_of(problem) ? 16 : out_bytes;
     manifest->align[3] = direct ? out_bytes : problem->out == GS_F32 ? 8 : 16;
     GS_TRY(gs_rows_build(kernel, rows_of(schedule), problem, error));
     if (gs_rows_copied(rows_of(schedule), problem)) gs_kernel_define_early_b(kernel, problem);

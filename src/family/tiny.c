@@ -277,7 +277,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     /* f16 accumulation would save nothing: memory is what counts. The wider accumulator serves both. */
     gs_manifest *const manifest = &kernel->manifest;
     *manifest = (gs_manifest){.accumulator = GS_F32, .bitwise = true, .entry_count = 1,
-                              .align = {2 * s.a.align, 2 * s.b.align, align_c * out_bytes, align_d * out_bytes}};
+                              .align = {2 * s.a.align, 2 * s.b.align, (problem->beta != 0 ? align_c : 1) * out_bytes, align_d * out_bytes}};
     gs_entry *const entry = &manifest->entry[0];
     *entry = (gs_entry){.block = {resources.threads, 1, 1}, .cluster = {1, 1, 1}, .dependent = caps->cc >= 90};
     snprintf(entry->name, sizeof entry->name, "gs_tiny");

@@ -146,7 +146,7 @@ void gs_manifest_alignment(const gs_manifest *manifest, const gs_problem *proble
 {
     for (int i = 0; i < GS_OPERANDS; i++) align[i] = (int)gs_type_size(gs_shape_of(problem, GS_OPERAND_LETTERS[i]).type);
     for (int i = 0; i < 4; i++) align[i] = GS_MAX(align[i], manifest->align[i]);
-    if (problem->aux) align[6] = align[3];   /* written as D is */
+    if (gs_has_aux(problem)) align[6] = align[problem->aux ? 3 : 2];   /* written as D is, or read as C is */
 }
 
 /* ---- reading ---- */

@@ -105,7 +105,7 @@ int       gs_manifest_threads(const gs_manifest *manifest);                 /* o
 /* Limits that hold whatever the problem: block <= 1024 threads, cluster <= 16, boxes that a tensor map can have, ... */
 gs_status gs_manifest_check(const gs_manifest *manifest, gs_error *error);
 
-/* Bytes that the address of each operand must be a multiple of: A to D by the manifest, the others by what they are; no less than an element. */
+/* Bytes that the address of each operand must be a multiple of: A to D by the manifest, aux that is written as D, that of a gradient as C, the others by what they are; no less than an element. */
 void      gs_manifest_alignment(const gs_manifest *manifest, const gs_problem *problem, int align[GS_OPERANDS]);
 
 /* Sets a formula from text after checking it; NULL error is fine. */

@@ -189,7 +189,9 @@ static void make_matrices(matrices *m, gs_device *device)
     if (p->bias == GS_DBIAS) m->args.bias = (void *)(uintptr_t)to_device(device, NULL, gs_problem_bytes(p, 'e'));
     if (p->scales & GS_SCALE_M) m->args.scale_m = scales_on(device, p->m, false);
     if (p->scales & GS_SCALE_N) m->args.scale_n = scales_on(device, p->n, true);
-    if (p->aux) m->args.aux = (void *)(uintptr_t)to_device(device, NULL, gs_problem_bytes(p, 'g'));
+    const bool gradient = gs_is_gradient(p->activation);
+    for (size_t i = 0; gradient && i < gs_problem_bytes(p, 'g') / size; i++) encode_out(p, m->aux, i, small(&random));
+    if (gs_has_aux(p)) m->args.aux = (void *)(uintptr_t)to_device(device, gradient ? m->aux : NULL, gs_problem_bytes(p, 'g'));
     m->of_d = (gs_pointer)(uintptr_t)m->args.d;
     if (p->matrices) make_pointers(m, device);
 }
@@ -269,7 +271,7 @@ static bool right_of_gate(const matrices *m, const int *sum, int64_t row, int64_
     return kept && decode(p->out, m->d, (size_t)(row * p->ldd + n)) == decode(p->out, &rounded, 0);
 }
 
-/* Whether D is A times B, with its scales, plus C (as D is laid out) and the bias, where the problem has them, and relu of that, which stands in aux, and the sums of its columns are right. */
+/* Whether D is A times B, with its scales, plus C (as D is laid out) and the bias, where the problem has them, and relu of that, which stands in aux, or drelu by aux, and the sums of its columns are right. */
 static bool right_result(const matrices *m)
 {
     const gs_problem *const p = &m->problem;
@@ -289,6 +291,7 @@ static bool right_result(const matrices *m)
             if (m->args.bias && p->bias != GS_DBIAS) value += decode(p->out, m->bias, (size_t)(p->bias == GS_BIAS_M ? row % p->m : n));
             const bool kept = !p->aux || decode(p->out, m->aux, (size_t)(row * gs_shape_of(p, 'g').ld + n)) == value;
             if (p->activation == GS_RELU && value < 0) value = 0;
+            if (p->activation == GS_DRELU && decode(p->out, m->aux, (size_t)(row * gs_shape_of(p, 'g').ld + n)) <= 0) value = 0;
             right = kept && decode(p->out, m->d, at) == value;
         }
     for (int64_t n = 0; n < p->n && p->bias == GS_DBIAS && right; n++) {

@@ -14,6 +14,7 @@
 #define SPLITK_SHIFT "f16:60x61x1031:nn splitk/64x64x64/s4/ba/c1x1/k2/any/cpasync"
 #define SPLITK_EIGHTHS "f16:60x61x1031:tn splitk/64x64x64/s4/ba/c1x1/k2/any/shift"
 #define SPLITK_C     "bf16:72x136x512:tn:beta=1:ep=bias splitk/64x96x64/s4/ab/c1x1/k2/any"
+#define SPLITK_AUX   "bf16:72x136x512:tn:ldaux=144:ep=drelu splitk/64x96x64/s4/ab/c1x1/k2/any"
 #define SPLITK_C_BA  "f16:24x136x512:tn:beta=1:ep=bias+relu splitk/24x64x64/s8/ba/c1x1/k1/any"
 
     /* ---- splitk, planted ---- */
@@ -22,6 +23,7 @@
     {"splitk: K without the ends of rows", "f16:60x61x1088:tn:lda=1089:ldb=1091 splitk/64x64x64/s4/ba/c1x1/k2/any/shift", {{"#define MORE_K GS_MORE_K", "#define MORE_K 0"}}, {RESULT}},
     {"splitk: rows are shifted to what is multiplied", SPLITK_EIGHTHS, {{"        gs_tma_fence();\n        gs_wgmma_wait<0>();\n", "        gs_tma_fence();\n"}}, {F(OVERWRITE)}},
     {"splitk: shifted rows are multiplied without a fence", SPLITK_EIGHTHS, {{"        gs_tma_fence();\n        gs_wgmma_wait<0>();\n", "        gs_wgmma_wait<0>();\n"}}, {F(PROXY_FENCE)}},
+    {"splitk: aux at D's pitch", SPLITK_AUX, {{"    return p.ldaux;\n", "    return p.n;\n"}}, {RESULT}},
     {"splitk: the bias of the next pair", SPLITK_C, {{"% GS_BIAS_RUN + threadIdx.x % 4 * 2);", "% GS_BIAS_RUN + (threadIdx.x + 1) % 4 * 2);"}}, {RESULT}},
     {"splitk: the bias of the other half", SPLITK_C_BA, {{"in.asked->of[in.block][h]", "in.asked->of[in.block][1 - h]"}}, {RESULT}},
     {"splitk: threads hand over without a fence", SPLITK_UNITS, {{"    gs_feed_arrive(full + stage * 8);", "    __syncwarp();\n    if (gs_elect()) gs_mbarrier_arrive(full + stage * 8);"}}, {F(PROXY_FENCE)}},
@@ -65,6 +67,7 @@
     /* ---- honest ---- */
     {"scales", "bf16:72x136x512:tn:beta=1:ep=scale_m+scale_n+bias splitk/64x96x64/s4/ab/c1x1/k2/any", {{0}}, {0}},
     {"splitk: as it is, C and a bias", SPLITK_C, {{0}}, {0}},
+    {"splitk: as it is, aux of a gradient", SPLITK_AUX, {{0}}, {0}},
     {"splitk: as it is, C and a bias, columns first", SPLITK_C_BA, {{0}}, {0}},
     {"splitk: A stored K x M", "f16:128x64x520:nt splitk/64x64x64/s4/ab/c1x1/k2/any", {{0}}, {0}},
     {"splitk: A stored K x M, brought by threads", "f16:67x61x1031:nt splitk/64x64x64/s4/ab/c1x1/k2/any/cpasync", {{0}}, {0}},

@@ -12,6 +12,8 @@
 #define WS_ODD   "f16:130x65x200:tn:ldb=208:ldd=67 ws/128x64x64/s3/c1x1/coop/g1"
 #define WS_BETA  "f16:256x128x192:tn:beta=1:d=f32 ws/128x128x64/s3/c1x1/coop/g1"
 #define WS_C     "bf16:200x200x192:tn:beta=1:ep=bias ws/128x128x64/s3/c1x1/coop/g1"
+#define WS_AUX   "bf16:200x200x192:tn:ep=drelu ws/128x128x64/s3/c1x1/coop/g1"
+#define WS_AUX_LATE "bf16:200x256x192:tn:ldaux=264:ep=drelu ws/128x192x64/s3/c1x1/coop/g1"
 #define WS_C_SWAP "f16:200x200x192:tn:beta=1 ws/72x128x64/s3/c1x1/pp/g1"
 #define WS_PARTS "f16:256x128x192:tn:d=f32 ws/256x128x64/s4/c1x1/coop/g1"
 #define WS_TAIL  "f16:264x96x130:nn:lda=136 ws/256x96x64/s3/c1x1/coop/g1"
@@ -101,8 +103,11 @@
     {"swap_ab: the rows of the other order", WS_SWAP_AB, {{"place_in(tile, y, x / HALF_X)", "place_in(tile, y + 16, x / HALF_X)"}}, {RESULT}},
     {"swap_ab: X by its own rows", WS_SWAP_AB, {{"map_x, GS_SWAP_AB ? tile.col : tile.row", "map_x, tile.row"}}, {RESULT}},
     {"C is read from the slab before all of it is there", WS_BETA, {{"    __syncwarp();\n}\n\n#if GS_OUT == 2\n/* From there", "}\n\n#if GS_OUT == 2\n/* From there"}}, {F(RACE)}},
-    {"C goes to a slab that is still stored", "f16:256x128x192:tn:d=f32:beta=1 ws/256x128x64/s4/c1x1/coop/g1", {{"    wait_for_slab<PART>();\n    put_c", "    put_c"}}, {F(OVERWRITE)}},
+    {"C goes to a slab that is still stored", "f16:256x128x192:tn:d=f32:beta=1 ws/256x128x64/s4/c1x1/coop/g1", {{"    wait_for_slab<PART>();\n    put_units", "    put_units"}}, {F(OVERWRITE)}},
     {"C of the part before", WS_C, {{"load_beside<PART + 1>(&next, to->p, at);\n    words_of<PART>(words, acc, to->p, at, of, slab);", "load_beside<PART>(&next, to->p, at);\n    words_of<PART>(words, acc, to->p, at, of, slab);"}}, {RESULT}},
+    {"aux of the part before", WS_AUX, {{"load_beside<PART + 1>(&next, to->p, at);\n    words_of<PART>(words, acc, to->p, at, of, slab);", "load_beside<PART>(&next, to->p, at);\n    words_of<PART>(words, acc, to->p, at, of, slab);"}}, {RESULT}},
+    {"aux of the part before, asked for late", WS_AUX_LATE, {{"&& LATE) load_beside<PART + 1>", "&& LATE) load_beside<PART>"}}, {RESULT}},
+    {"aux at D's pitch", WS_AUX_LATE, {{"gs_place_in_aux(*p, row, 0, index)", "row * p->n"}}, {RESULT}},
     {"the bias of the next pair", WS_C, {{"8 * g + threadIdx.x % 4 * 2);", "8 * g + (threadIdx.x + 1) % 4 * 2);"}}, {RESULT}},
     {"swap_ab: C's swizzle of other rows", WS_C_SWAP, {{"16 * (lane / 8 % 2 ^ swizzled<SPAN>(r))", "16 * (lane / 8 % 2)"}}, {RESULT}},
     /* ---- ws in clusters, planted ---- */
@@ -141,6 +146,8 @@
     {"as it is, beta", WS_BETA, {{0}}, {0}},
     {"as it is, parts that share slabs", WS_PARTS, {{0}}, {0}},
     {"as it is, C and a bias", WS_C, {{0}}, {0}},
+    {"as it is, aux of a gradient", WS_AUX, {{0}}, {0}},
+    {"as it is, aux of a gradient, asked for late", WS_AUX_LATE, {{0}}, {0}},
     {"as it is, C, swap_ab", WS_C_SWAP, {{0}}, {0}},
     {"as it is, late, with an activation", "bf16:1536x1536x64:tn:ep=bias+relu ws/128x128x64/s3/c1x1/lag/g4", {{0}}, {0}},
     {"as it is, turns", WS_TURNS, {{0}}, {0}},
