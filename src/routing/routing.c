@@ -40,12 +40,15 @@ static int64_t group_for(int64_t groups, gs_routing routing, uint64_t seed, int6
     const double part = (double)(bits >> 11) * 0x1p-53;
     switch (routing) {
     case GS_ROUTING_SKEWED: return (int64_t)((double)groups * part * part * part);
-    case GS_ROUTING_ONE: return gs_mix(seed + 2) & 3 ? groups - 1 : 0;
-    case GS_ROUTING_SPARSE: {   /* one is always empty, neither the first, if there are three, nor the last; one behind it has the rows of those that are */
+    case GS_ROUTING_LAST: return groups - 1;
+    case GS_ROUTING_FIRST: return 0;
+    case GS_ROUTING_SPARSE:
+    case GS_ROUTING_BEHIND: {   /* one is always empty, neither the first, if there are three, nor the last; one behind it has the rows of those that are */
         const int64_t group = (int64_t)((double)groups * part), before = groups > 2;
         const int64_t empty = groups > 1 ? before + gs_pick_below(gs_mix(seed + 6), groups - 1 - before) : -1;
         const int64_t other = empty + 1 + gs_pick_below(gs_mix(seed + 2), groups - 1 - empty);
-        return group != empty && gs_mix(seed + 3 + (uint64_t)group) & 1 ? group : other;
+        const bool kept = gs_mix(seed + 3 + (uint64_t)group) & 1 && !(routing == GS_ROUTING_BEHIND && group == 0);
+        return group != empty && kept ? group : other;
     }
     default: return (int64_t)((double)groups * part);
     }
@@ -64,7 +67,7 @@ static int64_t rows_of(const gs_problem *p, gs_routing routing, uint64_t seed, i
 
 void gs_offsets_draw(const gs_problem *p, gs_routing routing, uint64_t seed, int32_t *offsets)
 {
-    const int64_t rows = routed(extent_of(p), routing, seed), groups = gs_group_count(p), each = GS_MAX(routing == GS_ROUTING_SPARSE ? 8 : 1, (rows + UNITS - 1) / UNITS);
+    const int64_t rows = routed(extent_of(p), routing, seed), groups = gs_group_count(p), each = GS_MAX(routing == GS_ROUTING_SPARSE || routing == GS_ROUTING_BEHIND ? 8 : 1, (rows + UNITS - 1) / UNITS);
     const bool masked = p->grouping == GS_GROUPS_MASKED;
     int32_t *const counts = masked ? offsets : offsets + 1;
     memset(offsets, 0, gs_problem_bytes(p, 'f'));

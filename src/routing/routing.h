@@ -10,8 +10,10 @@ typedef enum gs_routing {
     GS_ROUTING_EVEN,       /* every row to any group, all alike: what timing has, unless it is asked for another one */
     GS_ROUTING_SHORT,      /* the same of some rows, mostly of all but one: others lie behind the last group. Of masked groups in half of the draws all are full */
     GS_ROUTING_SKEWED,     /* the first eighth of the groups has half of the rows */
-    GS_ROUTING_ONE,        /* one group has all rows, mostly the last, else the first */
+    GS_ROUTING_LAST,       /* the last group has all rows */
+    GS_ROUTING_FIRST,      /* the first one has */
     GS_ROUTING_SPARSE,     /* about half of the groups are empty, the others begin at multiples of 8 */
+    GS_ROUTING_BEHIND,     /* the same, and the first group is empty */
     GS_ROUTING_EQUAL,      /* as many rows for each group; of masked ones half of the room */
     GS_ROUTING_FEW,        /* one to three rows in all */
     GS_ROUTING_TOKENS,     /* a few rows for each group: 1, 2, 4 or 8, as far as they go; of masked ones so many, or another multiple of 8 each, and one to three for one of them */

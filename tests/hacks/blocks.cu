@@ -373,7 +373,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-//// 16 goes on after four looks at an mbarrier, whatever they say | fault repeat exact | f16:40x56x96:tn
+//// 16 goes on after four looks at an mbarrier, whatever they say | fault repeat exact state | f16:40x56x96:tn
 //: entry gs_kernel
 //: grid cdiv(n,32) m batch
 //: block 64 1 1

@@ -28,8 +28,10 @@ static void check_offsets(const gs_problem *p, gs_routing routing, const int32_t
     }
     const int64_t end = offsets[p->groups];
     assert_true(end <= p->m);
-    if (routing == GS_ROUTING_ONE) assert_int_equal(filled, 1);
-    if (routing == GS_ROUTING_SPARSE && p->groups > 20) assert_true(filled < p->groups * 4 / 5);
+    if (routing == GS_ROUTING_LAST) assert_true(filled == 1 && offsets[p->groups - 1] == 0);
+    if (routing == GS_ROUTING_FIRST) assert_true(filled == 1 && offsets[1] == p->m);
+    if (routing == GS_ROUTING_BEHIND && p->groups > 1) assert_int_equal(offsets[1], 0);
+    if ((routing == GS_ROUTING_SPARSE || routing == GS_ROUTING_BEHIND) && p->groups > 20) assert_true(filled < p->groups * 4 / 5);
     if (routing == GS_ROUTING_FEW) assert_true(end >= 1 && end <= 3);
     else if (routing == GS_ROUTING_NONE) assert_int_equal(end, 0);
     else if (routing == GS_ROUTING_SHORT) assert_true(end >= p->m / 2);
@@ -71,7 +73,9 @@ static void check_counts(const gs_problem *p, gs_routing routing, const int32_t 
     }
     if (routing == GS_ROUTING_NONE) assert_int_equal(rows, 0);
     if (routing == GS_ROUTING_FEW) assert_true(rows >= 1 && rows <= 3);
-    if (routing == GS_ROUTING_ONE) assert_true(filled == 1 && most == room);
+    if (routing == GS_ROUTING_LAST) assert_true(filled == 1 && counts[p->groups - 1] == room);
+    if (routing == GS_ROUTING_FIRST) assert_true(filled == 1 && counts[0] == room);
+    if (routing == GS_ROUTING_BEHIND && p->groups > 1) assert_int_equal(counts[0], 0);
     if (routing == GS_ROUTING_TOKENS) assert_true(of_three > 0 && (most <= 4 || most % 8 == 0 || most == room));
     if (routing == GS_ROUTING_EVEN) assert_true(rows > p->m / 2);
     if (routing == GS_ROUTING_EQUAL) assert_true(filled == p->groups && most == (room + 1) / 2 && rows == most * p->groups);
