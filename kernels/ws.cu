@@ -16,7 +16,7 @@
  * side), GS_STAGES, GS_CM GS_CN (cluster blocks along M, N), GS_GROUP GS_ALONG_N (raster), GS_CONSUMERS (warpgroups), GS_MODE, GS_SLABS
  * (epilogue buffers of a consumer warp), GS_FIRST (1: what is stored is the first to leave L2), GS_DIRECT (1: D's rows do not start or
  * end at multiples of 16 bytes, plain stores instead of tensor copies), GS_UNITS (1: C's do, and C is read by units of 16 bytes; 2: aux of a
- * gradient; 0: either by element). GS_PACK_A GS_PACK_B: copies are made first (common/pack.cuh).
+ * gradient is; 3: aux is written so; 0: all by element). GS_PACK_A GS_PACK_B: copies are made first (common/pack.cuh).
  * GS_FEED_A GS_FEED_B: who brings an operand (common/feed.cuh): tensor copies, or the producer's four warps; or tensor copies of eighths of both operands, to the
  * stages, from which consumers shift them to a ring of their own (common/eighths.cuh).
  *
@@ -127,6 +127,7 @@
 #define PARTS (BLOCKS * CHUNKS)
 #define PART_WORDS 16                                /* of a thread */
 #define BIAS_ALONG_Y ((GS_BIAS == 1) != GS_SWAP_AB)
+#define READ_UNITS (GS_UNITS == 1 || GS_UNITS == 2)
 #define LATE (GS_UNITS == 2 && BLOCKS * ACC_COUNT > 64)   /* of aux the next part is asked for when this one needs no registers any more */
 
 #if GS_ACC == 2
@@ -580,7 +581,7 @@ struct part {
 
 /* What a part needs beside its sums, asked for while they are not complete or the part before is stored. */
 typedef struct beside {
-#if GS_UNITS
+#if READ_UNITS
     uint4 units[4];     /* the warp's share of C, or of aux, by units of 16 bytes, row by row, a unit for each lane in turn */
 #endif
 #if GS_BIAS && BIAS_ALONG_Y
@@ -590,7 +591,7 @@ typedef struct beside {
 #endif
 } beside;
 
-#if GS_UNITS
+#if READ_UNITS
 /* Where a row of what is read by units begins. */
 static __device__ __forceinline__ const unsigned char *row_of_units(const gs_kernel_args *p, int index, int row)
 {
@@ -607,7 +608,7 @@ template <int PART>
 static __device__ __forceinline__ void load_beside(beside *of, const gs_kernel_args *p, place at)
 {
     const int lane = threadIdx.x % 32, row = at.row + part<PART>::row, col = at.col + part<PART>::col;
-#if GS_UNITS
+#if READ_UNITS
     constexpr int units = part<PART>::span / 16;
 #if GS_GROUPED
     const int end = at.end;
@@ -637,7 +638,7 @@ static __device__ __forceinline__ void load_beside(beside *of, const gs_kernel_a
     (void)of, (void)p, (void)lane, (void)row, (void)col;
 }
 
-#if GS_UNITS
+#if READ_UNITS
 /* Asks for the warp's share of what is read by units from part PART on to come to L2, while the tile is multiplied. */
 template <int PART>
 static __device__ __forceinline__ void prefetch_units(const gs_kernel_args *p, place at)
@@ -667,11 +668,14 @@ static __device__ __forceinline__ float2 bias_pair(const beside *of, int g, int 
     (void)of, (void)g, (void)h, (void)up;
 }
 
+/* What the activation is applied to. */
+static __device__ __forceinline__ float2 with_bias(float2 sum, float2 bias) { return GS_BIAS ? make_float2(__fadd_rn(sum.x, bias.x), __fadd_rn(sum.y, bias.y)) : sum; }
+
 /* 16-byte piece c of row r of a slab stands at piece c ^ swizzled(r): the swizzle of `span` bytes that the store's tensor map undoes. */
 template <int SPAN>
 static __device__ __forceinline__ int swizzled(int r) { return SPAN == 128 ? r % 8 : SPAN == 64 ? r / 2 % 4 : SPAN == 32 ? r / 4 % 2 : 0; }
 
-#if GS_UNITS
+#if READ_UNITS
 /* The warp's share of a part of it, by units as they lie in its rows, to a slab. */
 template <int ROWS, int SPAN>
 static __device__ __forceinline__ void put_units(unsigned slab, const uint4 (&c)[4])
@@ -775,13 +779,13 @@ static __device__ __forceinline__ void leave_a_column(const gs_kernel_args *p, p
 }
 #endif
 
-/* This thread's words of a part: by groups of 8 along Y, the first 8 along X and the others. at: the warp's share of the tile; slab: where the share of the part
+/* This thread's words of a part of D (WHAT 0), or of what the activation is applied to there: with a gate the gate (1) and up (2). By groups of 8 along Y, the first 8 along X and the others. at: the warp's share of the tile; slab: where the share of the part
  * is that is read by units. All lanes. */
-template <int PART>
+template <int PART, int WHAT = 0>
 static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const accumulator (&acc)[BLOCKS][ACC_COUNT], const gs_kernel_args *p, place at, const beside *of, unsigned slab)
 {
     const accumulator *const own = acc[part<PART>::block] + part<PART>::chunk * CHUNK * HALF_Y * ACC_COUNT / GS_WY;
-#if GS_ACC == 0 && GS_OUT == 0 && !GS_BETA && !GS_SCALES && !GS_BIAS && !GS_ACTIVATION && !GS_DBIAS
+#if GS_ACC == 0 && GS_OUT == 0 && !GS_BETA && !GS_SCALES && !GS_BIAS && !GS_ACTIVATION && !GS_AUX && !GS_DBIAS
     /* f16 sums that become f16 results need no arithmetic unless alpha does */
 #pragma unroll
     for (int i = 0; i < part<PART>::wide / 4; i++) words[i] = own[i];
@@ -796,7 +800,7 @@ static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const
     const int across = threadIdx.x % 32 / 4, along = threadIdx.x % 4 * 2;
     const int row = at.row + part<PART>::row + (GS_SWAP_AB ? along : across), col = at.col + part<PART>::col + (GS_SWAP_AB ? across : along);
     const int end = end_of_rows(p, at);
-#if GS_UNITS && GS_OUT != 2
+#if READ_UNITS && GS_OUT != 2
     unsigned units[4];   /* of two groups */
 #endif
 #if GS_DBIAS && !GS_SWAP_AB
@@ -804,16 +808,16 @@ static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const
 #endif
 #pragma unroll
     for (int g = 0; g < part<PART>::wide / 8; g++) {
-#if GS_UNITS && GS_OUT != 2
+#if READ_UNITS && GS_OUT != 2
         if (g % 2 == 0) take_units<part<PART>::rows, part<PART>::span>(units, slab, g);
 #endif
 #pragma unroll
         for (int h = 0; h < 2 / HALF_X; h++) {
             const int at_row = row + 8 * (GS_SWAP_AB ? g : h), at_col = col + 8 * (GS_SWAP_AB ? h : g);
             (void)at_row, (void)at_col;
-#if GS_UNITS && GS_OUT == 2
+#if READ_UNITS && GS_OUT == 2
             const float2 plus = unit_pair<part<PART>::rows, part<PART>::span>(slab, g, h);
-#elif GS_UNITS
+#elif READ_UNITS
             const float2 plus = gs_halves_of(units[g % 2 * 2 + h]);
 #elif GS_BETA
             const float2 plus = make_float2(load_c(p, index_of(at), at_row, at_col), load_c(p, index_of(at), at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB));
@@ -829,21 +833,23 @@ static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const
             gate.y = gs_scaled_half(*p, gate.y, false, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, p->m, p->n, index_of(at));
             up.x = gs_scaled_half(*p, up.x, true, at_row, at_col, p->m, p->n, index_of(at));
             up.y = gs_scaled_half(*p, up.y, true, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, p->m, p->n, index_of(at));
-            const float2 value = make_float2(gs_gated_with(*p, gate.x, up.x, b.x, b_up.x, plus.x, at_row, at_col, end, p->n, index_of(at)),
+            const float2 value = WHAT == 1 ? with_bias(gate, b) : WHAT == 2 ? with_bias(up, b_up)
+                               : make_float2(gs_gated_with(*p, gate.x, up.x, b.x, b_up.x, plus.x, at_row, at_col, end, p->n, index_of(at)),
                                              gs_gated_with(*p, gate.y, up.y, b.y, b_up.y, plus.y, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, end, p->n, index_of(at)));
             const int at_word = GS_SWAP_AB ? g : 2 * g + h;
 #else
             float2 sum = sum_pair(own, g, h, p);
             sum.x = gs_scaled(*p, sum.x, at_row, at_col, p->m, p->n, index_of(at));
             sum.y = gs_scaled(*p, sum.y, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, p->m, p->n, index_of(at));
-            const float2 value = make_float2(gs_finished_with(*p, sum.x, b.x, plus.x, at_row, at_col, end, p->n, index_of(at)),
+            const float2 value = WHAT == 1 ? with_bias(sum, b)
+                               : make_float2(gs_finished_with(*p, sum.x, b.x, plus.x, at_row, at_col, end, p->n, index_of(at)),
                                              gs_finished_with(*p, sum.y, b.y, plus.y, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, end, p->n, index_of(at)));
             const int at_word = 2 * g + h;
 #if GS_DBIAS && GS_SWAP_AB
-            leave_a_column(p, at, value, at_row - along, at_row, at_col);
+            if (WHAT == 0) leave_a_column(p, at, value, at_row - along, at_row, at_col);
 #elif GS_DBIAS
             both[h] = value;
-            if (h == 1) leave_two_columns(p, at, both, row - across, row, at_col);
+            if (WHAT == 0 && h == 1) leave_two_columns(p, at, both, row - across, row, at_col);
 #endif
 #endif
 #if GS_OUT == 2
@@ -946,17 +952,16 @@ static __device__ __forceinline__ void store_slab_direct(const unsigned char *sl
     const auto piece = [slab](int r, int i) { return slab + r * SPAN + (i ^ swizzled<SPAN>(r)) * 16; };
     gs_store_rows<ROWS, SPAN / 16, OUT_BYTES, 1, 2>(d, p->ldd * OUT_BYTES, end - row, p->n - col, threadIdx.x % 32, piece);
 }
-#elif GS_GROUPED
-/* The same where rows of D are whole units of 16 bytes: what a tensor copy would store, but for rows from `end` on. */
+#else
+/* The same to rows of whole units of 16 bytes: of aux, or of D what a tensor copy would store but for rows from `end` on. at: the first element. */
 template <int ROWS, int SPAN>
-static __device__ __forceinline__ void store_slab_rows(const unsigned char *slab, const gs_kernel_args *p, int end, int row, int col)
+static __device__ __forceinline__ void store_slab_rows(const unsigned char *slab, gs_raw *at, long long pitch, int rows, int cols)
 {
     const int lane = threadIdx.x % 32;
 #pragma unroll 1
     for (int i = lane; i < ROWS * (SPAN / 16); i += 32) {
         const int r = i / (SPAN / 16), c = i % (SPAN / 16);
-        if (row + r >= end || col + c * (16 / OUT_BYTES) >= p->n) continue;
-        *(uint4 *)((unsigned char *)p->d + ((row + r) * p->ldd + col) * OUT_BYTES + c * 16) = *(const uint4 *)(slab + r * SPAN + (c ^ swizzled<SPAN>(r)) * 16);
+        if (r < rows && c * (16 / OUT_BYTES) < cols) *(uint4 *)(at + r * pitch + c * (16 / OUT_BYTES)) = *(const uint4 *)(slab + r * SPAN + (c ^ swizzled<SPAN>(r)) * 16);
     }
 }
 #endif
@@ -1007,7 +1012,7 @@ static __device__ __forceinline__ void store_part(const sink *to, const word (&w
     if (whole) gs_tma_fence();
     __syncwarp();
     if (!whole) {
-        store_slab_rows<rows, span>(slab, to->p, at.end, row, col);
+        store_slab_rows<rows, span>(slab, (gs_raw *)to->p->d + row * to->p->ldd + col, to->p->ldd, at.end - row, to->p->n - col);
         __syncwarp();
     }
     if (gs_elect()) {
@@ -1033,6 +1038,24 @@ static __device__ __forceinline__ void store_part(const sink *to, const word (&w
 #endif
 }
 
+#if GS_UNITS == 3
+/* A part of aux through D's slab, which is free, and is again then. WHAT: as words_of has it. */
+template <int PART, int WHAT>
+static __device__ __forceinline__ void store_aux(const sink *to, const accumulator (&acc)[BLOCKS][ACC_COUNT], place at, const beside *of)
+{
+    const gs_kernel_args *const p = to->p;
+    unsigned char *const slab = slab_of<PART>(to);
+    const int row = at.row + part<PART>::row, col = at.col + part<PART>::col;
+    constexpr int rows = part<PART>::rows, span = part<PART>::span;
+    word words[PART_WORDS];
+    words_of<PART, WHAT>(words, acc, p, at, of, 0);
+    fill_slab<rows, span>(gs_shared_address(slab), words);
+    __syncwarp();
+    store_slab_rows<rows, span>(slab, (gs_raw *)p->aux + gs_place_in_aux(*p, row, col + (WHAT == 2 ? p->n : 0), index_of(at)), p->ldaux, end_of_rows(p, at) - row, p->n - col);
+    __syncwarp();
+}
+#endif
+
 /* Part PART and those after it. A template, not a loop: a loop of this size is not always unrolled, and accumulators that are indexed
  * at run time would live in local memory. */
 template <int PART>
@@ -1040,7 +1063,7 @@ static __device__ __forceinline__ void store_tile(const sink *to, const accumula
 {
     word words[PART_WORDS];
     beside next;
-#if GS_UNITS
+#if READ_UNITS
     const unsigned slab = gs_shared_address(slab_of<PART>(to));
     wait_for_slab<PART>();
     put_units<part<PART>::rows, part<PART>::span>(slab, of->units);
@@ -1048,9 +1071,14 @@ static __device__ __forceinline__ void store_tile(const sink *to, const accumula
     words_of<PART>(words, acc, to->p, at, of, slab);
     if constexpr (PART + 1 < PARTS && LATE) load_beside<PART + 1>(&next, to->p, at);
 #else
+#if GS_UNITS == 3
+    wait_for_slab<PART>();
+    store_aux<PART, 1>(to, acc, at, of);
+    if (GS_GATE) store_aux<PART, 2>(to, acc, at, of);
+#endif
     if constexpr (PART + 1 < PARTS) load_beside<PART + 1>(&next, to->p, at);
     words_of<PART>(words, acc, to->p, at, of, 0);
-    wait_for_slab<PART>();   /* here: registers */
+    if (GS_UNITS != 3) wait_for_slab<PART>();   /* here: registers */
 #endif
     store_part<PART>(to, words, at);
     if constexpr (PART + 1 < PARTS) store_tile<PART + 1>(to, acc, at, &next);
@@ -1329,7 +1357,7 @@ gs_ws(
 #endif
             multiply_stage(acc, &in, at.stage, true);
             ring_next(&at);
-#if GS_UNITS
+#if READ_UNITS
             prefetch_units<0>(&p, corner_of(tile, own_x + warp % 4 * 16, own_y));
 #endif
 #pragma unroll 1
@@ -1356,7 +1384,7 @@ gs_ws(
             /* Every stage of this tile has arrived: the other's waits are for what comes after it. */
             if (lane == 0) gs_mbarrier_arrive(turn + (1 - consumer) * 8);
 #endif
-#if !LATE && (GS_UNITS || GS_BIAS)
+#if !LATE && (READ_UNITS || GS_BIAS)
             const place corner = corner_of(tile, own_x + warp % 4 * 16, own_y);
             beside first;
             load_beside<0>(&first, &p, corner);
@@ -1366,7 +1394,7 @@ gs_ws(
             release(&in, last);
 #endif
             scale(acc, gs_alpha(p));
-#if LATE || !(GS_UNITS || GS_BIAS)   /* here, not before: registers */
+#if LATE || !(READ_UNITS || GS_BIAS)   /* here, not before: registers */
             const place corner = corner_of(tile, own_x + warp % 4 * 16, own_y);
             beside first = {};
             if (LATE) load_beside<0>(&first, &p, corner);

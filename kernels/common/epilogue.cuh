@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What is applied to a sum in f32 before it is rounded to D's type. Set by the builder where a problem has it, else 0: GS_BIAS (gs_bias), GS_ACTIVATION
- * (gs_activation; from 5 on the gradient of one), GS_RESIDUAL, GS_GATE (gs_gate), GS_AUX (1: aux is written), GS_SCALES (gs_scales), GS_SCALARS (1: alpha and beta are in device memory), GS_UNITS (the family
- * reads by units of 16 bytes, 1: C, 2: the aux of a gradient, whose elements it hands on in place of C's). Needs GS_OUT and GS_BETA, convert.cuh and args.h.
+ * (gs_activation; from 5 on the gradient of one), GS_RESIDUAL, GS_GATE (gs_gate), GS_AUX (1: aux is written), GS_SCALES (gs_scales), GS_SCALARS (1: alpha and beta are in device memory), GS_UNITS (by units of 16
+ * bytes the family reads, 1: C, 2: the aux of a gradient, whose elements it hands on in place of C's; 3: it writes aux so, itself). Needs GS_OUT and GS_BETA, convert.cuh and args.h.
  * No product that an addition follows is left to the compiler to join with it or not: it is fmaf, or rounded by itself. So all kernels do the same to the same sum (docs/internals/invariant.md). */
 #ifndef GS_KERNELS_EPILOGUE_CUH
 #define GS_KERNELS_EPILOGUE_CUH
@@ -180,7 +180,7 @@ static __device__ __forceinline__ float gs_aux_of(const gs_kernel_args &p, long 
 /* What the activation is applied to, rounded; nothing where it lies outside of D. */
 static __device__ __forceinline__ void gs_put_aux(const gs_kernel_args &p, float value, long long row, long long col, long long rows, long long cols, long long index)
 {
-#if GS_AUX
+#if GS_AUX && GS_UNITS != 3
     const long long at = gs_place_in_aux(p, row, col, index);
     if (row >= rows || col >= cols) return;
     ((gs_raw *)p.aux)[at] = gs_f32_to_raw(value);
@@ -273,9 +273,7 @@ static __device__ __forceinline__ float gs_from_bias(const gs_kernel_args &p, fl
 #if GS_BIAS
     scaled = __fadd_rn(scaled, bias);
 #endif
-#if GS_AUX
     gs_put_aux(p, scaled, row, col, rows, cols, index);
-#endif
     (void)bias;
     return gs_behind_bias(p, scaled, c, row, col, rows, cols, index);
 }
@@ -339,7 +337,7 @@ static __device__ __forceinline__ float2 gs_bias_in_run(const gs_bias_word &word
 /* What the activation is applied to, and what it lets up, rounded to aux, whose columns are those of B; nothing where the element lies outside of D. */
 static __device__ __forceinline__ void gs_put_halves(const gs_kernel_args &p, float gate, float up, long long row, long long col, long long rows, long long cols, long long index)
 {
-#if GS_AUX
+#if GS_AUX && GS_UNITS != 3
     if (col >= cols) return;
     gs_put_aux(p, gate, row, gs_column_of_gate(col), rows, 2 * cols, index);
     gs_put_aux(p, up, row, gs_column_of_up(col, cols), rows, 2 * cols, index);

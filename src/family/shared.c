@@ -12,9 +12,9 @@ const gs_parameter_value gs_raster_values[10] = {
 
 const gs_parameter_value gs_sizes_values[2] = {{"any", {0}}, {"fixed", {1}}};   /* extents as arguments, or compiled in */
 
-int gs_read_by_units(const gs_problem *problem)
+int gs_units_of(const gs_problem *problem)
 {
     const int64_t size = (int64_t)gs_type_size(problem->out);
-    const int units = problem->beta != 0 ? 1 : gs_is_gradient(problem->activation) ? 2 : 0;
+    const int units = problem->beta != 0 ? 1 : gs_is_gradient(problem->activation) ? 2 : problem->aux && problem->gate != GS_GATE_INTERLEAVED ? 3 : 0;
     return units && gs_rows_unit(problem, units == 1 ? 'c' : 'g') * size % 16 == 0 && problem->n * size % 16 == 0 ? units : 0;
 }

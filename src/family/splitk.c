@@ -107,8 +107,12 @@ static bool is_direct(const gs_problem *problem)
     return gs_rows_unit(problem, 'd') % whole != 0 || problem->n % whole != 0;
 }
 
-/* C or aux is read by units of 16 bytes, through the buffers that only 16-bit results have. */
-static int units_of(const gs_problem *problem) { return problem->out == GS_F32 || problem->gate ? 0 : gs_read_by_units(problem); }
+/* C or aux is read by units of 16 bytes, through the buffers that only 16-bit results have; aux is written by element. */
+static int units_of(const gs_problem *problem)
+{
+    const int units = gs_units_of(problem);
+    return problem->out == GS_F32 || problem->gate || units == 3 ? 0 : units;
+}
 
 gs_splitk_shape gs_splitk_shape_of(const gs_schedule *schedule, const gs_problem *problem)
 {

@@ -130,11 +130,12 @@ gs_ws_shape gs_ws_shape_of(const gs_schedule *schedule, const gs_problem *proble
     return s;
 }
 
-/* C, or where it is not read aux of a gradient, is read by units of 16 bytes, which takes registers: GS_UNITS. Not with swapped operands and a gate, where a warp's share has rows of 8
- * columns. Where aux is read so, none are left for groups and rows of D at any element, nor in large tiles for batches and parts of two lengths. */
+/* GS_UNITS: what is read or written by units of 16 bytes. Reading takes registers. C is not read so with swapped operands and a gate, where a warp's share has rows of 8 columns; aux of a
+ * gradient not beside groups and rows of D at any element, nor in large tiles beside batches and parts of two lengths. */
 static int units_of(const gs_schedule *schedule, const gs_problem *problem, const gs_ws_shape *s)
 {
-    const int units = gs_read_by_units(problem);
+    const int units = gs_units_of(problem);
+    if (units == 3) return is_direct(problem) ? 0 : 3;
     if ((problem->gate && s->swap_ab) || s->consumers >= (units == 2 || feeds(schedule, problem) ? 3 : 4)) return 0;
     return units == 2 && (is_direct(problem) || gs_has_offsets(problem) || (s->accumulators > 64 && (s->dy % s->chunk || problem->batch > 1 || (s->mode == GS_WS_PP && s->accumulators > 96)))) ? 0 : units;
 }
@@ -150,7 +151,7 @@ static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedu
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d registers per thread for sums, at most %d fit", s->accumulators + kept, limit);
     if (s->accumulators > 128 && s->consumers == 2 && (gs_has_epilogue(problem) || is_direct(problem)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for an epilogue or unaligned rows of D");
-    if (gs_read_by_units(problem) == 2 && !is_direct(problem) && !gs_has_offsets(problem) && !units_of(schedule, problem, s))   /* by element it takes twice as long */
+    if (gs_units_of(problem) == 2 && !is_direct(problem) && !gs_has_offsets(problem) && !units_of(schedule, problem, s))   /* by element it takes twice as long */
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile, or three consumers, which have no registers for aux of a gradient");
     const bool both = (problem->beta != 0 || gs_has_aux(problem)) && (problem->bias || problem->activation || problem->scales);
     if (gs_has_aux(problem) && problem->beta != 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, "aux", "ws has no aux beside C");
@@ -402,7 +403,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     gs_manifest *const manifest = &kernel->manifest;
     manifest->accumulator = problem->acc;
     manifest->bitwise = true;
-    manifest->align[2] = units_of(schedule, problem, &shape) ? 16 : out_bytes;
+    manifest->align[2] = units_of(schedule, problem, &shape) % 3 ? 16 : out_bytes;   /* what is read */
     manifest->align[3] = direct ? out_bytes : 16;
     GS_TRY(gs_rows_build(kernel, rows_of(schedule), problem, error));
 
