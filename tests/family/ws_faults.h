@@ -14,6 +14,8 @@
 #define WS_C     "bf16:200x200x192:tn:beta=1:ep=bias ws/128x128x64/s3/c1x1/coop/g1"
 #define WS_AUX   "bf16:200x200x192:tn:ep=drelu ws/128x128x64/s3/c1x1/coop/g1"
 #define WS_AUX_LATE "bf16:200x256x192:tn:ldaux=264:ep=drelu ws/128x192x64/s3/c1x1/coop/g1"
+#define WS_PUT_AUX "f16:256x128x192:tn:d=f32:ep=relu+aux ws/256x128x64/s4/c1x1/coop/g1"
+#define WS_PUT_GATE "bf16:200x64x192:tn:ldaux=136:ep=relu+gate+aux ws/128x128x64/s3/c1x1/coop/g1"
 #define WS_C_SWAP "f16:200x200x192:tn:beta=1 ws/72x128x64/s3/c1x1/pp/g1"
 #define WS_PARTS "f16:256x128x192:tn:d=f32 ws/256x128x64/s4/c1x1/coop/g1"
 #define WS_TAIL  "f16:264x96x130:nn:lda=136 ws/256x96x64/s3/c1x1/coop/g1"
@@ -107,6 +109,10 @@
     {"C of the part before", WS_C, {{"load_beside<PART + 1>(&next, to->p, at);\n    words_of<PART>(words, acc, to->p, at, of, slab);", "load_beside<PART>(&next, to->p, at);\n    words_of<PART>(words, acc, to->p, at, of, slab);"}}, {RESULT}},
     {"aux of the part before", WS_AUX, {{"load_beside<PART + 1>(&next, to->p, at);\n    words_of<PART>(words, acc, to->p, at, of, slab);", "load_beside<PART>(&next, to->p, at);\n    words_of<PART>(words, acc, to->p, at, of, slab);"}}, {RESULT}},
     {"aux of the part before, asked for late", WS_AUX_LATE, {{"&& LATE) load_beside<PART + 1>", "&& LATE) load_beside<PART>"}}, {RESULT}},
+    {"aux goes to a slab that is still stored", WS_PUT_AUX, {{"#if GS_UNITS == 3\n    wait_for_slab<PART>();\n", "#if GS_UNITS == 3\n"}}, {F(OVERWRITE)}},
+    {"aux leaves its slab before all lanes have filled it", WS_PUT_AUX, {{"    __syncwarp();\n    store_slab_rows", "    store_slab_rows"}}, {F(RACE)}},
+    {"D goes to aux's slab before all lanes have read it", WS_PUT_AUX, {{"p->n - col);\n    __syncwarp();\n}\n#endif\n\n/* Part PART", "p->n - col);\n}\n#endif\n\n/* Part PART"}}, {F(RACE)}},
+    {"up at the gate's place in aux", WS_PUT_GATE, {{"col + (WHAT == 2 ? p->n : 0)", "col"}}, {RESULT}},
     {"aux at D's pitch", WS_AUX_LATE, {{"gs_place_in_aux(*p, row, 0, index)", "row * p->n"}}, {RESULT}},
     {"the bias of the next pair", WS_C, {{"8 * g + threadIdx.x % 4 * 2);", "8 * g + (threadIdx.x + 1) % 4 * 2);"}}, {RESULT}},
     {"swap_ab: C's swizzle of other rows", WS_C_SWAP, {{"16 * (lane / 8 % 2 ^ swizzled<SPAN>(r))", "16 * (lane / 8 % 2)"}}, {RESULT}},
@@ -147,6 +153,8 @@
     {"as it is, parts that share slabs", WS_PARTS, {{0}}, {0}},
     {"as it is, C and a bias", WS_C, {{0}}, {0}},
     {"as it is, aux of a gradient", WS_AUX, {{0}}, {0}},
+    {"as it is, aux beside D", WS_PUT_AUX, {{0}}, {0}},
+    {"as it is, aux of a gate", WS_PUT_GATE, {{0}}, {0}},
     {"as it is, aux of a gradient, asked for late", WS_AUX_LATE, {{0}}, {0}},
     {"as it is, C, swap_ab", WS_C_SWAP, {{0}}, {0}},
     {"as it is, late, with an activation", "bf16:1536x1536x64:tn:ep=bias+relu ws/128x128x64/s3/c1x1/lag/g4", {{0}}, {0}},
