@@ -32,7 +32,9 @@
 #include "device/device.h"
 #include "kernel/kernel.h"
 #include "loaded/loaded.h"
+#include "family/shared.h"
 #include "family/ws.h"
+#include "learn/weights.h"
 #include "texts.h"
 
 #define __device__ static
@@ -363,6 +365,51 @@ static void test_shapes(void **state)
     }
 }
 
+/* What goes by units beside D, and what its pointer must be a multiple of. */
+static void test_units(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *problem, *schedule;
+        int         units, of_problem, aux;
+    } cases[] = {
+        {"f16:256x136x96:tn:ep=dgelu", "ws/128x128x64/s3/c1x1/coop/g1", 2, 2, 16},       {"f16:256x136x96:tn:ldaux=137:ep=dgelu", "ws/128x128x64/s3/c1x1/coop/g1", 0, 0, 2},
+        {"f16:256x136x96:tn:g=2:ep=dgelu", "ws/128x128x64/s3/c1x1/coop/g1", 0, 2, 2},    {"f16:256x136x96:tn:ldd=137:ep=dgelu", "ws/128x128x64/s3/c1x1/coop/g1", 0, 2, 2},
+        {"f16:256x136x96:tn:ep=gelu+aux", "ws/128x128x64/s3/c1x1/coop/g1", 3, 3, 16},    {"f16:256x136x96:tn:ldd=137:ep=gelu+aux", "ws/128x128x64/s3/c1x1/coop/g1", 0, 3, 2},
+        {"f16:256x136x96:tn:ep=silu+gate+aux", "ws/128x128x64/s3/c1x1/coop/g1", 3, 3, 16}, {"f16:256x136x96:tn:ep=silu+gate_i+aux", "ws/128x128x64/s3/c1x1/coop/g1", 0, 0, 16},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_problem problem = problem_of(cases[i].problem);
+        const gs_schedule schedule = schedule_of(cases[i].schedule);
+        gs_kernel kernel;
+        char option[24];
+        int align[GS_OPERANDS];
+        bool defined = false;
+        assert_int_equal(gs_kernel_build(&kernel, &schedule, &problem, gs_caps_find("h200"), NULL), GS_OK);
+        gs_manifest_alignment(&kernel.manifest, &problem, align);
+        snprintf(option, sizeof option, "-DGS_UNITS=%d", cases[i].units);
+        for (int o = 0; o < kernel.option_count; o++) defined |= strcmp(kernel.option[o], option) == 0;
+        if (!defined || gs_units_of(&problem) != cases[i].of_problem || align[6] != cases[i].aux) fail_msg("%s: %d, aux at multiples of %d", cases[i].problem, gs_units_of(&problem), align[6]);
+    }
+}
+
+/* Weights that know few problems with so much beside the product still find tiles that have registers for it. */
+static void test_choice(void **state)
+{
+    (void)state;
+    static const char *const large[] = {"bf16:8192x3072x768:nn:ep=dgelu+dbias", "bf16:2048x3072x768:nn:ep=dgelu", "bf16:4096x4096x1024:nn:ep=drelu+dbias"};
+    gs_weights weights;
+    gs_error error = {0};
+    if (gs_weights_load(&weights, GS_SOURCE_DIR "/tuned/nvidia-h200.weights", &error) != GS_OK) fail_msg("%s", error.text);
+    for (size_t i = 0; i < GS_COUNT(large); i++) {
+        const gs_problem problem = problem_of(large[i]);
+        gs_schedule list[8];
+        assert_int_equal(gs_weights_choose(&weights, &problem, gs_caps_find("h200"), 0, list, 8), 8);
+        for (int k = 0; k < 8; k++) assert_int_equal(list[k].family, GS_FAMILY_WS);
+    }
+    gs_weights_free(&weights);
+}
+
 static void test_refuses(void **state)
 {
     (void)state;
@@ -436,7 +483,7 @@ int main(void)
         cmocka_unit_test(test_walk),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_resources),
-        cmocka_unit_test(test_pack), cmocka_unit_test(test_cpasync), cmocka_unit_test(test_shift), cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_pack), cmocka_unit_test(test_cpasync), cmocka_unit_test(test_shift), cmocka_unit_test(test_units), cmocka_unit_test(test_choice), cmocka_unit_test(test_refuses),
         cmocka_unit_test(test_compiles), cmocka_unit_test(test_compiles_gates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
