@@ -219,11 +219,11 @@ gs_status gs_sets_hash_outputs(const gs_sets *sets, gs_device *device, gs_verifi
     return end_hash(device, sum, out, queue, error);
 }
 
-gs_status gs_sets_look(const gs_sets *sets, gs_verifier *verifier, const gs_problem *problem, int contender, int first, int count, uint32_t poison, uint64_t seed,
+gs_status gs_sets_look(const gs_sets *sets, gs_verifier *verifier, const gs_problem *problem, double tolerance, int contender, int first, int count, uint32_t poison, uint64_t seed,
                        gs_queue queue, gs_error *error)
 {
     const gs_pointer table = sets->tables[contender] + (gs_pointer)first * sizeof(gs_timed_operands);
-    return gs_timed_check(verifier, problem, table, count, poison, seed, counter(sets, contender), queue, error);
+    return gs_timed_check(verifier, problem, tolerance, table, count, poison, seed, counter(sets, contender), queue, error);
 }
 
 gs_status gs_sets_found(const gs_sets *sets, gs_device *device, int contender, uint64_t found[2], gs_queue queue, gs_error *error)

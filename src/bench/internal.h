@@ -82,7 +82,7 @@ gs_status gs_sets_generate(const gs_sets *sets, gs_device *device, gs_verifier *
 gs_status gs_sets_poison(const gs_sets *sets, gs_device *device, int contender, uint32_t poison, gs_queue queue, gs_error *error);
 
 /* gs_timed_check of so many sets of a contender, after such a poison. */
-gs_status gs_sets_look(const gs_sets *sets, gs_verifier *verifier, const gs_problem *problem, int contender, int first, int count, uint32_t poison, uint64_t seed,
+gs_status gs_sets_look(const gs_sets *sets, gs_verifier *verifier, const gs_problem *problem, double tolerance, int contender, int first, int count, uint32_t poison, uint64_t seed,
                        gs_queue queue, gs_error *error);
 
 /* Of a contender's outputs in one set, with what lies between their rows. Waits. */

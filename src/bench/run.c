@@ -57,6 +57,8 @@ gs_status gs_bench_run_reference(gs_bench_run *run, int sets, gs_error *error)
     return status == GS_OK ? hidden : status;
 }
 
+static double tolerance_of(const gs_bench_run *run, int contender) { return run->contenders[contender].rounds ? GS_TOLERANCE_ROUNDED : GS_BENCH_TOLERANCE; }
+
 /* The other outputs, beside a right D. */
 static gs_status compare_beside(gs_bench_run *run, int contender, gs_args args, gs_error *error)
 {
@@ -64,14 +66,14 @@ static gs_status compare_beside(gs_bench_run *run, int contender, gs_args args, 
     gs_compare *const out = &run->out->samples[contender].compare;
     if (p->bias == GS_DBIAS && p->m > 0) {
         gs_compare of_sums;
-        GS_TRY(gs_compare_sums(run->verifier, p, &args, run->shown, GS_BENCH_TOLERANCE, &of_sums, run->queue, error));
+        GS_TRY(gs_compare_sums(run->verifier, p, &args, run->shown, tolerance_of(run, contender), &of_sums, run->queue, error));
         if (of_sums.mismatches) *out = of_sums;
     }
     if (p->aux && out->mismatches == 0) {
         const gs_problem before = gs_problem_of_aux(p);
         gs_compare of_aux;
         args.d = args.aux;
-        GS_TRY(gs_compare_reference(run->verifier, &before, &args, run->shown, GS_BENCH_TOLERANCE, &of_aux, run->queue, error));
+        GS_TRY(gs_compare_reference(run->verifier, &before, &args, run->shown, tolerance_of(run, contender), &of_aux, run->queue, error));
         if (of_aux.mismatches) *out = of_aux;
     }
     return GS_OK;
@@ -82,7 +84,7 @@ static gs_status compare_shown(gs_bench_run *run, int contender, gs_error *error
     gs_samples *const samples = &run->out->samples[contender];
     const gs_args args = gs_sets_args(&run->sets, contender, run->checked);
     GS_TRY(run->device->ops->copy_in(run->device, run->shown, run->reference, run->reference_bytes, error));
-    GS_TRY(gs_compare_reference(run->verifier, &run->problems[contender], &args, run->shown, GS_BENCH_TOLERANCE, &samples->compare,
+    GS_TRY(gs_compare_reference(run->verifier, &run->problems[contender], &args, run->shown, tolerance_of(run, contender), &samples->compare,
                                 run->queue, error));
     if (samples->compare.mismatches == 0) GS_TRY(compare_beside(run, contender, args, error));
     samples->wrong = samples->compare.mismatches > 0;
@@ -128,7 +130,7 @@ gs_status gs_bench_run_poison(gs_bench_run *run, int contender, int round, gs_er
 gs_status gs_bench_run_look(gs_bench_run *run, int contender, int round, int first, int count, gs_error *error)
 {
     if (!looks(run)) return GS_OK;
-    return gs_sets_look(&run->sets, run->verifier, &run->problems[contender], contender, first, count, poison_of(round), gs_random_next(&run->random), run->queue, error);
+    return gs_sets_look(&run->sets, run->verifier, &run->problems[contender], tolerance_of(run, contender), contender, first, count, poison_of(round), gs_random_next(&run->random), run->queue, error);
 }
 
 /* ---- inputs ---- */

@@ -44,11 +44,13 @@ gs_bound gs_bound_make(const gs_problem *problem, double tolerance)
     const bool smooth = gs_is_smooth((int)problem->activation);
     const double accumulation = worst_accumulation(problem), steepest = smooth ? 1.13 : 1;
     const bool few = problem->acc == GS_F16 && problem->beta != 0 && (double)problem->m * (double)problem->batch * (double)problem->n < 8;   /* rms(R) says nothing of a product that C nearly cancels */
+    /* where a product and what is added to it nearly cancel, its rounding is left: it is about as large as what is added, a few of either's root mean square */
+    const double rounded = tolerance >= GS_TOLERANCE_ROUNDED && (gs_adds_bias(problem) || problem->beta != 0) ? 4 * steepest * unit_of(problem->out) : 0;
     const int roundings = smooth && problem->acc == GS_F16 ? 2 : 1;   /* single products are rounded by the accumulator first */
     const double rounding = fmax(tolerance, 1) * unit_of(problem->out) * (1 + 0x1p-10), least = fmax(tolerance, 1) * least_of(problem->out);
     return (gs_bound){
         .rounding = rounding, .least = least, .relative = rounding + (roundings - 1) * 0x1p-11 + tolerance * accumulation,
-        .spread = (few ? 8 : 1) * tolerance * accumulation * steepest * (problem->grouping == GS_GROUPS_K ? sqrt((double)problem->batch) : 1),   /* one may have all of K; rms(R) is of all */
+        .spread = rounded + (few ? 8 : 1) * tolerance * accumulation * steepest * (problem->grouping == GS_GROUPS_K ? sqrt((double)problem->batch) : 1),   /* one may have all of K; rms(R) is of all */
         .absolute = least + (roundings - 1) * steepest * least_of(GS_F16) + (smooth ? 0x1p-120 : 0),
         .activation = gs_activation_error((int)problem->activation, (int)problem->gate),
     };
@@ -61,7 +63,7 @@ gs_check_sums gs_sums_bound(const gs_problem *problem, double tolerance)
     return (gs_check_sums){
         .relative = unit_of(problem->out) * (1 + 0x1p-10), .absolute = least_of(problem->out),
         .added = 0x1p-24 * fmax(tolerance, 1) * (8 + rows / 16 + 4 * sqrt(rows)),   /* tensor cores cut off once for sixteen rows */
-        .element = fmax(rounds ? 0x1p-11 : 0, tolerance > 1 ? unit_of(problem->out) : 0),   /* cuBLASLt's rung adds up products that are rounded to D's type */
+        .element = fmax(rounds ? 0x1p-11 : 0, tolerance >= GS_TOLERANCE_ROUNDED ? unit_of(problem->out) : 0),
         .least = (rounds ? least_of(GS_F16) * 1.13 : 0) + (gs_is_smooth((int)problem->activation) ? 0x1p-120 : 0),   /* as for an element */
     };
 }

@@ -15,7 +15,8 @@ typedef struct gs_bound {
 /* alpha times sums below this one may have been minus infinity before. */
 double gs_least_sum(const gs_problem *problem);
 
-/* What the sums of D's columns may be wrong by; the rest of the struct is 0. */
+/* What the sums of D's columns may be wrong by; the rest of the struct is 0. From GS_TOLERANCE_ROUNDED on, here and below, products may be rounded to D's type before they are added up or
+ * anything is added to them. */
 gs_check_sums gs_sums_bound(const gs_problem *problem, double tolerance);
 
 gs_bound gs_bound_make(const gs_problem *problem, double tolerance);

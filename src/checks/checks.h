@@ -44,10 +44,13 @@ typedef struct gs_compare {
     double  bias;              /* mean signed error over the mean absolute error */
 } gs_compare;
 
+#define GS_TOLERANCE_ROUNDED 5.0
+
 /* Compares D (problem.out, ldd) with a reference, to which the epilogue is applied; of the arguments c, bias and aux are read as it says.
  * Of a problem that writes aux, aux is looked at with gs_problem_of_aux. Componentwise bound: tolerance times (the rounding of the output type plus
  * the accumulator's error for K terms of this magnitude): 1 is what any honest kernel on normal data stays below, f32 accumulation
- * on tensor cores included; 0: bit for bit after rounding the reference once. Waits for the queue. */
+ * on tensor cores included; 0: bit for bit after rounding the reference once; GS_TOLERANCE_ROUNDED: a product may be rounded to D's type before anything is added to it. Waits for the
+ * queue. */
 gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference,
                                double tolerance, gs_compare *out, gs_queue queue, gs_error *error);
 
@@ -65,7 +68,7 @@ typedef struct gs_timed_operands {
 /* Looks at every output of a replay that used each set of the table once: elements that still hold the poison (a pattern of GS_POISON_*), places
  * beside outputs that do not; and at some elements, chosen by the seed, whose products are computed anew. Adds to two 64-bit numbers at `found`: how many
  * of the first kind, how many elements are wrong. Returns before it is done. */
-gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *problem, gs_pointer sets, int count, uint32_t poison, uint64_t seed,
+gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *problem, double tolerance, gs_pointer sets, int count, uint32_t poison, uint64_t seed,
                          gs_pointer found, gs_queue queue, gs_error *error);
 
 /* Adds to the 64-bit number at `sum` what depends on every 64-bit word of a range and its place. Returns before it is done. */

@@ -242,11 +242,11 @@ gs_status gs_pass_over(gs_verifier *verifier, gs_pointer at, size_t bytes, gs_qu
     return launch(verifier, GS_CHECK_PASS, &range, (range.units + 3) / 4, queue, error);
 }
 
-gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, gs_pointer sets, int count, uint32_t poison, uint64_t seed, gs_pointer found,
+gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *p, double tolerance, gs_pointer sets, int count, uint32_t poison, uint64_t seed, gs_pointer found,
                          gs_queue queue, gs_error *error)
 {
-    enum { SAMPLES = 128, TOLERANCE = 4 };   /* it looks for wrong results, gs_verify judges rounding */
-    const gs_bound bound = gs_bound_make(p, TOLERANCE);
+    enum { SAMPLES = 128 };
+    const gs_bound bound = gs_bound_make(p, tolerance);
     gs_timed timed = {
         .sets = address(sets), .count = (gs_u64)count, .samples = SAMPLES, .seed = seed, .m = p->m, .n = p->n, .k = p->k, .batch = p->batch,
         .lda = p->lda, .ldb = p->ldb, .stride_a = gs_shape_of(p, 'a').stride, .stride_b = gs_shape_of(p, 'b').stride, .stride_bias = gs_shape_of(p, 'e').stride,

@@ -267,10 +267,10 @@ gs_status gs_pass_over(gs_verifier *self, gs_pointer at, size_t bytes, gs_queue 
 }
 
 /* Of D only its first word, of what lies around it only the last one. */
-gs_status gs_timed_check(gs_verifier *self, const gs_problem *problem, gs_pointer sets, int count, uint32_t poison, uint64_t seed, gs_pointer found,
+gs_status gs_timed_check(gs_verifier *self, const gs_problem *problem, double tolerance, gs_pointer sets, int count, uint32_t poison, uint64_t seed, gs_pointer found,
                          gs_queue queue, gs_error *error)
 {
-    (void)self, (void)problem, (void)seed, (void)queue, (void)error;
+    (void)self, (void)problem, (void)tolerance, (void)seed, (void)queue, (void)error;
     uint64_t *const counts = (uint64_t *)(uintptr_t)found;
     sim.looks++;
     for (int i = 0; i < count; i++) {

@@ -351,7 +351,7 @@ static void timed_results_agree(void **state)
         for (int native = 0; native < 2; native++) {
             choose(&b, native);
             OK(device->ops->copy_in(device, found, zeros, sizeof zeros, &error));
-            OK(gs_timed_check(b.verifier, &p, table, 1, GS_POISON_FIRST, 11, found, NULL, &error));
+            OK(gs_timed_check(b.verifier, &p, 4, table, 1, GS_POISON_FIRST, 11, found, NULL, &error));
             OK(device->ops->copy_out(device, counts[native], found, sizeof zeros, &error));
         }
         if (memcmp(counts[0], counts[1], sizeof zeros) != 0 || counts[1][0] == 0 || counts[1][1] == 0)
