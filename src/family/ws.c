@@ -153,6 +153,8 @@ static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedu
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for an epilogue or unaligned rows of D");
     if (gs_units_of(problem) == 2 && !is_direct(problem) && !gs_has_offsets(problem) && !units_of(schedule, problem, s))   /* by element it takes twice as long */
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile, or three consumers, which have no registers for aux of a gradient");
+    if (units_of(schedule, problem, s) == 2 && s->accumulators > 112 && s->wx > 64 && cluster[0] * cluster[1] > 1)
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "too tall a tile for aux of a gradient and a cluster");
     const bool both = (problem->beta != 0 || gs_has_aux(problem)) && (problem->bias || problem->activation || problem->scales);
     if (gs_has_aux(problem) && problem->beta != 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, "aux", "ws has no aux beside C");
     if (gs_has_offsets(problem) && (s->accumulators + kept > 200 || (both && s->consumers == 2 && s->accumulators > 96)))
