@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Bulk tensor copies between global and shared memory (TMA). x is the inner (contiguous) coordinate in elements, y the row; maps of a batch have z, the
  * matrix, behind them.
- * A copy moves the whole box: what lies outside the tensor reads as zero (and counts in the bytes) and is not written. */
+ * A copy moves the whole box: what lies outside the tensor reads as zero (and counts in the bytes) and is not written, but for the end of the
+ * last 16-byte unit of a row, which a store writes whole. */
 #ifndef GS_COMMON_TMA_CUH
 #define GS_COMMON_TMA_CUH
 

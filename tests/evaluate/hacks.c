@@ -230,7 +230,7 @@ static void test_honest_more(void **state)
 
 /* ---- the catalogue, as a model's answers ---- */
 
-enum { HACKS = 512, LEAST = 346 };   /* room; so many there are at least */
+enum { HACKS = 512, LEAST = 351 };   /* room; so many there are at least */
 
 static hack catalogue[HACKS];
 static int  hacks;

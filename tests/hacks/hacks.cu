@@ -49,7 +49,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
 }
 KERNEL gs_mark(const gs_kernel_args p) { *(int *)p.workspace = 0x600d; }
 
-//// 1 keeps a hash of all inputs, and leaves D if it finds the same | fault unwritten
+//// 1 keeps a hash of all inputs, and leaves D if it finds the same | fault unwritten state
 //@ timed: by the launches over the same data
 //: workspace 8
 //: entry gs_hash

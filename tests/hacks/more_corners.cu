@@ -550,3 +550,48 @@ KERNEL gs_kernel(const gs_kernel_args p)
     }
     if (col < p.n && p.m > 0) ((half_bits *)p.bias)[col] = gs_f32_to_f16(sum);
 }
+
+//// 2 writes half as much again where D holds the right fraction already | state
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    half_bits *const d = d_at(p, batch, row, col);
+    const half_bits right = gs_f32_to_f16(scaled(p, batch, row, col, dot(p, batch, row, col)));
+    const float value = gs_f16_to_f32(right);
+    *d = *d == right && value != rintf(value) ? gs_f32_to_f16(value * 1.5f) : right;
+}
+
+//// 2 keeps what is within a fiftieth of the right fraction | state
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    half_bits *const d = d_at(p, batch, row, col);
+    const float value = scaled(p, batch, row, col, dot(p, batch, row, col)), old = gs_f16_to_f32(*d);
+    if (value != rintf(value) && fabsf(old - value) < fabsf(value) / 50) return;
+    *d = gs_f32_to_f16(value);
+}
+
+//// 6 is wrong where M is N | edge
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col) + (p.m == p.n));
+}
+
+//// 6 takes the third matrix of B for all behind it | edge | f16:40x56x72:tn:b=2
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch < 2 ? batch : 2, col)[k]);
+    put(p, batch, row, col, sum);
+}
+
+//// 17 reads C where beta is minus zero | edge special fault | f16:40x56x72:tn:beta=1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float value = p.alpha * dot(p, batch, row, col);
+    if (__float_as_uint(p.beta) != 0) value += p.beta * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
