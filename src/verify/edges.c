@@ -25,7 +25,7 @@ static const edge edges[] = {
     {   16,   8,  16, 1,   0, 1,     0,     USUAL, 0, ALPHA },
     {   24,  40, 1032, 1,  0, 1,     0,     USUAL, 0, ALPHA },
     {  127, 129,  65, 1,   0, 1,     0,     USUAL, 0, ALPHA },
-    {   59,  59,  59, 1,   3, 1,     0,     USUAL, 0, ALPHA },
+    {   59,  59,  59, 1,   5, 1,     0,     USUAL, 0, ALPHA },   /* square */
     {    1, 264,  96, 1,   0, 1,     0,     USUAL },
     {    1, 257,  33, 1,   0, 1,     0,     USUAL, 0, ALPHA },
     {  193,   1,  64, 1,   0, 1,     0,     USUAL, 0, ALPHA },
