@@ -18,7 +18,7 @@
 #include "schedule/caps.h"
 
 enum { GS_SOURCE_PARENT_BYTES = 28 << 10 };      /* of the source of the kernel to improve, at most */
-enum { GS_SOURCE_PROMPT_BYTES = 128 << 10 };     /* of both texts together; examples go first, then notes, then the code of the last failure */
+enum { GS_SOURCE_PROMPT_BYTES = 144 << 10 };     /* of both texts together; examples go first, then notes, then the code of the last failure */
 
 /* A kernel that was tried for the problem. Strings are the caller's; NULL is "". */
 typedef struct gs_attempt {

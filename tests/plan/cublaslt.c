@@ -125,8 +125,8 @@ static void a_choice_is_doubted(void **state)
         {1.0001, "66:0", GS_ORIGIN_CUBLASLT, 0, "cublaslt"}, {100, "66:0", GS_ORIGIN_DEFAULT, 0, NULL}, {1.0001, "", GS_ORIGIN_DEFAULT, 0, NULL},
         {1.0001, "66:0 24:2", GS_ORIGIN_CUBLASLT, 0, "cublaslt"}, {1.0001, "66:0 24:2", GS_ORIGIN_CUBLASLT, 0.2, "cublaslt/2"},
         {1.0001, "66:0 7:0 24:2", GS_ORIGIN_CUBLASLT, 0.2, "cublaslt/3"},   /* nobody has times of algorithm 7 */
-        {3.4, "66:0", GS_ORIGIN_DEFAULT, 0, NULL, ":ep=silu"},                 /* a kernel follows its product */
-        {3.4, "66:0", GS_ORIGIN_CUBLASLT, 0, "cublaslt", ":ep=bias+gelu"},
+        {2.6, "66:0", GS_ORIGIN_DEFAULT, 0, NULL, ":ep=silu"},                 /* a kernel follows its product */
+        {2.6, "66:0", GS_ORIGIN_CUBLASLT, 0, "cublaslt", ":ep=bias+gelu"},
     };
     char path[64];
     gs_error error = {0};

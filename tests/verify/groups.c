@@ -380,7 +380,7 @@ static void ws(void **state)
         const char *from, *to;
     } faults[] = {
         {"const bool whole = row + rows <= at.end;", "const bool whole = true;"},
-        {"if (row + r >= end ||", "if (row + r > end ||"},
+        {"if (r < rows && c *", "if (r <= rows && c *"},
         {"tile->index = low;", "tile->index = low + 1 < GS_GROUPED ? low + 1 : low;"},
         {"if (table->tile[middle] <= w->tile) low", "if (table->tile[middle] < w->tile) low"},
         {"if (lane >= step) sum += other;", "if (lane > step) sum += other;"},
@@ -408,8 +408,8 @@ static void ws(void **state)
         {sums, swapped, "(row + 1 < end ? value.y : 0)", "value.y"},
         {sums, swapped, "first < end && col < p->n) sums_of_rows", "first < end && col < p->n - 1) sums_of_rows"},
         {sums, swapped, "sum += __shfl_xor_sync(0xffffffffu, sum, 2);", ""},
-        {"f16:200x136x72:tn:g=5:ep=relu+aux", wide, "gs_finished_with(*p, sum.x, b.x, plus.x, at_row, at_col, end,", "gs_finished_with(*p, sum.x, b.x, plus.x, at_row, at_col, p->m,"},
-        {"f16:200x136x72:tn:g=5:ep=relu+gate+aux", wide, "plus.y, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, end, p->n, index_of(at)));\n            const int at_word = GS_SWAP_AB",
+        {"f16:200x136x72:tn:g=5:ep=relu+aux", wide, "p->ldaux, end_of_rows(p, at) - row,", "p->ldaux, p->m - row,"},
+        {"f16:200x136x72:tn:g=5:ep=relu+gate_i+aux", wide, "plus.y, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, end, p->n, index_of(at)));\n            const int at_word = GS_SWAP_AB",
          "plus.y, at_row + GS_SWAP_AB, at_col + !GS_SWAP_AB, p->m, p->n, index_of(at)));\n            const int at_word = GS_SWAP_AB"},
     };
     for (size_t i = 0; i < GS_COUNT(beside); i += VERIFYING_EACH) {
