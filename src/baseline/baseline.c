@@ -34,7 +34,7 @@ gs_status gs_baseline_create(gs_contender *out, gs_device *device, const char *n
                        "no baseline is called \"%s\"; there are cublas, cublaslt-heuristic, cublaslt-autotuning, cublas-groups, cublaslt-groups and cublaslt-groups-8", name);
     if (status != GS_OK) return status;
     snprintf(out->name, sizeof out->name, "%s", name);
-    out->any_order = out->rounds = true;
+    out->any_order = out->rounds_products = true;
     out->bitwise = true;   /* what NVIDIA documents for one version, one GPU model and one stream */
     return GS_OK;
 }

@@ -47,7 +47,7 @@ static int list_suggestions(gs_library *library, gs_contender *list, suggestion 
     for (int i = 0; i < gs_library_count(library) && count < GS_LIBRARY_ASKED; i++) {
         if (gs_library_choose(library, i) != GS_OK) continue;
         self[count] = (suggestion){library, i};
-        list[count] = (gs_contender){.bitwise = true, .any_order = true, .rounds = true, .self = &self[count], .prepare = suggestion_prepare, .run = suggestion_run,
+        list[count] = (gs_contender){.bitwise = true, .any_order = true, .rounds_products = true, .self = &self[count], .prepare = suggestion_prepare, .run = suggestion_run,
                                      .destroy = suggestion_destroy};
         snprintf(list[count].name, sizeof list[count].name, "cublaslt-%d", i + 1);
         count++;

@@ -28,7 +28,7 @@ static gs_status create(gs_contender *out, const reference *self, int which, gs_
     GS_TRY(which == ONE_CALL ? gs_baseline_cublas_groups(out, self->device, error)
                              : gs_baseline_cublaslt_groups(out, self->device, which == AT_ONCE ? GS_BRANCHES : 1, self->pick, error));
     snprintf(out->name, sizeof out->name, "%s", names[which]);
-    out->any_order = out->rounds = out->bitwise = true;
+    out->any_order = out->rounds_products = out->bitwise = true;
     return GS_OK;
 }
 

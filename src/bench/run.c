@@ -57,7 +57,7 @@ gs_status gs_bench_run_reference(gs_bench_run *run, int sets, gs_error *error)
     return status == GS_OK ? hidden : status;
 }
 
-static double tolerance_of(const gs_bench_run *run, int contender) { return run->contenders[contender].rounds ? GS_TOLERANCE_ROUNDED : GS_BENCH_TOLERANCE; }
+static double tolerance_of(const gs_bench_run *run, int contender) { return run->contenders[contender].rounds_products ? GS_TOLERANCE_ROUNDED : GS_BENCH_TOLERANCE; }
 
 /* The other outputs, beside a right D. */
 static gs_status compare_beside(gs_bench_run *run, int contender, gs_args args, gs_error *error)

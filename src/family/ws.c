@@ -130,14 +130,21 @@ gs_ws_shape gs_ws_shape_of(const gs_schedule *schedule, const gs_problem *proble
     return s;
 }
 
-/* GS_UNITS: what is read or written by units of 16 bytes. Reading takes registers. C is not read so with swapped operands and a gate, where a warp's share has rows of 8 columns; aux of a
- * gradient not beside groups and rows of D at any element, nor in large tiles beside batches and parts of two lengths. */
+/* GS_UNITS: what is read or written by units of 16 bytes. Reading takes registers: C is read by element where there are few, and with swapped operands and a gate, where a warp's share has rows of
+ * 8 columns; aux of a gradient beside groups and rows of D at any element (tiles that are too large for it are refused). */
 static int units_of(const gs_schedule *schedule, const gs_problem *problem, const gs_ws_shape *s)
 {
     const int units = gs_units_of(problem);
     if (units == 3) return is_direct(problem) ? 0 : 3;
-    if ((problem->gate && s->swap_ab) || s->consumers >= (units == 2 || feeds(schedule, problem) ? 3 : 4)) return 0;
-    return units == 2 && (is_direct(problem) || gs_has_offsets(problem) || (s->accumulators > 64 && (s->dy % s->chunk || problem->batch > 1 || (s->mode == GS_WS_PP && s->accumulators > 96)))) ? 0 : units;
+    if (units == 2) return is_direct(problem) || gs_has_offsets(problem) ? 0 : 2;
+    return (problem->gate && s->swap_ab) || s->consumers >= (feeds(schedule, problem) ? 3 : 4) ? 0 : units;
+}
+
+/* Whether a tile has registers for aux of a gradient that is read by units: not for parts of two lengths or the strides of a batch in large ones. By element it would take twice as long. */
+static bool has_room_for_aux(const gs_ws_shape *s, const gs_problem *problem, int blocks)
+{
+    if (s->consumers > 2 || (s->accumulators > 112 && s->wx > 64 && blocks > 1)) return false;
+    return s->accumulators <= 64 || (s->dy % s->chunk == 0 && problem->batch == 1 && (s->mode != GS_WS_PP || s->accumulators <= 96));
 }
 
 /* The registers of a consumer thread are 232 (240 beyond 200 sums), 152 or 104 for 2, 3, 4 consumers; how many can be sums was found by
@@ -151,10 +158,8 @@ static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedu
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d registers per thread for sums, at most %d fit", s->accumulators + kept, limit);
     if (s->accumulators > 128 && s->consumers == 2 && (gs_has_epilogue(problem) || is_direct(problem)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for an epilogue or unaligned rows of D");
-    if (gs_units_of(problem) == 2 && !is_direct(problem) && !gs_has_offsets(problem) && !units_of(schedule, problem, s))   /* by element it takes twice as long */
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile, or three consumers, which have no registers for aux of a gradient");
-    if (units_of(schedule, problem, s) == 2 && s->accumulators > 112 && s->wx > 64 && cluster[0] * cluster[1] > 1)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "too tall a tile for aux of a gradient and a cluster");
+    if (units_of(schedule, problem, s) == 2 && !has_room_for_aux(s, problem, cluster[0] * cluster[1]))
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile, or too many consumers, for aux of a gradient");
     const bool both = (problem->beta != 0 || gs_has_aux(problem)) && (problem->bias || problem->activation || problem->scales);
     if (gs_has_aux(problem) && problem->beta != 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, "aux", "ws has no aux beside C");
     if (gs_has_offsets(problem) && (s->accumulators + kept > 200 || (both && s->consumers == 2 && s->accumulators > 96)))

@@ -10,7 +10,7 @@
 enum { MOST = 64, WIDTH = 64, DESCENTS = 4, SHORT = 16 };
 #define MOST_BEHIND 2.0   /* a family whose best is so much slower has no chance */
 enum { UNKNOWN = 4 };      /* most choices from a family that the weights do not know */
-#define LIKELY 0.05       /* worth looking for what is valid */
+#define LIKELY 0.05       /* of a family: worth a search among its valid schedules */
 #define IMPROBABLE 0.003   /* beside the first family that had something valid: not looked into */
 
 typedef struct chosen {
@@ -111,7 +111,7 @@ int gs_weights_choose(const gs_weights *weights, const gs_problem *problem, cons
         if (!(known >> family & 1)) continue;
         const int count = gs_actor_beam(&weights->actor, problem, caps, (gs_family_id)family, WIDTH, said);
         for (int i = 0; i < count; i++) consider(&ch, &said[i]);
-        if (probable >= LIKELY && ch.best_us[family] == INFINITY) {   /* of all that the actor says nothing is valid: it knows few problems with so much beside the product */
+        if (probable >= LIKELY && ch.best_us[family] == INFINITY) {   /* no schedule of the beam is valid, as where an epilogue leaves no registers for the tiles that plain products have */
             const int found = gs_surrogate_shortlist(&weights->surrogate, problem, caps, 1u << family, said, SHORT);
             for (int i = 0; i < found; i++) consider(&ch, &said[i]);
         }

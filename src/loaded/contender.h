@@ -19,7 +19,7 @@ struct gs_contender {
     int   registers, smem;           /* after prepare, our and user kernels only: most of any entry, smem in bytes of a block */
     bool  bitwise;                   /* claims bit-equal results over repeats */
     bool  any_order;                 /* NVIDIA's library: of an invariant problem it computes the product, in an order that is its own */
-    bool  rounds;                    /* NVIDIA's library, and a plan, which may take it: a product may be rounded to D's type before anything is added to it, and its timed outputs are judged so */
+    bool  rounds_products;           /* NVIDIA's library, and a plan, which may take it: a product may be rounded to D's type before anything is added to it, and its timed outputs are judged so */
     bool  fixed_groups;              /* a user kernel: its text has the number of groups of rows, which no argument and no name of a manifest tells it */
     int   align[GS_OPERANDS];        /* after prepare: bytes that the address of each operand must be a multiple of; 0: not known */
     gs_pointer zeroed, scratch;      /* after prepare: the part of its workspace that is zero before and after every run, and the rest; 0: none, or not known */

@@ -83,7 +83,7 @@ static gs_status plan_contender(gs_contenders *cache, gs_contender *out, bool me
     planned *const self = calloc(1, sizeof *self);
     if (!self) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a contender");
     self->context = *context;
-    *out = (gs_contender){.rounds = true, .self = self, .prepare = plan_prepare, .run = plan_run, .destroy = plan_destroy};
+    *out = (gs_contender){.rounds_products = true, .self = self, .prepare = plan_prepare, .run = plan_run, .destroy = plan_destroy};
     snprintf(out->name, sizeof out->name, "%s", measured ? "measured" : "plan");
     return GS_OK;
 }
