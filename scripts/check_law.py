@@ -33,7 +33,7 @@ LAW = {
     "pack":     {"base", "problem", "schedule", "kernel"},
     "loaded":   {"base", "problem", "schedule", "kernel", "device", "common"},
     "plan":     {"base", "problem", "record", "learn", "device", "cublas", "race", "table", "pack", "loaded"},
-    "torch":    {"base", "problem", "record", "device", "plan"},
+    "torch":    {"base", "problem", "record", "device", "cublas", "plan"},
     "sequence": {"base", "problem", "device", "plan"},
     "packing":  {"base", "problem", "schedule", "kernel", "device", "table", "pack", "plan"},
     "shim":     {"base", "problem", "record", "device", "cublas", "plan"},

@@ -10,7 +10,7 @@ taken = None   # whose tensors the adapter takes: "CUDA", "CPU"; None: nobody's
 
 _ACTIVATIONS = {"none": 0, "relu": 1, "gelu_tanh": 2, "gelu": 3, "silu": 4}   # gs_activation
 WORDS = {"relu": "relu", "gelu_tanh": "gelu", "gelu": "gelu_erf", "silu": "silu"}   # in a problem's text
-_GATE, _HAS_C, _HAS_BIAS, _HAS_OFFSETS = 1 << 8, 1 << 16, 1 << 17, 1 << 18    # src/torch/kernels.c
+_GATE, _HAS_C, _HAS_BIAS, _HAS_OFFSETS, _HAS_AUX = 1 << 8, 1 << 16, 1 << 17, 1 << 18, 1 << 19    # src/torch/kernels.c
 HALVES = (_torch.float16, _torch.bfloat16)
 
 
@@ -43,10 +43,11 @@ def _serves(x):
     return taken is not None and x.dtype in HALVES and x.is_cuda == (taken == "CUDA") and (x.is_cuda or x.is_cpu)
 
 
-def _run(d, x, weight, what, c=None, bias=None, offsets=None):
-    """One kernel of the library, if there is one for it."""
-    what |= (_HAS_C if c is not None else 0) | (_HAS_BIAS if bias is not None else 0) | (_HAS_OFFSETS if offsets is not None else 0)
-    return _torch.ops.gemmsmith.run.default(d, x, weight, x if c is None else c, x if bias is None else bias, x if offsets is None else offsets, what)
+def _run(d, x, weight, what, c=None, bias=None, offsets=None, aux=None):
+    """One kernel of the library, if there is one for it. aux: what the activation is applied to, and what a gate lets up, is written there."""
+    for operand, bit in ((c, _HAS_C), (bias, _HAS_BIAS), (offsets, _HAS_OFFSETS), (aux, _HAS_AUX)):
+        what |= bit if operand is not None else 0
+    return _torch.ops.gemmsmith.run.default(d, x, weight, x if c is None else c, x if bias is None else bias, x if offsets is None else offsets, d if aux is None else aux, what)
 
 
 def _rows(x):
@@ -142,8 +143,79 @@ def _swiglu_backward(ctx, grad):
     return *_swiglu_grads(grad, *ctx.saved_tensors, ctx.activation), None
 
 
+def _linear_kept(x, weight, bias, activation):
+    """The result, and what the activation is applied to, which its gradient needs."""
+    z = x.new_empty(x.shape[:-1] + weight.shape[:1])
+    if _serves(x):
+        d = _torch.empty_like(z)
+        if _run(_rows(d), _rows(x), weight, _ACTIVATIONS[activation], bias=bias, aux=_rows(z)):
+            return d, z
+    z = _torch.nn.functional.linear(x, weight, bias)
+    return _activate(z, activation), z
+
+
+def _linear_kept_setup(ctx, inputs, output):
+    x, weight, bias, ctx.activation = inputs
+    ctx.save_for_backward(x, weight, bias, output[1])
+    ctx.set_materialize_grads(False)   # of what is kept there is none
+
+
+def _linear_kept_backward(ctx, grad, more):
+    """more: comes with gradients of gradients alone, since this uses what was kept."""
+    if grad is None and more is None:
+        return None, None, None, None
+    x, weight, bias, z = ctx.saved_tensors
+    rows, needs = _rows(_sum(None if grad is None else _activate_backward(grad, z, ctx.activation), more)), ctx.needs_input_grad
+    return (rows @ weight).reshape(x.shape) if needs[0] else None, rows.t() @ _rows(x) if needs[1] else None, rows.sum(0) if bias is not None and needs[2] else None, None
+
+
+def _linear_kept_shapes(x, weight, bias, activation):
+    return tuple(x.new_empty(x.shape[:-1] + weight.shape[:1]) for _ in range(2))
+
+
+def _swiglu_both(x, weight, activation):
+    """The result, and gate and up side by side, which its gradients need, by one kernel."""
+    kept = x.new_empty(x.shape[:-1] + weight.shape[:1])
+    if _serves(x):
+        d = x.new_empty(x.shape[:-1] + (weight.shape[0] // 2,))
+        if _run(_rows(d), _rows(x), weight, _ACTIVATIONS[activation] | _GATE, aux=_rows(kept)):
+            return d, kept
+    kept = _torch.nn.functional.linear(x, weight)
+    gate, up = kept.chunk(2, -1)
+    return _activate(gate, activation) * up, kept
+
+
+def _swiglu_both_setup(ctx, inputs, output):
+    x, weight, ctx.activation = inputs
+    ctx.save_for_backward(x, weight, output[1])
+    ctx.set_materialize_grads(False)
+
+
+def _gate_gradients(grad, kept, activation):
+    """Those of gate and up, side by side."""
+    grad = grad.contiguous()
+    if _serves(grad) and not _torch.is_grad_enabled():   # else a gradient of it may be asked for
+        result = _torch.empty_like(kept)
+        if _torch.ops.gemmsmith.gate_gradients.default(_rows(result), _rows(grad), _rows(kept), _ACTIVATIONS[activation]):
+            return result
+    gate, up = kept.chunk(2, -1)
+    return _torch.cat([_activate_backward(grad * up, gate, activation), grad * _activate(gate, activation)], -1)
+
+
+def _swiglu_both_backward(ctx, grad, more):
+    if grad is None and more is None:
+        return None, None, None
+    x, weight, kept = ctx.saved_tensors
+    rows = _rows(_sum(None if grad is None else _gate_gradients(grad, kept, ctx.activation), more))
+    return (rows @ weight).reshape(x.shape) if ctx.needs_input_grad[0] else None, rows.t() @ _rows(x) if ctx.needs_input_grad[1] else None, None
+
+
+def _swiglu_both_shapes(x, weight, activation):
+    return x.new_empty(x.shape[:-1] + (weight.shape[0] // 2,)), x.new_empty(x.shape[:-1] + weight.shape[:1])
+
+
 def _swiglu_kept(x, weight, activation):
-    """The result, and what its gradients need: the gate, up and the activated gate. Two products, so that each is a matrix without gaps."""
+    """The result, and what its gradients need: the gate, up and the activated gate. Two products, so that each is a matrix without gaps: torch's operators take longer with gaps."""
     half = weight.shape[0] // 2
     gate, up = _torch.nn.functional.linear(x, weight[:half]), _torch.nn.functional.linear(x, weight[half:])
     activated = _activate(gate, activation)
@@ -217,12 +289,16 @@ def define(library):
     tags = (_torch.Tag.pt2_compliant_tag, _torch.Tag.needs_fixed_stride_order)
     library.define("linear(Tensor x, Tensor weight, Tensor? bias, Tensor? residual, str activation) -> Tensor", tags=tags)
     library.define("swiglu(Tensor x, Tensor weight, str activation) -> Tensor", tags=tags)
+    library.define("linear_kept(Tensor x, Tensor weight, Tensor? bias, str activation) -> (Tensor, Tensor)", tags=tags)
+    library.define("swiglu_both(Tensor x, Tensor weight, str activation) -> (Tensor, Tensor)", tags=tags)
     library.define("swiglu_kept(Tensor x, Tensor weight, str activation) -> (Tensor, Tensor, Tensor, Tensor)", tags=tags)
     library.define("grouped(Tensor x, Tensor weight, Tensor offsets, str activation, bool gate) -> Tensor", tags=tags)
     library.define("grouped_grads(Tensor grad, Tensor x, Tensor weight, Tensor offsets, str activation, bool gate) -> (Tensor, Tensor)", tags=tags)
     for name, kernel, fake, setup, backward in (
             ("linear", _linear, lambda x, weight, bias, residual, activation: x.new_empty(x.shape[:-1] + weight.shape[:1]), _linear_setup, _linear_backward),
             ("swiglu", _swiglu, lambda x, weight, activation: x.new_empty(x.shape[:-1] + (weight.shape[0] // 2,)), _swiglu_setup, _swiglu_backward),
+            ("linear_kept", _linear_kept, _linear_kept_shapes, _linear_kept_setup, _linear_kept_backward),
+            ("swiglu_both", _swiglu_both, _swiglu_both_shapes, _swiglu_both_setup, _swiglu_both_backward),
             ("swiglu_kept", _swiglu_kept, _swiglu_kept_shapes, _swiglu_kept_setup, _swiglu_kept_backward),
             ("grouped", _grouped, lambda x, weight, offsets, activation, gate: x.new_empty(x.shape[0], _width(weight, gate)), _grouped_setup, _grouped_backward),
             ("grouped_grads", _grouped_grads, lambda grad, x, weight, offsets, activation, gate: (_torch.empty_like(x), _torch.empty_like(weight)), None, None)):
@@ -246,7 +322,7 @@ def _check_operands(x, weight, activation, dim):
 
 
 def _trains(*operands):
-    """Whether gradients may be asked for. What goes into an activation is then kept, as torch keeps it; one kernel would have to compute it again in the backward pass."""
+    """Whether gradients may be asked for. What goes into an activation is then kept, as torch keeps it."""
     return _torch.is_grad_enabled() and any(operand is not None and operand.requires_grad for operand in operands)
 
 
@@ -267,7 +343,7 @@ def _cast(*operands):
 def linear(x, weight, bias=None, activation="none", residual=None):
     """activation(x @ weight.T + bias) + residual, by one kernel. x: ... x K; weight: N x K; bias: N; residual: as the result, ... x N. All are of one type and on one device; autocast casts them.
     activation: "none", "relu", "gelu" (erf), "gelu_tanh", "silu".
-    While gradients are recorded, an activation is torch's operator behind the product; inside torch.func everything is."""
+    While gradients are recorded, what the activation is applied to is kept, by the same kernel; with a residual besides, or inside torch.func, an activation is torch's operator behind the product."""
     x, weight, bias, residual = _cast(x, weight, bias, residual)
     _check_operands(x, weight, activation, 2)
     for name, operand in (("bias", bias), ("residual", residual)):
@@ -275,7 +351,10 @@ def linear(x, weight, bias=None, activation="none", residual=None):
             _refuse(operand.dtype == x.dtype and operand.device == x.device, f"{name} is {operand.dtype} on {operand.device}, x is {x.dtype} on {x.device}")
     _refuse(bias is None or bias.shape == weight.shape[:1], "bias has another length than weight has rows")
     _refuse(residual is None or residual.shape == x.shape[:-1] + weight.shape[:1], "residual has another shape than the result")
-    if (activation != "none" and _trains(x, weight, bias)) or _transformed():
+    trains = activation != "none" and _trains(x, weight, bias)
+    if trains and residual is None and _serves(x) and not _transformed() and not _torch.compiler.is_compiling():
+        return _torch.ops.gemmsmith.linear_kept.default(x, weight, bias, activation)[0]
+    if trains or _transformed():
         y = _activate(_torch.nn.functional.linear(x, weight, bias), activation)
         return y if residual is None else y + residual
     return _torch.ops.gemmsmith.linear.default(x, weight, bias, residual, activation)
@@ -296,7 +375,8 @@ def pack_swiglu(gate, up):
 def swiglu(x, weight, activation="silu"):
     """activation(x @ gate.T) * (x @ up.T), by one kernel. x: ... x K; weight: pack_swiglu(gate, up), 2N x K; the result is ... x N.
     activation: "silu" (SwiGLU), "gelu", "gelu_tanh" (GeGLU), "relu".
-    While gradients are recorded, by two products and torch's operators; inside torch.func by these alone."""
+    While gradients are recorded, gate and up are kept, by the same kernel, and their gradients are one kernel; where the library takes no such tensors it is two products and torch's operators,
+    and inside torch.func these alone."""
     x, weight = _cast(x, weight)
     _check_operands(x, weight, activation, 2)
     _refuse(activation != "none", "a gate needs an activation")
@@ -304,7 +384,7 @@ def swiglu(x, weight, activation="silu"):
     if _transformed() or (_torch.compiler.is_compiling() and _trains(x, weight)):   # Inductor makes one kernel of what follows the product
         return _gated_by_torch(x, weight, activation)
     if _trains(x, weight):
-        return _torch.ops.gemmsmith.swiglu_kept.default(x, weight, activation)[0]
+        return (_torch.ops.gemmsmith.swiglu_both if _serves(x) else _torch.ops.gemmsmith.swiglu_kept).default(x, weight, activation)[0]
     return _torch.ops.gemmsmith.swiglu.default(x, weight, activation)
 
 

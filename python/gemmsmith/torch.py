@@ -71,7 +71,8 @@ def _define():
     for name in ("addmm", "baddbmm"):
         library.define(f"{name}(Tensor self, Tensor a, Tensor b, float beta, float alpha) -> Tensor")
         library.define(f"{name}_out(Tensor self, Tensor a, Tensor b, float beta, float alpha, Tensor(a!) out) -> Tensor(a!)")
-    library.define("run(Tensor(a!) d, Tensor x, Tensor weight, Tensor c, Tensor bias, Tensor offsets, int what) -> bool")
+    library.define("run(Tensor(a!) d, Tensor x, Tensor weight, Tensor c, Tensor bias, Tensor offsets, Tensor(b!) aux, int what) -> bool")
+    library.define("gate_gradients(Tensor(a!) result, Tensor gradient, Tensor kept, int activation) -> bool")
     _fused.define(library)
     return library
 

@@ -18,7 +18,7 @@
 #include "torch/staged.h"
 #include "torch/workspace.h"
 
-enum { BUCKETS = 1024, UNPLANNED_SHARE = 16, OPERANDS = 6 };
+enum { BUCKETS = 1024, UNPLANNED_SHARE = 16, OPERANDS = 7 };
 
 enum state { UNMADE, MAKING, READY, LEFT };
 
@@ -32,7 +32,7 @@ struct gs_torch_entry {
     atomic_int          state;
     gs_torch_reason     reason;           /* LEFT */
     gs_plan            *plan;             /* READY */
-    uintptr_t           below[OPERANDS];  /* of the plan: alignment - 1 of a b c d, the bias, the offsets */
+    uintptr_t           below[OPERANDS];  /* of the plan: alignment - 1 of a b c d, the bias, the offsets, aux */
     gs_torch_workspaces *workspaces;      /* NULL: the plan has no workspace */
     char                origin[16], kernel[96], why[256];
     atomic_ullong       calls, passed;
@@ -160,6 +160,23 @@ static gs_status open_device(device_state *d, int number, gs_error *error)
     return status;
 }
 
+gs_device *gs_torch_device(int number)
+{
+    gs_error error = {0};
+    if (number < 0 || number >= GS_TORCH_DEVICES || atomic_load_explicit(&forked, memory_order_relaxed)) return NULL;
+    device_state *const d = &devices[number];
+    pthread_mutex_lock(&d->lock);
+    gs_device *const device = open_device(d, number, &error) == GS_OK ? d->device : NULL;
+    pthread_mutex_unlock(&d->lock);
+    return device;
+}
+
+void gs_torch_stage(bool begin)
+{
+    if (begin) pthread_mutex_lock(&staging);
+    else pthread_mutex_unlock(&staging);
+}
+
 static const char *name_of(gs_origin origin)
 {
     static const char *const names[] = {"table", "nearest", "default", "cublaslt", "explicit", "empty", "measured", "pack"};
@@ -168,7 +185,7 @@ static const char *name_of(gs_origin origin)
 
 static void describe(gs_torch_entry *e, const gs_plan *plan)
 {
-    static const char operands[OPERANDS] = {'a', 'b', 'c', 'd', 'e', 'f'};
+    static const char operands[OPERANDS] = {'a', 'b', 'c', 'd', 'e', 'f', 'g'};
     snprintf(e->origin, sizeof e->origin, "%s", name_of(gs_plan_origin(plan)));
     snprintf(e->kernel, sizeof e->kernel, "%s", gs_plan_schedule(plan));
     snprintf(e->why, sizeof e->why, "%s", gs_plan_why(plan));
@@ -265,7 +282,7 @@ gs_status gs_torch_prepare(int device, const gs_problem *problem, char *why, siz
 
 static bool aligned(const gs_torch_entry *e, const gs_torch_pointers *p)
 {
-    const uintptr_t at[OPERANDS] = {(uintptr_t)p->a, (uintptr_t)p->b, (uintptr_t)p->c, (uintptr_t)p->d, (uintptr_t)p->bias, (uintptr_t)p->offsets};
+    const uintptr_t at[OPERANDS] = {(uintptr_t)p->a, (uintptr_t)p->b, (uintptr_t)p->c, (uintptr_t)p->d, (uintptr_t)p->bias, (uintptr_t)p->offsets, (uintptr_t)p->aux};
     uintptr_t off = 0;
     for (int i = 0; i < OPERANDS; i++) off |= at[i] & e->below[i];
     return off == 0;
@@ -276,6 +293,7 @@ static gs_status launch(const gs_torch_entry *e, const gs_torch_pointers *p, con
     gs_args args = gs_args_make(p->a, p->b, p->c, p->d);
     args.bias = p->bias;
     args.offsets = p->offsets;
+    args.aux = p->aux;
     args.alpha = alpha;
     args.beta = p->c ? beta : NULL;   /* the problem's, 0: nothing to compare */
     args.workspace = workspace;

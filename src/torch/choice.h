@@ -39,6 +39,10 @@ gs_torch_reason gs_torch_run(int device, const gs_torch_key *key, const gs_torch
 /* Makes the plan of a problem's key now. Codes: those of gs_plan_create, UNSUPPORTED. *why says what is used. */
 gs_status gs_torch_prepare(int device, const gs_problem *problem, char *why, size_t size, gs_error *error);
 
+/* A device's own; NULL: it could not be opened. It stays open. An emulated one is for one thread at a time: between gs_torch_stage(true) and (false). */
+struct gs_device *gs_torch_device(int device);
+void gs_torch_stage(bool begin);
+
 /* Counts a call that had no key. */
 void gs_torch_count_passed(gs_torch_reason reason);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "problem/layout.h"
 
 _Static_assert(sizeof(gs_torch_key) == 4 * sizeof(uint32_t) + 12 * sizeof(int64_t), "a key has no padding");
 
@@ -66,7 +67,7 @@ static int64_t span(const gs_torch_tensor *t)
     return elements * (t->type == GS_F32 || t->type == GS_TORCH_INT32 ? 4 : 2);
 }
 
-static bool overlap(const gs_torch_tensor *x, const gs_torch_tensor *y) { return x->data < y->data + span(y) && y->data < x->data + span(x); }
+bool gs_torch_overlap(const gs_torch_tensor *x, const gs_torch_tensor *y) { return x->data < y->data + span(y) && y->data < x->data + span(x); }
 
 static bool is_half(int type) { return type == GS_F16 || type == GS_BF16; }
 
@@ -133,9 +134,9 @@ static gs_torch_reason form_d(const gs_torch_call *call, gs_torch_key *key, gs_t
     if (m.rows != key->m || m.cols != key->n || m.batch != key->batch) return GS_TORCH_SHAPE;
     key->ldd = lead_plain(&m);
     if (!key->ldd || !step_of(&m, key->ldd, m.rows, &key->stride_d) || key->stride_d == GS_SAME_MATRIX) return GS_TORCH_STRIDES;
-    if (overlap(d, call->a) || overlap(d, call->b)) return GS_TORCH_OVERLAP;
-    if (pointers->bias && overlap(d, call->c)) return GS_TORCH_OVERLAP;
-    if (pointers->c && overlap(d, call->c) && (d->data != call->c->data || key->ldc != key->ldd || key->stride_c != key->stride_d)) return GS_TORCH_OVERLAP;
+    if (gs_torch_overlap(d, call->a) || gs_torch_overlap(d, call->b)) return GS_TORCH_OVERLAP;
+    if (pointers->bias && gs_torch_overlap(d, call->c)) return GS_TORCH_OVERLAP;
+    if (pointers->c && gs_torch_overlap(d, call->c) && (d->data != call->c->data || key->ldc != key->ldd || key->stride_c != key->stride_d)) return GS_TORCH_OVERLAP;
     pointers->d = d->data;
     return GS_TORCH_FITS;
 }
@@ -160,9 +161,24 @@ static gs_torch_reason form_more(const gs_torch_call *call, gs_torch_key *key, g
     return GS_TORCH_FITS;
 }
 
+static gs_torch_reason form_aux(const gs_torch_call *call, gs_torch_key *key, gs_torch_pointers *pointers)
+{
+    const gs_torch_tensor *const aux = call->aux, *const others[] = {call->a, call->b, call->c, call->d, call->bias, call->offsets};
+    const int64_t width = call->gate ? 2 * key->n : key->n;
+    if (!aux) return gs_is_gradient((gs_activation)call->activation) ? GS_TORCH_SHAPE : GS_TORCH_FITS;
+    if (aux->type != (int)key->in) return GS_TORCH_TYPE;
+    if (aux->dim != 2 || key->batch != 1 || aux->size[0] != key->m || aux->size[1] != width) return GS_TORCH_SHAPE;
+    if (lead(key->m, width, aux->stride[0], aux->stride[1]) != width) return GS_TORCH_STRIDES;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i] && gs_torch_overlap(aux, others[i])) return GS_TORCH_OVERLAP;
+    if (!gs_is_gradient((gs_activation)call->activation)) key->epilogue |= 1u << 27;
+    pointers->aux = aux->data;
+    return GS_TORCH_FITS;
+}
+
 static bool all_here(const gs_torch_call *call)
 {
-    const gs_torch_tensor *const all[] = {call->a, call->b, call->c, call->d, call->bias, call->offsets};
+    const gs_torch_tensor *const all[] = {call->a, call->b, call->c, call->d, call->bias, call->offsets, call->aux};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i] && !all[i]->here) return false;
     return true;
@@ -200,6 +216,7 @@ gs_torch_reason gs_torch_form(const gs_torch_call *call, gs_torch_key *key, gs_t
     FORM(form_c(call, key, pointers));
     FORM(form_d(call, key, pointers));
     FORM(form_more(call, key, pointers));
+    FORM(form_aux(call, key, pointers));
     pointers->a = call->a->data;
     pointers->b = call->b->data;
     return GS_TORCH_FITS;
@@ -219,6 +236,7 @@ gs_status gs_torch_problem(const gs_torch_key *key, gs_problem *out, gs_error *e
     p.beta = key->epilogue >> 24 & 1 ? 1.0f : 0.0f;
     p.invariant = key->epilogue >> 25 & 1;
     p.constant = key->epilogue >> 26 & 1 ? GS_CONSTANT_B : GS_CONSTANT_NONE;
+    p.aux = key->epilogue >> 27 & 1;
     p.groups = key->groups;
     *out = p;
     return gs_problem_check(&p, error);
@@ -226,7 +244,7 @@ gs_status gs_torch_problem(const gs_torch_key *key, gs_problem *out, gs_error *e
 
 gs_status gs_torch_key_of(const gs_problem *p, gs_torch_key *out, gs_error *error)
 {
-    gs_torch_key key = {(uint32_t)p->in, (uint32_t)p->layout, (uint32_t)p->activation | p->gate << 8 | (uint32_t)p->bias << 16 | p->residual << 20 | (p->beta != 0 ? 1u << 24 : 0) | p->invariant << 25 | p->constant << 26,
+    gs_torch_key key = {(uint32_t)p->in, (uint32_t)p->layout, (uint32_t)p->activation | p->gate << 8 | (uint32_t)p->bias << 16 | p->residual << 20 | (p->beta != 0 ? 1u << 24 : 0) | p->invariant << 25 | p->constant << 26 | p->aux << 27,
                         (uint32_t)p->groups, p->m, p->n, p->k, p->lda, p->ldb, p->beta != 0 ? p->ldc : 0, p->ldd, p->batch, p->stride_a, p->stride_b, p->stride_c, p->stride_d};
     gs_problem same;
     char asked[GS_PROBLEM_TEXT], made[GS_PROBLEM_TEXT];

@@ -27,6 +27,7 @@ typedef struct gs_torch_call {
     const gs_torch_tensor *d;         /* M x N; NULL: it is made, packed */
     const gs_torch_tensor *bias;      /* N, with a gate 2N, with groups a row for each */
     const gs_torch_tensor *offsets;   /* groups + 1 int32 */
+    const gs_torch_tensor *aux;       /* M x N, with a gate M x 2N, without gaps: written, with the gradient of an activation read */
     float                  alpha, beta;
     bool                   weight;
     bool                   constant;  /* B does not change while work is under way, if it is N x K in memory */
@@ -36,14 +37,14 @@ typedef struct gs_torch_call {
 /* What plans are found by: two calls with one key are the same problem, whatever alpha, and beta if it is not 0. Without padding. */
 typedef struct gs_torch_key {
     uint32_t in, layout;
-    uint32_t epilogue;    /* activation, gate << 8, bias << 16, residual << 20, C is read << 24, invariant << 25, constant << 26 */
+    uint32_t epilogue;    /* activation, gate << 8, bias << 16, residual << 20, C is read << 24, invariant << 25, constant << 26, aux is written << 27 */
     uint32_t groups;
     int64_t  m, n, k, lda, ldb, ldc, ldd, batch, stride_a, stride_b, stride_c, stride_d;   /* as in gs_problem */
 } gs_torch_key;
 
 /* The addresses of a run; those that are not there are NULL. */
 typedef struct gs_torch_pointers {
-    void *a, *b, *c, *d, *bias, *offsets;
+    void *a, *b, *c, *d, *bias, *offsets, *aux;
 } gs_torch_pointers;
 
 /* Why a call is left to torch. */
@@ -58,6 +59,9 @@ const char *gs_torch_reason_text(gs_torch_reason reason);
 
 /* GS_TORCH_FITS and the key and the addresses, or why it is none of ours. A call that torch would refuse is none of ours. */
 gs_torch_reason gs_torch_form(const gs_torch_call *call, gs_torch_key *key, gs_torch_pointers *pointers);
+
+/* Whether they have memory in common; strides are not negative. */
+bool gs_torch_overlap(const gs_torch_tensor *x, const gs_torch_tensor *y);
 
 /* The problem of a key, beta 1 where C is read. */
 gs_status gs_torch_problem(const gs_torch_key *key, gs_problem *out, gs_error *error);

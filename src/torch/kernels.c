@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "torch/choice.h"
+#include "torch/gate.h"
 
 enum { MOST_DIM = 3, TEXT = 320 };
 
@@ -321,13 +322,13 @@ KERNEL(baddbmm_out, added(stack, BADDBMM, "torch.baddbmm", true))
 
 /* ---- epilogues and groups ---- */
 
-/* run(Tensor(a!) d, Tensor x, Tensor weight, Tensor c, Tensor bias, Tensor offsets, int what) -> bool: whether it was run. what: activation, gate << 8, then a bit each: c is there
- * (a residual), the bias, the offsets; what is not there is given as x. */
-enum { HAS_C = 1 << 16, HAS_BIAS = 1 << 17, HAS_OFFSETS = 1 << 18 };
+/* run(Tensor(a!) d, Tensor x, Tensor weight, Tensor c, Tensor bias, Tensor offsets, Tensor(b!) aux, int what) -> bool: whether it was run. what: activation, gate << 8, then a bit each: c is
+ * there (a residual), the bias, the offsets, aux; what is not there is given as x, in place of aux d. */
+enum { HAS_C = 1 << 16, HAS_BIAS = 1 << 17, HAS_OFFSETS = 1 << 18, HAS_AUX = 1 << 19 };
 
 static void run(uint64_t *stack, uint64_t arguments, uint64_t results)
 {
-    enum { D, X, WEIGHT, C, BIAS, OFFSETS, TENSORS };
+    enum { D, X, WEIGHT, C, BIAS, OFFSETS, AUX, TENSORS };
     operand all[TENSORS];
     gs_torch_key key;
     gs_torch_pointers pointers;
@@ -342,7 +343,7 @@ static void run(uint64_t *stack, uint64_t arguments, uint64_t results)
         look_at(&all[i], index);
     }
     const gs_torch_call call = {.a = &all[X].tensor, .b = &all[WEIGHT].tensor, .c = what & HAS_C ? &all[C].tensor : NULL, .d = &all[D].tensor,
-                                .bias = what & HAS_BIAS ? &all[BIAS].tensor : NULL, .offsets = what & HAS_OFFSETS ? &all[OFFSETS].tensor : NULL,
+                                .bias = what & HAS_BIAS ? &all[BIAS].tensor : NULL, .offsets = what & HAS_OFFSETS ? &all[OFFSETS].tensor : NULL, .aux = what & HAS_AUX ? &all[AUX].tensor : NULL,
                                 .alpha = 1.0f, .beta = what & HAS_C ? 1.0f : 0.0f, .weight = true, .constant = gs_torch_choice_is_constant(), .activation = (int)(what & 0xff), .gate = (int)(what >> 8 & 0xff),
                                 .residual = (what & HAS_C) != 0 && (what & 0xff) != 0};
     gs_torch_reason reason = gs_torch_form(&call, &key, &pointers);
@@ -353,5 +354,28 @@ static void run(uint64_t *stack, uint64_t arguments, uint64_t results)
     stack[0] = reason == GS_TORCH_FITS;
 }
 
+/* gate_gradients(Tensor(a!) result, Tensor gradient, Tensor kept, int activation) -> bool: whether it was run. */
+static void gate_gradients(uint64_t *stack, uint64_t arguments, uint64_t results)
+{
+    enum { RESULT, GRADIENT, KEPT, TENSORS };
+    operand all[TENSORS];
+    gs_stream stream = NULL;
+    int32_t index = 0;
+    const int64_t activation = (int64_t)stack[TENSORS];
+    (void)arguments;
+    (void)results;
+    torch->get_device_index(handle_at(stack, RESULT), &index);
+    for (int i = 0; i < TENSORS; i++) {
+        all[i].handle = handle_at(stack, i);
+        look_at(&all[i], index);
+    }
+    const gs_torch_gate gate = {&all[GRADIENT].tensor, &all[KEPT].tensor, &all[RESULT].tensor, (gs_activation)activation};
+    bool ran = activation >= GS_RELU && activation <= GS_SILU;
+    if (ran && !emulated) ran = torch->get_current_cuda_stream(index, &stream) == 0;
+    if (ran) ran = gs_torch_gate_run(emulated ? 0 : index, &gate, stream) == GS_TORCH_FITS;
+    for (int i = 0; i < TENSORS; i++) drop(&all[i]);
+    stack[0] = ran;
+}
+
 const gs_torch_named gs_torch_aten[] = {{"mm", mm}, {"mm.out", mm_out}, {"bmm", bmm}, {"bmm.out", bmm_out}, {NULL, NULL}};
-const gs_torch_named gs_torch_own[] = {{"addmm", addmm}, {"addmm_out", addmm_out}, {"baddbmm", baddbmm}, {"baddbmm_out", baddbmm_out}, {"run", run}, {NULL, NULL}};
+const gs_torch_named gs_torch_own[] = {{"addmm", addmm}, {"addmm_out", addmm_out}, {"baddbmm", baddbmm}, {"baddbmm_out", baddbmm_out}, {"run", run}, {"gate_gradients", gate_gradients}, {NULL, NULL}};

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 
-enum { A, B, C, D, BIAS, OFFSETS, OPERANDS };
+enum { A, B, C, D, BIAS, OFFSETS, AUX, OPERANDS };
 
 typedef struct staged {
     char       operand;   /* as gs_problem_bytes names it */
@@ -26,18 +26,20 @@ static gs_status run(gs_device *device, const gs_plan *plan, const staged *all, 
     gs_args args = gs_args_make(at[A], at[B], at[C], (void *)(uintptr_t)result->there);
     args.bias = at[BIAS];
     args.offsets = at[OFFSETS];
+    args.aux = at[AUX];
     args.alpha = &alpha;
     args.beta = &beta;
     const gs_status status = gs_plan_run(plan, &args, NULL);
     if (status != GS_OK) return gs_fail(error, status, NULL, "a run on the emulated device failed");
     GS_TRY(device->ops->queue_wait(device, NULL, error));
+    if (gs_plan_problem(plan)->aux) GS_TRY(device->ops->copy_out(device, all[AUX].host, all[AUX].there, all[AUX].bytes, error));
     return device->ops->copy_out(device, result->host, result->there, result->bytes, error);
 }
 
 gs_status gs_torch_run_staged(gs_device *device, const gs_plan *plan, const gs_torch_pointers *p, float alpha, float beta, gs_error *error)
 {
     const gs_problem *const problem = gs_plan_problem(plan);
-    staged all[OPERANDS] = {{'a', p->a}, {'b', p->b}, {'c', p->c}, {'d', p->d}, {'e', p->bias}, {'f', p->offsets}};
+    staged all[OPERANDS] = {{'a', p->a}, {'b', p->b}, {'c', p->c}, {'d', p->d}, {'e', p->bias}, {'f', p->offsets}, {'g', p->aux}};
     const bool in_place = p->c == p->d;
     gs_status status = GS_OK;
     for (int i = 0; i < OPERANDS && status == GS_OK; i++)

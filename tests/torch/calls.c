@@ -301,18 +301,69 @@ static void fused(void **state)
 {
     (void)state;
     need_compiler();
-    uint64_t stack[7];
+    enum { TENSORS = 7 };
+    uint64_t stack[TENSORS + 1];
     const fake_torch_kernel run = kernel_of("gemmsmith", "run");
     for (int wrong = 0; wrong < 2; wrong++) {
-        void *const all[6] = {MATRIX(FAKE_TORCH_BF16, 16, 64), MATRIX(FAKE_TORCH_BF16, 16, 64), MATRIX(wrong ? FAKE_TORCH_F32 : FAKE_TORCH_BF16, 64, 64), MATRIX(FAKE_TORCH_BF16, 16, 64),
-                              MATRIX(FAKE_TORCH_BF16, 16, 64), MATRIX(FAKE_TORCH_BF16, 16, 64)};
-        for (int i = 0; i < 6; i++) stack[i] = H(all[i]);
-        stack[6] = 4 | 1 << 16;   /* silu and a residual */
-        run(stack, 7, 1);
+        void *const all[TENSORS] = {MATRIX(FAKE_TORCH_BF16, 16, 64), MATRIX(FAKE_TORCH_BF16, 16, 64), MATRIX(wrong ? FAKE_TORCH_F32 : FAKE_TORCH_BF16, 64, 64), MATRIX(FAKE_TORCH_BF16, 16, 64),
+                                    MATRIX(FAKE_TORCH_BF16, 16, 64), MATRIX(FAKE_TORCH_BF16, 16, 64), MATRIX(FAKE_TORCH_BF16, 16, 64)};
+        for (int i = 0; i < TENSORS; i++) stack[i] = H(all[i]);
+        stack[TENSORS] = 4 | 1 << 16;   /* silu and a residual */
+        run(stack, TENSORS + 1, 1);
         char text[1024];
         if (stack[0] != (uint64_t)!wrong) fail_msg("%s", find_line("silu", text) ? text : "there is no line");
         assert_int_equal(torch->handles, 0);
     }
+    launches = last_launch()->count;
+}
+
+static const void *gate_at[3];   /* of the last call: the result, the gradient, what was kept */
+
+/* Whether it was run. */
+static bool gate_gradients(int32_t dtype, int64_t rows, int64_t cols, int activation)
+{
+    fake_tensor *const all[3] = {MATRIX(dtype, rows, 2 * cols), MATRIX(dtype, rows, cols), MATRIX(dtype, rows, 2 * cols)};
+    uint64_t stack[4] = {H(all[0]), H(all[1]), H(all[2]), (uint64_t)activation};
+    for (int i = 0; i < 3; i++) gate_at[i] = all[i]->data;
+    kernel_of("gemmsmith", "gate_gradients")(stack, 4, 1);
+    assert_int_equal(torch->handles, 0);
+    return stack[0] != 0;
+}
+
+static void gates(void **state)
+{
+    (void)state;
+    need_compiler();
+    const int before = last_launch()->count;
+    assert_false(gate_gradients(FAKE_TORCH_F32, 24, 40, 4));
+    assert_false(gate_gradients(FAKE_TORCH_BF16, 24, 40, 0));
+    assert_false(gate_gradients(FAKE_TORCH_BF16, 24, 40, 5));
+    assert_false(gate_gradients(FAKE_TORCH_BF16, 0, 40, 4));
+    capture(torch->stream, true);
+    assert_false(gate_gradients(FAKE_TORCH_BF16, 24, 40, 4));   /* nothing is compiled in a capture */
+    capture(torch->stream, false);
+    assert_int_equal(last_launch()->count, before);
+    setenv("FAKE_CUDA_ARGS", "1", 1);
+    assert_true(gate_gradients(FAKE_TORCH_BF16, 24, 44, 4));
+    unsetenv("FAKE_CUDA_ARGS");
+    const fake_cuda_launch *const l = last_launch();
+    assert_int_equal(l->count, before + 1);
+    assert_true(l->pointers[3] == gate_at[0] && l->pointers[2] == gate_at[1] && l->pointers[0] == gate_at[2]);
+    assert_true(l->grid[0] == 1 && l->grid[1] == 2 && l->grid[2] == 1 && l->block[0] == 8 && l->block[1] == 16);   /* 6 pieces of 16 bytes, 24 rows */
+    capture(torch->stream, true);
+    assert_true(gate_gradients(FAKE_TORCH_BF16, 300, 8, 4));   /* now it is there */
+    capture(torch->stream, false);
+    assert_true(last_launch()->grid[0] == 1 && last_launch()->grid[1] == 3 && last_launch()->block[0] == 1 && last_launch()->block[1] == 128);
+    setenv("FAKE_CUDA_FAIL", "cuLaunchKernelEx", 1);
+    assert_false(gate_gradients(FAKE_TORCH_BF16, 24, 40, 4));
+    setenv("FAKE_CUDA_FAIL", "cuModuleLoadDataEx", 1);
+    assert_false(gate_gradients(FAKE_TORCH_F16, 24, 40, 4));   /* and it is not tried again */
+    unsetenv("FAKE_CUDA_FAIL");
+    assert_false(gate_gradients(FAKE_TORCH_F16, 24, 40, 4));
+    assert_true(gate_gradients(FAKE_TORCH_F16, 24, 40, 1));
+    torch->fail = "get_current_cuda_stream";
+    assert_false(gate_gradients(FAKE_TORCH_BF16, 24, 40, 4));
+    torch->fail = NULL;
     launches = last_launch()->count;
 }
 
@@ -366,6 +417,6 @@ static void unloading(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_to_load), cmocka_unit_test(loading), cmocka_unit_test(passed_on), cmocka_unit_test(raised), cmocka_unit_test(ours),
-                                       cmocka_unit_test(fused), cmocka_unit_test(prepared), cmocka_unit_test(forked), cmocka_unit_test(unloading)};
+                                       cmocka_unit_test(fused), cmocka_unit_test(gates), cmocka_unit_test(prepared), cmocka_unit_test(forked), cmocka_unit_test(unloading)};
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }

@@ -233,6 +233,43 @@ static void more(void **state)
     expect_reason(&call, GS_TORCH_STRIDES);
 }
 
+static void aux(void **state)
+{
+    (void)state;
+    made x, w, d, aux;
+    char text[GS_PROBLEM_TEXT];
+    gs_torch_pointers p;
+    gs_torch_call call = {.a = T2(&x, 0, L(16, 32), L(32, 1)), .b = T2(&w, 1, L(80, 32), L(32, 1)), .d = T2(&d, 2, L(16, 40), L(40, 1)), .aux = T2(&aux, 3, L(16, 80), L(80, 1)), .weight = true,
+                          .activation = GS_SILU, .gate = GS_GATE_STACKED, .alpha = 1};
+    assert_int_equal(form(&call, text, &p), GS_TORCH_FITS);
+    assert_string_equal(text, "bf16:16x40x32:tn:ep=silu+gate+aux");
+    assert_ptr_equal(p.aux, memory[3]);
+    T2(&aux, 3, L(16, 40), L(40, 1));
+    expect_reason(&call, GS_TORCH_SHAPE);
+    T2(&aux, 3, L(15, 80), L(80, 1));
+    expect_reason(&call, GS_TORCH_SHAPE);
+    T2(&aux, 3, L(16, 80), L(88, 1));   /* gaps */
+    expect_reason(&call, GS_TORCH_STRIDES);
+    T2(&aux, 3, L(16, 80), L(1, 16));
+    expect_reason(&call, GS_TORCH_STRIDES);
+    T2(&aux, 3, L(16, 80), L(80, 1))->type = GS_F16;
+    expect_reason(&call, GS_TORCH_TYPE);
+    T2(&aux, 3, L(16, 80), L(80, 1))->here = false;
+    expect_reason(&call, GS_TORCH_DEVICE);
+    T2(&aux, 2, L(16, 80), L(80, 1));
+    expect_reason(&call, GS_TORCH_OVERLAP);
+    T2(&aux, 0, L(16, 80), L(80, 1))->data += 2 * (16 * 32 - 1);
+    expect_reason(&call, GS_TORCH_OVERLAP);
+    call.gate = 0, call.activation = GS_DGELU;
+    T2(&w, 1, L(40, 32), L(32, 1));
+    call.aux = T2(&aux, 3, L(16, 40), L(40, 1));
+    assert_int_equal(form(&call, text, &p), GS_TORCH_FITS);
+    assert_string_equal(text, "bf16:16x40x32:tn:ep=dgelu");
+    assert_ptr_equal(p.aux, memory[3]);
+    call.aux = NULL;   /* a gradient reads it */
+    expect_reason(&call, GS_TORCH_SHAPE);
+}
+
 static void keys(void **state)
 {
     (void)state;
@@ -337,6 +374,7 @@ static void random_views(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_views), cmocka_unit_test(layouts), cmocka_unit_test(not_ours), cmocka_unit_test(batched), cmocka_unit_test(added), cmocka_unit_test(more),
-                                       cmocka_unit_test(keys)};
+                                       cmocka_unit_test(aux),
+        cmocka_unit_test(keys)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@ import sys
 
 import adapter
 from adapter import EMULATED, Expect, apart, near, ours, random, torch
+from gemmsmith import fused
 
 CASES = []
 HIDDEN, FEATURES = 48, 32
@@ -94,8 +95,8 @@ def gradients():
     assert torch.autograd.gradcheck(lambda x, w: ours.grouped(x, w, offsets, "gelu", True)[:5], (numbers(6, 4), numbers(3, 6, 4)))
     assert torch.autograd.gradcheck(lambda x, w: ours.grouped(x, w, offsets, "silu")[:5], (numbers(6, 4), numbers(3, 2, 4)))
     x, weight, gated = random(8, FEATURES).requires_grad_(), random(HIDDEN, FEATURES).requires_grad_(), random(2 * HIDDEN, FEATURES).requires_grad_()
-    for products, function in ((3, lambda: ours.linear(x, weight, None, "gelu", random(8, HIDDEN))), (6, lambda: ours.swiglu(x, gated))):
-        with Expect(products):   # forward one for each weight, backward two: none is computed twice
+    for function in (lambda: ours.linear(x, weight, None, "gelu"), lambda: ours.linear(x, weight, None, "gelu", random(8, HIDDEN)), lambda: ours.swiglu(x, gated)):
+        with Expect(3):   # one forward, two backward: none is computed twice
             function().float().square().sum().backward()
     module = ours.SwiGLU(FEATURES, HIDDEN, dtype=torch.bfloat16)
     x = random(8, FEATURES).requires_grad_()
@@ -118,7 +119,39 @@ def second_gradients():
         assert torch.autograd.gradgradcheck(lambda x, w: ours.swiglu(x, w, name), (numbers(2, 4), numbers(6, 4)))
         assert torch.autograd.gradgradcheck(lambda x, w: ours.grouped(x, w, offsets, name, True)[:5], (numbers(6, 4), numbers(3, 6, 4)))
     assert torch.autograd.gradgradcheck(lambda x, w, b: ours.linear(x, w, b, "silu"), (numbers(2, 4), numbers(3, 4), numbers(3)))
-    assert torch.autograd.gradcheck(lambda x, w: torch.ops.gemmsmith.swiglu_kept.default(x, w, "gelu"), (numbers(2, 4), numbers(6, 4)))
+    for operator in (torch.ops.gemmsmith.swiglu_kept, torch.ops.gemmsmith.swiglu_both):
+        assert torch.autograd.gradcheck(lambda x, w: operator.default(x, w, "gelu"), (numbers(2, 4), numbers(6, 4)))
+        assert torch.autograd.gradgradcheck(lambda x, w: operator.default(x, w, "silu")[0], (numbers(2, 4), numbers(6, 4)))
+    for name in ("silu", "gelu"):
+        assert torch.autograd.gradcheck(lambda x, w, b: torch.ops.gemmsmith.linear_kept.default(x, w, b, name), (numbers(2, 4), numbers(3, 4), numbers(3)))
+        assert torch.autograd.gradgradcheck(lambda x, w, b: torch.ops.gemmsmith.linear_kept.default(x, w, b, name)[0], (numbers(2, 4), numbers(3, 4), numbers(3)))
+
+
+@case
+def kept():
+    """What a kernel keeps for the gradients, the gradients of a gate by one kernel, and both where the library takes no such tensors."""
+    for rows, width in ((12, HIDDEN), (3, 20), (1, 7)):   # whole pieces of 16 bytes, and others
+        x, weight, bias, gated, grad = random(rows, FEATURES), random(width, FEATURES), random(width), random(2 * width, FEATURES), random(rows, width)
+        for name in ("relu", "silu", "gelu", "gelu_tanh"):
+            with Expect(2):
+                y, z = torch.ops.gemmsmith.linear_kept.default(x, weight, bias, name)
+                h, both = torch.ops.gemmsmith.swiglu_both.default(x, gated, name)
+            near(z, x.float() @ weight.float().t() + bias.float())
+            near(y, ACTIVATIONS[name](z.float()), name)
+            near(both, x.float() @ gated.float().t())
+            near(h, ACTIVATIONS[name](both[:, :width].float()) * both[:, width:].float(), name)
+            result = torch.full_like(both, 7)
+            assert torch.ops.gemmsmith.gate_gradients.default(result, grad, both, fused._ACTIVATIONS[name])
+            gate, up = (part.float().detach().requires_grad_() for part in both.chunk(2, -1))
+            (ACTIVATIONS[name](gate) * up).backward(grad.float())
+            near(result, torch.cat([gate.grad, up.grad], -1), name)
+    both, result = random(4, 16), torch.full((4, 16), 7.0, dtype=torch.bfloat16)
+    run = torch.ops.gemmsmith.gate_gradients.default
+    for grad, kept, activation in ((random(4, 16)[:, ::2], both, 4), (random(4, 9), both, 4), (random(5, 8), both, 4), (random(4, 8).half(), both, 4), (random(4, 8).float(), both, 4),
+                                   (random(4, 8), both, 0), (random(4, 8), both, 5), (random(4, 8), random(4, 32)[:, :16], 4), (random(4, 8), result, 4)):
+        assert not run(result, grad, kept, activation) and (result == 7).all()
+    inside = random(6, 16)   # a gradient that lies in what is kept: nothing is written there
+    assert run(result, inside.view(-1)[:32].view(4, 8), inside[2:], 4)
 
 
 @case
@@ -171,7 +204,9 @@ def traced():
     torch.library.opcheck(ops.linear.default, (x, weight, torch.randn(6), torch.randn(3, 6), "silu"))
     torch.library.opcheck(ops.linear.default, (x, weight, None, None, "none"))
     torch.library.opcheck(ops.swiglu.default, (x, weight, "silu"))
-    torch.library.opcheck(ops.swiglu_kept.default, (x, weight, "gelu"))
+    for operator in (ops.swiglu_kept, ops.swiglu_both):
+        torch.library.opcheck(operator.default, (x, weight, "gelu"))
+    torch.library.opcheck(ops.linear_kept.default, (x, weight, None, "gelu"))
     torch.library.opcheck(ops.grouped.default, (x, torch.randn(2, 6, 4), torch.tensor([0, 1, 3], dtype=torch.int32), "silu", True), test_utils=("test_schema", "test_faketensor"))
 
 
@@ -213,7 +248,7 @@ def fused_models():
     assert type(model[0]) is ours.SwiGLU and type(model[1]["other"]) is Mlp
     with torch.no_grad(), Expect(4):
         got = model[0](x), model[1]["mlp"](x)
-    with Expect(3):   # the parameters have gradients: the gate and up are two products
+    with Expect(2):   # the parameters have gradients: gate and up are kept
         model[0](x)
     for g, w in zip(got, want):
         assert (g.float() - w).abs().max() < 0.05 * w.abs().max()

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "cublas/gate_gradients.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "common/args.h"
+#include "kernel/kernel.h"
+
+#define THREADS 128
+#define PIECE   8       /* elements of a thread: 16 bytes */
+#define HIGHEST 65535   /* a grid is not higher */
+
+gs_status gs_gate_gradients_open(gs_gate_gradients *gates, gs_device *device, gs_type type, gs_activation activation, gs_error *error)
+{
+    static const char *const headers[] = {"common/args.h", "common/convert.cuh", "common/epilogue.cuh"};
+    const char *texts[GS_COUNT(headers)];
+    char out[GS_OPTION], applied[GS_OPTION];
+    gs_image image = {0};
+    gs_function_info info;
+    *gates = (gs_gate_gradients){.device = device};
+    for (size_t i = 0; i < GS_COUNT(headers); i++) texts[i] = gs_embedded_find(headers[i]);
+    snprintf(out, sizeof out, "-DGS_OUT=%d", (int)type);
+    snprintf(applied, sizeof applied, "-DGATE_ACTIVATION=%d", (int)activation);
+    const gs_source source = {.name = "gate_gradients.cu", .text = gs_embedded_find("gate_gradients.cu"), .options = (const char *[]){out, applied}, .option_count = 2,
+                              .header_names = headers, .header_texts = texts, .header_count = (int)GS_COUNT(headers)};
+    if (!source.text) return gs_fail(error, GS_ERROR_NOT_FOUND, source.name, "kernel source is not part of this build");
+    gs_status status = device->ops->compile(device, &source, &image, error);
+    if (status == GS_OK) status = device->ops->load(device, &image, &gates->module, error);
+    gs_image_free(&image);
+    GS_TRY(status);
+    return device->ops->function(device, gates->module, "gs_gate_gradients", &gates->function, &info, error);
+}
+
+void gs_gate_gradients_close(gs_gate_gradients *gates)
+{
+    if (gates->module) gates->device->ops->unload(gates->device, gates->module);
+    *gates = (gs_gate_gradients){0};
+}
+
+gs_status gs_gate_gradients_run(const gs_gate_gradients *gates, int64_t m, int64_t n, const void *gradient, const void *kept, void *result, gs_queue queue, gs_error *error)
+{
+    const int64_t pieces = (n + PIECE - 1) / PIECE;
+    uint32_t wide = 1;
+    while (wide < THREADS && wide < pieces) wide *= 2;
+    const uint32_t high = THREADS / wide;
+    gs_kernel_args args = {.a = kept, .c = gradient, .d = result, .lda = 2 * n, .ldc = n, .ldd = 2 * n, .m = (int)m, .n = (int)n};
+    const gs_launch launch = {.function = gates->function, .grid = {(uint32_t)((pieces + wide - 1) / wide), (uint32_t)GS_MIN((m + high - 1) / high, HIGHEST), 1}, .block = {wide, high, 1},
+                              .cluster = {1, 1, 1}, .params = (void *[]){&args}};
+    return gates->device->ops->launch(gates->device, &launch, queue, error);
+}
