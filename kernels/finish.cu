@@ -75,8 +75,8 @@ extern "C" __global__ void gs_finish(const gs_kernel_args p)
 #endif
         ;
     const bool whole = together % 16 == 0 && count == PIECE && (GS_GATE != 1 || p.n % PIECE == 0);
-#if GS_AUX && !GS_GATE
-    const bool whole_aux = ((unsigned long long)p.aux | (unsigned long long)((p.ldaux | p.stride_aux) * sizeof(element))) % 16 == 0 && count == PIECE;
+#if GS_AUX && GS_GATE != 2
+    const bool whole_aux = ((unsigned long long)p.aux | (unsigned long long)((p.ldaux | p.stride_aux | (GS_GATE ? p.n : 0)) * sizeof(element))) % 16 == 0 && count == PIECE;
 #endif
     gs_dependent_wait();
     gs_dependent_launch();
@@ -108,13 +108,23 @@ extern "C" __global__ void gs_finish(const gs_kernel_args p)
 #endif
         const piece c = GS_BETA ? load((const element *)p.c + at_c + col, whole, count) : piece{};
         (void)in_matrix;
-#if GS_AUX && !GS_GATE   /* a gate's is written by element */
-        piece before;
+#if GS_AUX && GS_GATE != 2   /* one whose halves lie in turn is written by element */
+        piece before, beside;
         element *const aux = (element *)p.aux + gs_place_in_aux(p, in_matrix, col, matrix);
 #endif
         piece result;
 #if GS_GATE
-        for (int i = 0; i < PIECE; i++) result.at[i] = STORE(gs_gated(p, p.alpha * LOAD_PRODUCT(gate.at[i]), p.alpha * LOAD_PRODUCT(up.at[i]), LOAD(c.at[i]), in_matrix, col + i, p.m, p.n, matrix));
+        for (int i = 0; i < PIECE; i++) {
+            float own = p.alpha * LOAD_PRODUCT(gate.at[i]), other = p.alpha * LOAD_PRODUCT(up.at[i]);
+            gs_biased_halves(p, own, other, in_matrix, col + i, p.m, p.n, matrix);
+#if GS_AUX && GS_GATE == 1
+            before.at[i] = STORE(own);
+            beside.at[i] = STORE(other);
+#else
+            gs_put_halves(p, own, other, in_matrix, col + i, p.m, p.n, matrix);
+#endif
+            result.at[i] = STORE(gs_behind_halves(p, own, other, LOAD(c.at[i])));
+        }
 #else
         for (int i = 0; i < PIECE; i++) {
             float biased = gs_scaled(p, p.alpha * LOAD_PRODUCT(product.at[i]), in_matrix, col + i, p.m, p.n, matrix);
@@ -134,8 +144,13 @@ extern "C" __global__ void gs_finish(const gs_kernel_args p)
 #endif
         element *const d = (element *)p.d + at_d + col;
         store(d, result, whole, count);
-#if GS_AUX && !GS_GATE
+#if GS_AUX && GS_GATE != 2
         store(aux, before, whole_aux, count);
+#if GS_GATE
+        store(aux + p.n, beside, whole_aux, count);
+#else
+        (void)beside;
+#endif
 #endif
     }
 #if GS_DBIAS

@@ -27,9 +27,13 @@ enum { GS_LT_BATCH_POINTERS = 1 };                                              
 enum {                                                                           /* cublasLtMatmulDescAttributes_t */
     GS_LT_DESC_TRANSA = 3, GS_LT_DESC_TRANSB = 4, GS_LT_DESC_EPILOGUE = 7,       /* int32, int32, uint32 */
     GS_LT_DESC_BIAS = 8,                                                         /* const void *, of D's type, an element for each row of the column-major D */
-    GS_LT_DESC_BIAS_STRIDE = 10                                                  /* int64 */
+    GS_LT_DESC_BIAS_STRIDE = 10,                                                 /* int64 */
+    GS_LT_DESC_AUX = 11, GS_LT_DESC_AUX_LD = 12, GS_LT_DESC_AUX_STRIDE = 13      /* void *, of D's type, int64, int64 */
 };
-enum { GS_LT_EPILOGUE_NONE = 1, GS_LT_EPILOGUE_RELU = 2, GS_LT_EPILOGUE_BIAS = 4, GS_LT_EPILOGUE_GELU = 32 };   /* cublasLtEpilogue_t; bias is a bit */
+enum {                                                                           /* cublasLtEpilogue_t; bias, the gradient of a bias and aux are bits */
+    GS_LT_EPILOGUE_NONE = 1, GS_LT_EPILOGUE_RELU = 2, GS_LT_EPILOGUE_BIAS = 4, GS_LT_EPILOGUE_BGRAD = 16, GS_LT_EPILOGUE_GELU = 32,
+    GS_LT_EPILOGUE_AUX = 128, GS_LT_EPILOGUE_DGELU = 64 | GS_LT_EPILOGUE_AUX
+};
 enum {                                                                           /* cublasLtMatmulPreferenceAttributes_t */
     GS_LT_PREF_WORKSPACE = 1,                                                    /* uint64 */
     GS_LT_PREF_REDUCTION_MASK = 3,                                               /* uint32 */

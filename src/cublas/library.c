@@ -14,7 +14,8 @@
 #include "cublas/finishing.h"
 #include "problem/layout.h"
 
-#define BIAS_ALIGNMENT 16   /* bytes, of a bias that cuBLASLt adds */
+#define BIAS_ALIGNMENT 16   /* bytes, of a bias that cuBLASLt adds or sums up, and of aux */
+#define AUX_ELEMENTS   8    /* what the rows and matrices of its aux must be multiples of */
 
 struct gs_library {
     gs_device         *device;
@@ -29,7 +30,7 @@ struct gs_library {
     gs_lt_layout       middle;              /* a product on its way to `finishing`, where D may hold the residual; else NULL: it is in D */
     size_t             middle_bytes;
     gs_finishing       finishing;
-    pthread_mutex_t    bias;                /* one bias pointer at a time is in desc */
+    pthread_mutex_t    pointers;            /* those of one call at a time are in desc: the bias, aux */
     int                count, first, chosen;  /* first: the best that may be chosen */
     gs_lt_heuristic    list[GS_LIBRARY_MOST];
     bool               rounds[GS_LIBRARY_MOST];   /* its sums to D's type: may not be chosen */
@@ -71,21 +72,34 @@ static bool reads_biases(const gs_problem *p)
     return !p->bias || p->batch == 1 || p->stride_bias % (BIAS_ALIGNMENT / (int64_t)gs_type_size(p->out)) == 0;
 }
 
+/* Whether cuBLASLt takes the aux of gelu, or of its gradient: the one that it has (of relu it keeps bits). */
+static bool takes_aux(const gs_problem *p)
+{
+    const gs_shape aux = gs_shape_of(p, 'g');
+    if (!(p->aux ? p->activation == GS_GELU : p->activation == GS_DGELU) || p->out == GS_F32) return false;
+    return aux.ld % AUX_ELEMENTS == 0 && (p->batch == 1 || aux.stride % AUX_ELEMENTS == 0);
+}
+
 /* cublasLtEpilogue_t of the problem's; 0: there is none. */
 static uint32_t fused_epilogue(const gs_problem *p)
 {
-    const uint32_t activation = p->activation == GS_RELU ? GS_LT_EPILOGUE_RELU : p->activation == GS_GELU ? GS_LT_EPILOGUE_GELU : 0;
-    if (p->residual || p->gate || p->aux || p->scales || p->bias == GS_BIAS_M || p->bias == GS_DBIAS || (p->activation && !activation) || !reads_biases(p)) return 0;
-    const uint32_t both = activation | (p->bias ? GS_LT_EPILOGUE_BIAS : 0);
-    return both ? both : GS_LT_EPILOGUE_NONE;
+    const bool gradient = p->activation == GS_DGELU && p->beta == 0;
+    const uint32_t activation = p->activation == GS_RELU ? GS_LT_EPILOGUE_RELU : p->activation == GS_GELU ? GS_LT_EPILOGUE_GELU : gradient ? GS_LT_EPILOGUE_DGELU : 0;
+    if (p->residual || p->gate || p->scales || p->bias == GS_BIAS_M || (p->activation && !activation) || !reads_biases(p)) return 0;
+    if ((gs_has_aux(p) && !takes_aux(p)) || (p->bias == GS_DBIAS && !(gradient && p->batch == 1))) return 0;
+    const uint32_t all = activation | (p->bias == GS_DBIAS ? GS_LT_EPILOGUE_BGRAD : p->bias ? GS_LT_EPILOGUE_BIAS : 0) | (p->aux ? GS_LT_EPILOGUE_AUX : 0);
+    return all ? all : GS_LT_EPILOGUE_NONE;
 }
+
+/* With a gate whose halves are kept the product is what is kept: it goes there. */
+static bool goes_to_aux(const gs_problem *p) { return p->gate && p->aux && !p->bias && !p->scales; }
 
 double gs_library_behind_us(const gs_problem *p, const gs_caps *caps)
 {
     static const double begin_us = 1.5, share = 0.8;   /* from the product's end on; of the memory's rate [judgement] */
     if (fused_epilogue(p)) return 0;
     const double product = (double)p->m * (double)gs_columns_of_b(p) * (double)p->batch, d = (double)p->m * (double)p->n * (double)p->batch;
-    const int others = 1 + (p->beta != 0 && leaves_c(p)) + gs_has_aux(p);
+    const int others = 1 + (p->beta != 0 && leaves_c(p)) + (gs_has_aux(p) && !goes_to_aux(p)) * (p->gate ? 2 : 1);
     return begin_us + (product + others * d) * (double)gs_type_size(p->out) / (caps->memory_gbs * 1e3 * share);
 }
 
@@ -127,10 +141,13 @@ static gs_status make_layout(gs_library *library, gs_lt_layout *out, char operan
     return GS_OK;
 }
 
-static gs_status set_bias(const gs_library *library, const void *bias, gs_error *error)
+/* Those of a call, where the epilogue has any. */
+static int set_pointers(const gs_library *library, const void *bias, const void *aux)
 {
-    TRY_LT("cublasLtMatmulDescSetAttribute", library->lt->desc_set(library->desc, GS_LT_DESC_BIAS, &bias, sizeof bias));
-    return GS_OK;
+    int status = GS_CUBLAS_SUCCESS;
+    if (library->problem.bias) status = library->lt->desc_set(library->desc, GS_LT_DESC_BIAS, &bias, sizeof bias);
+    if (gs_has_aux(&library->problem) && status == GS_CUBLAS_SUCCESS) status = library->lt->desc_set(library->desc, GS_LT_DESC_AUX, &aux, sizeof aux);
+    return status;
 }
 
 static gs_status make_desc(const gs_library *library, gs_lt_desc *out, uint32_t epilogue, gs_error *error)
@@ -145,19 +162,20 @@ static gs_status make_desc(const gs_library *library, gs_lt_desc *out, uint32_t 
     return GS_OK;
 }
 
-/* From a row to the next of a product on its way: a multiple of 16 bytes. */
-static int64_t middle_ld(const gs_problem *p) { return (gs_columns_of_b(p) + 7) / 8 * 8; }
+/* From a row to the next of a product on its way: that of aux, or a multiple of 16 bytes. And from a matrix of the batch to the next. */
+static int64_t middle_ld(const gs_problem *p) { return goes_to_aux(p) ? gs_shape_of(p, 'g').ld : (gs_columns_of_b(p) + 7) / 8 * 8; }
+static int64_t middle_stride(const gs_problem *p) { return goes_to_aux(p) ? gs_shape_of(p, 'g').stride : middle_ld(p) * p->m; }
 
-/* M x N, with a gate M x 2N, of gs_finishing_type, of the whole batch, packed but for rows of a multiple of 16 bytes. */
+/* M x N, with a gate M x 2N, of gs_finishing_type, of the whole batch, in aux or packed but for rows of a multiple of 16 bytes. */
 static gs_status make_middle(gs_library *library, gs_error *error)
 {
     gs_problem *const p = &library->problem;
     const gs_problem whole = *p;
     if (p->gate) *p = gs_problem_sums(&whole);
     p->ldd = middle_ld(&whole);
-    p->stride_d = 0;
+    p->stride_d = goes_to_aux(&whole) ? middle_stride(&whole) : 0;
     p->out = gs_finishing_type(&whole);
-    library->middle_bytes = (size_t)(p->ldd * p->m * p->batch) * gs_type_size(p->out);
+    library->middle_bytes = goes_to_aux(&whole) ? 0 : (size_t)(p->ldd * p->m * p->batch) * gs_type_size(p->out);
     const gs_status status = make_layout(library, &library->middle, 'd', error);
     *p = whole;
     return status;
@@ -171,7 +189,13 @@ static gs_status describe_problem(gs_library *library, gs_error *error)
     if (epilogue != GS_LT_EPILOGUE_NONE && !p->matrices) GS_TRY(make_desc(library, &library->plain, GS_LT_EPILOGUE_NONE, error));
     if (epilogue & GS_LT_EPILOGUE_BIAS && p->stride_bias && p->batch > 1)
         TRY_LT("cublasLtMatmulDescSetAttribute", library->lt->desc_set(library->desc, GS_LT_DESC_BIAS_STRIDE, &p->stride_bias, sizeof p->stride_bias));
-    if (epilogue & GS_LT_EPILOGUE_BIAS) GS_TRY(set_bias(library, (const void *)(uintptr_t)BIAS_ALIGNMENT, error));   /* as aligned as those to come; nobody reads it */
+    if (epilogue) {
+        const void *const aligned = (const void *)(uintptr_t)BIAS_ALIGNMENT;   /* as those to come; nobody reads it */
+        const gs_shape aux = gs_shape_of(p, 'g');
+        TRY_LT("cublasLtMatmulDescSetAttribute", set_pointers(library, aligned, aligned));
+        if (gs_has_aux(p)) TRY_LT("cublasLtMatmulDescSetAttribute", library->lt->desc_set(library->desc, GS_LT_DESC_AUX_LD, &aux.ld, sizeof aux.ld));
+        if (gs_has_aux(p) && p->batch > 1) TRY_LT("cublasLtMatmulDescSetAttribute", library->lt->desc_set(library->desc, GS_LT_DESC_AUX_STRIDE, &aux.stride, sizeof aux.stride));
+    }
     gs_lt_layout *const layouts[] = {&library->a, &library->b, &library->c, &library->d};
     for (int i = 0; i < 4; i++) GS_TRY(make_layout(library, layouts[i], "abcd"[i], error));
     return p->residual || p->gate || p->scales ? make_middle(library, error) : GS_OK;
@@ -198,7 +222,7 @@ static gs_status set_preference(const gs_library *library, gs_lt_preference pref
     const gs_problem *const p = &library->problem;
     const uint64_t workspace = library->workspace_most;
     const int attribute[4] = {GS_LT_PREF_ALIGN_A, GS_LT_PREF_ALIGN_B, GS_LT_PREF_ALIGN_C, GS_LT_PREF_ALIGN_D};
-    const uint32_t middle = row_alignment(p, middle_ld(p), gs_finishing_type(p)), d = p->gate || p->scales ? middle : row_alignment(p, gs_rows_unit(p, 'd'), p->out);
+    const uint32_t middle = row_alignment(p, goes_to_aux(p) ? gs_rows_unit(p, 'g') : middle_ld(p), gs_finishing_type(p)), d = p->gate || p->scales ? middle : row_alignment(p, gs_rows_unit(p, 'd'), p->out);
     const uint32_t c = p->gate || p->scales ? middle : row_alignment(p, gs_rows_unit(p, leaves_c(p) ? 'd' : 'c'), p->out);
     const uint32_t alignment[4] = {row_alignment(p, gs_rows_unit(p, 'b'), p->in), row_alignment(p, gs_rows_unit(p, 'a'), p->in), c, d};
     TRY_LT("cublasLtMatmulPreferenceSetAttribute", lt->preference_set(preference, GS_LT_PREF_WORKSPACE, &workspace, sizeof workspace));
@@ -311,6 +335,17 @@ static size_t workspace_of(const gs_library *library, int index)
     return library->apart[index] && (library->middle || sums) ? sums_at(library, index) + sums : library->list[index].workspace;
 }
 
+/* Where the product is in aux already, nothing more is kept; its matrices may have gaps that those of D have not. */
+static gs_status open_finishing(gs_library *library, gs_error *error)
+{
+    gs_problem behind = library->problem;
+    if (goes_to_aux(&behind)) {
+        behind.aux = 0;
+        behind.stride_d = gs_shape_of(&behind, 'd').stride;
+    }
+    return gs_finishing_open(&library->finishing, library->device, &behind, error);
+}
+
 /* The kernel behind the product is compiled for the first suggestion that needs it. */
 static gs_status choose(gs_library *library, int index, gs_error *error)
 {
@@ -318,7 +353,7 @@ static gs_status choose(gs_library *library, int index, gs_error *error)
     if (library->rounds[index]) return GS_ERROR_UNSUPPORTED;
     if (library->apart[index] && !library->finishing.function) {
         gs_finishing_close(&library->finishing);   /* what an attempt that failed has left */
-        GS_TRY(gs_finishing_open(&library->finishing, library->device, &library->problem, error));
+        GS_TRY(open_finishing(library, error));
     }
     const size_t need = workspace_of(library, index);
     if (need > library->workspace_size) {
@@ -364,7 +399,7 @@ gs_status gs_library_create_within(gs_library **out, gs_device *device, const gs
     library->problem = *problem;
     const gs_problem product = of_product(problem);
     library->math = gs_cublas_math_of(&product);
-    pthread_mutex_init(&library->bias, NULL);
+    pthread_mutex_init(&library->pointers, NULL);
     library->workspace_most = GS_MIN(workspace_most, GS_LIBRARY_WORKSPACE);
     const gs_status status = fill(library, error);
     if (status == GS_OK)
@@ -384,7 +419,7 @@ static gs_status check_algorithm(gs_library *library, gs_error *error)
     library->list[0].workspace = found.workspace;
     if (found.workspace > library->workspace_most)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "the algorithm needs a workspace of %zu bytes", found.workspace);
-    return apart ? gs_finishing_open(&library->finishing, library->device, &library->problem, error) : GS_OK;
+    return apart ? open_finishing(library, error) : GS_OK;
 }
 
 gs_status gs_library_create_like(gs_library **out, const gs_library *like, int64_t m, gs_error *error)
@@ -397,7 +432,7 @@ gs_status gs_library_create_like(gs_library **out, const gs_library *like, int64
     if (!library) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the description of a cuBLASLt call");
     *library = (gs_library){.device = like->device, .lt = like->lt, .problem = problem, .math = like->math, .handle = like->handle, .borrows = true,
                             .count = 1, .list = {like->list[like->chosen]}, .apart = {like->apart[like->chosen]}, .workspace_most = like->workspace_most};
-    pthread_mutex_init(&library->bias, NULL);
+    pthread_mutex_init(&library->pointers, NULL);
     gs_status status = describe_problem(library, error);
     if (status == GS_OK) status = check_algorithm(library, error);
     if (status == GS_OK)
@@ -417,7 +452,7 @@ void gs_library_destroy(gs_library **library_address)
     if (library->desc) library->lt->desc_destroy(library->desc);
     if (library->plain) library->lt->desc_destroy(library->plain);
     gs_finishing_close(&library->finishing);
-    pthread_mutex_destroy(&library->bias);
+    pthread_mutex_destroy(&library->pointers);
     if (library->handle && !library->borrows) library->lt->destroy(library->handle);
     if (library->workspace) library->device->ops->free(library->device, library->workspace);
     free(library);
@@ -465,7 +500,8 @@ bool   gs_library_is_fused(const gs_library *library) { return !library->apart[l
 size_t gs_library_alignment(const gs_library *library, char operand)
 {
     const gs_problem *const p = &library->problem;
-    if (operand == 'g') return gs_type_size(p->out);
+    if (operand == 'g' && gs_library_is_fused(library)) return gs_has_aux(p) ? BIAS_ALIGNMENT : 1;
+    if (operand == 'g' && !goes_to_aux(p)) return gs_type_size(p->out);
     if (operand == 'h' || operand == 'i') return p->scales ? sizeof(float) : 1;
     if (operand == 'e') return gs_library_is_fused(library) ? BIAS_ALIGNMENT : gs_type_size(p->out);
     const gs_type type = operand == 'a' || operand == 'b' ? p->in : p->out;
@@ -488,13 +524,19 @@ static int multiply(const gs_library *library, const gs_cublas_math *math, const
                                c, layout_c(library, apart), d, layout_d(library, apart), &chosen->algo, workspace, chosen->workspace, queue);
 }
 
-static int multiply_with_bias(gs_library *library, const gs_cublas_math *math, const gs_args *args, const void *c, void *workspace, gs_queue queue)
+static int multiply_with_pointers(gs_library *library, const gs_cublas_math *math, const gs_args *args, const void *c, void *workspace, gs_queue queue)
 {
-    pthread_mutex_lock(&library->bias);
-    int status = library->lt->desc_set(library->desc, GS_LT_DESC_BIAS, &args->bias, sizeof args->bias);
+    pthread_mutex_lock(&library->pointers);
+    int status = set_pointers(library, args->bias, args->aux);
     if (status == GS_CUBLAS_SUCCESS) status = multiply(library, math, args, c, args->d, workspace, queue);
-    pthread_mutex_unlock(&library->bias);
+    pthread_mutex_unlock(&library->pointers);
     return status;
+}
+
+static void *middle_of(const gs_library *library, const gs_args *args)
+{
+    char *const workspace = args->workspace ? args->workspace : (void *)(uintptr_t)library->workspace;
+    return goes_to_aux(&library->problem) ? args->aux : workspace + middle_at(library, library->chosen);
 }
 
 static int matmul(gs_library *library, const gs_cublas_math *math, const gs_args *args, gs_queue queue)
@@ -502,11 +544,11 @@ static int matmul(gs_library *library, const gs_cublas_math *math, const gs_args
     char *const workspace = args->workspace ? args->workspace : (void *)(uintptr_t)library->workspace;
     const bool apart = library->apart[library->chosen];
     if (apart && library->middle) {
-        void *const middle = workspace + middle_at(library, library->chosen);
+        void *const middle = middle_of(library, args);
         return multiply(library, math, args, middle, middle, workspace, queue);
     }
     const void *const c = library->problem.beta == 0 ? args->d : args->c;
-    if (!apart && library->problem.bias) return multiply_with_bias(library, math, args, c, workspace, queue);
+    if (!apart && (library->problem.bias || gs_has_aux(&library->problem))) return multiply_with_pointers(library, math, args, c, workspace, queue);
     return multiply(library, math, args, c, args->d, workspace, queue);
 }
 
@@ -516,7 +558,7 @@ static gs_status finish(const gs_library *library, const gs_args *args, gs_queue
     const gs_problem *const p = &library->problem;
     char *const workspace = args->workspace ? args->workspace : (void *)(uintptr_t)library->workspace, *const sums = workspace + sums_at(library, library->chosen);
     if (!library->middle) return gs_finishing_run(&library->finishing, args->d, p->ldd, gs_shape_of(p, 'd').stride, sums, args, queue, error);
-    return gs_finishing_run(&library->finishing, workspace + middle_at(library, library->chosen), middle_ld(p), middle_ld(p) * p->m, sums, args, queue, error);
+    return gs_finishing_run(&library->finishing, middle_of(library, args), middle_ld(p), middle_stride(p), sums, args, queue, error);
 }
 
 /* A thread whose current device is another one is refused; it is put on ours and asked once more. */

@@ -102,13 +102,14 @@ static void scalars_of_a_call(void **state)
 static void a_kernel_behind_takes_time(void **state)
 {
     (void)state;
-    static const char *const fused[] = {"f16:256x512x64:tn", "f16:256x512x64:tn:ep=bias+gelu", "bf16:256x512x64:nn:beta=1:ep=relu"};
+    static const char *const fused[] = {"f16:256x512x64:tn", "f16:256x512x64:tn:ep=bias+gelu", "f16:256x512x64:tn:ep=bias+gelu+aux", "f16:256x512x64:tn:ep=dgelu+dbias", "bf16:256x512x64:nn:beta=1:ep=relu"};
     /* legend: problem, elements of D's size that are read and written */
     static const struct {
         const char *text;
         int         passes;
     } behind[] = {{"f16:4096x4096x64:tn:ep=dbias", 2}, {"bf16:4096x4096x64:tn:ep=silu", 2}, {"f16:4096x4096x64:tn:beta=1:ep=relu+residual", 3},
-                  {"f16:4096x4096x64:tn:ep=dgelu+dbias", 3}, {"f16:4096x4096x64:tn:beta=1:ep=bias+silu+residual+aux", 4}, {"f16:4096x4096x64:tn:ep=silu+gate", 3}};
+                  {"f16:4096x4096x64:tn:ep=dsilu+dbias", 3}, {"f16:4096x4096x64:tn:beta=1:ep=bias+silu+residual+aux", 4}, {"f16:4096x4096x64:tn:ep=silu+gate", 3},
+                  {"f16:4096x4096x64:tn:ep=silu+gate+aux", 3}, {"f16:4096x4096x64:tn:ep=bias+silu+gate+aux", 5}, {"f16:4096x4096x64:tn:beta=1:ep=dgelu", 3}};
     const gs_caps *const caps = gs_caps_find("h200");
     for (size_t i = 0; i < GS_COUNT(fused); i++) {
         const gs_problem problem = problem_of(fused[i]);
@@ -167,6 +168,22 @@ static void arrays_of_pointers(void **state)
     *told = multiply;
 }
 
+/* That of a call of cuBLASLt. */
+static void check_epilogue(gs_library *library, const gs_problem *problem, uint32_t wanted)
+{
+    gs_error error = {0};
+    gs_args args = gs_args_make((void *)4096, (void *)8192, (void *)16384, (void *)32768);
+    args.bias = (void *)65536;
+    args.aux = (void *)131072;
+    *told = NULL;
+    OK(gs_library_run(library, &args, NULL, &error));
+    *told = multiply;
+    assert_int_equal(last->epilogue, wanted);
+    if (problem->bias) assert_ptr_equal(last->bias, args.bias);
+    if (gs_has_aux(problem)) assert_ptr_equal(last->aux, args.aux);
+    assert_int_equal(gs_library_alignment(library, 'g'), gs_has_aux(problem) ? 16 : 1);
+}
+
 /* legend: the problem; cublasLtEpilogue_t, 0: it has none; how many suggestions */
 static void what_it_has_is_fused(void **state)
 {
@@ -180,7 +197,11 @@ static void what_it_has_is_fused(void **state)
         {"bf16:16x24x8:tn:ep=relu",             2,  4}, {"f16:16x24x8:tn:ep=bias+relu",       6, 4}, {"f16:16x24x8:nn:ep=gelu",       32, 4},
         {"f16:16x24x8:tn:beta=1:ep=bias+gelu", 36,  4}, {"f16:16x24x8:tn:ep=bias_m",          0, 2}, {"f16:16x24x8:tn:ep=silu",        0, 2},
         {"f16:16x24x8:tn:ep=bias+gelu_erf",     0,  2}, {"f16:16x24x8:tn:beta=1:ep=relu+residual", 0, 2},
-        {"f16:16x24x8:tn:ep=bias+gelu+aux",     0,  2}, {"f16:16x24x8:tn:ep=relu+aux",        0, 2}, {"f16:16x24x8:nn:ep=dgelu",       0, 2},
+        {"f16:16x24x8:tn:ep=bias+gelu+aux",   164,  4}, {"f16:16x24x8:tn:ep=relu+aux",        0, 2}, {"f16:16x24x8:nn:ep=dgelu",     192, 4},
+        {"f16:16x24x8:tn:beta=1:ep=gelu+aux", 160,  4}, {"f16:16x24x8:tn:ep=gelu_erf+aux",    0, 2}, {"f16:16x24x8:nn:ep=dgelu+dbias", 208, 4},
+        {"f16:16x24x8:tn:ldaux=28:ep=gelu+aux", 0,  2}, {"f16:16x24x8:tn:d=f32:ep=gelu+aux",  0, 2}, {"f16:16x24x8:nn:b=2:ep=dgelu+dbias", 0, 2},
+        {"f16:16x24x8:tn:b=2:saux=388:ep=dgelu", 0, 2}, {"f16:16x24x8:tn:b=2:saux=392:ep=dgelu", 192, 4}, {"f16:16x24x8:nn:beta=1:ep=dgelu", 0, 2},
+        {"f16:16x24x8:tn:ep=dsilu+dbias",       0,  2}, {"f16:16x24x8:tn:ep=bias+relu+aux",   0, 2},
         {"f16:16x24x8:tn:b=3:se=24:ep=bias",   4,  4}, {"f16:16x24x8:tn:b=3:se=25:ep=bias",   0, 2}, {"f16:16x24x8:tn:d=f32:b=3:se=27:ep=bias+relu", 0, 2},   /* biases at multiples of 16 bytes */
         {"f16:16x24x8:tn:ep=dbias",            0,  2}, {"f16:16x24x8:tn:ep=scale_n",          0, 2}, {"bf16:16x24x8:nn:ep=scale_m+bias", 0, 2},
         {"f16:16x24x8:tn:ep=relu+gate",         0,  2}, {"f16:16x24x8:nn:ep=bias+gelu+gate_i", 0, 2}, {"f16:16x24x8:tn:ep=relu+gate+aux", 0, 2},
@@ -192,6 +213,7 @@ static void what_it_has_is_fused(void **state)
         assert_int_equal(gs_library_count(library), cases[i].count);
         assert_int_equal(gs_library_chosen(library), 0);
         assert_int_equal(gs_library_is_fused(library), plain || cases[i].epilogue != 0);
+        if (gs_library_is_fused(library)) check_epilogue(library, &problem, cases[i].epilogue);
         gs_library_destroy(&library);
         setenv("FAKE_CUBLASLT_PLAIN", "1", 1);
         library = library_of(cases[i].text);
@@ -222,12 +244,13 @@ static void check_results(const char *text, bool in_place)
     gs_library *library = library_of(text);
     const size_t count = (size_t)(p.ldd * p.m * p.batch), bias_count = (size_t)(GS_MAX(p.m, gs_columns_of_b(&p)) + (p.batch - 1) * p.stride_bias);
     const bool behind = p.residual || p.gate || p.scales, wide = p.scales && p.acc == GS_F32;   /* the product is in the workspace, f32 */
-    const int64_t ld = behind ? (gs_columns_of_b(&p) + 7) / 8 * 8 : p.ldd;
-    const size_t middle = (size_t)(ld * p.m * p.batch);
+    const bool to_aux = p.gate && p.aux && !p.bias && !p.scales;   /* the product is what is kept */
+    const gs_shape shape = gs_shape_of(&p, 'g');
+    const int64_t ld = to_aux ? shape.ld : behind ? (gs_columns_of_b(&p) + 7) / 8 * 8 : p.ldd, stride = to_aux ? shape.stride : ld * p.m;
+    const size_t middle = to_aux ? gs_problem_bytes(&p, 'g') / 2 : (size_t)(ld * p.m * p.batch);
     uint16_t *const sums = calloc(GS_MAX(count, middle), 4), *const c = calloc(count, 2), *const bias = calloc(bias_count, 2), *const d = calloc(count, 2);
     gs_error error = {0};
     const size_t aux_count = gs_has_aux(&p) ? gs_problem_bytes(&p, 'g') / 2 : 1;
-    const gs_shape shape = gs_shape_of(&p, 'g');
     uint16_t *const aux = calloc(aux_count, 2);
     static double total[2048];   /* of columns */
     const gs_pointer at_aux = fill(aux_count, 13, aux), at_c = fill(count, 7, c), at_bias = fill(bias_count, 11, bias), at_d = in_place ? at_c : fill(count, 3, d);
@@ -260,11 +283,16 @@ static void check_results(const char *text, bool in_place)
         if (fused) {
             assert_ptr_equal(last->bias, args.bias);
             assert_ptr_equal(last->d, args.d);
+            if (gs_has_aux(&p)) {
+                assert_ptr_equal(last->aux, args.aux);
+                assert_int_equal(last->aux_ld, shape.ld);
+                if (p.batch > 1) assert_int_equal(last->aux_stride, shape.stride);
+            }
             continue;
         }
         assert_int_equal(last->epilogue, 0);
         assert_true(last->beta == (p.residual || p.scales ? 0 : p.beta));
-        assert_true((last->d == args.d) == !behind);
+        assert_true((last->d == args.d) == !behind && (last->d == args.aux) == to_aux);
         OK(device->ops->copy_out(device, d, at_d, count * 2, &error));
         if (p.aux) OK(device->ops->copy_out(device, aux, at_aux, aux_count * 2, &error));
         memset(total, 0, sizeof total);
@@ -273,7 +301,8 @@ static void check_results(const char *text, bool in_place)
                 double want, up = 1;
                 for (int i = 0; i < (p.gate ? 2 : 1); i++) {
                     const int64_t place = p.gate ? gs_gate_column((int)p.gate, p.n, col, i) : col;
-                    double sum = wide ? (double)((const float *)(const void *)sums)[row * ld + place] : (double)gs_f16_to_f32(sums[row * ld + place]);
+                    const int64_t at = row / p.m * stride + row % p.m * ld + place;
+                    double sum = wide ? (double)((const float *)(const void *)sums)[at] : (double)gs_f16_to_f32(sums[at]);
                     if (p.scales) sum *= (double)alpha * (p.scales & GS_SCALE_M ? (double)scale[0][row % p.m] : 1) * (p.scales & GS_SCALE_N ? (double)scale[1][place] : 1);
                     *(i ? &up : &want) = sum;
                 }
@@ -329,6 +358,10 @@ static void results_are_right(void **state)
     check_results("f16:16x24x8:tn:ep=bias+gelu+aux", false);
     check_results("f16:9x27x8:tn:beta=1:ldaux=33:b=3:saux=301:ep=bias_m+silu+residual+aux", true);
     check_results("f16:16x24x8:nn:ep=dgelu", false);
+    check_results("f16:16x24x8:nn:ep=gelu+aux", false);
+    check_results("f16:9x24x8:tn:ldaux=32:b=3:saux=296:ep=bias+gelu+aux", false);
+    check_results("f16:16x24x8:nn:ldaux=40:ep=dgelu+dbias", false);
+    check_results("f16:16x24x8:nn:beta=1:ep=dgelu", false);
     check_results("f16:9x27x8:tn:ldaux=33:b=3:ep=drelu", false);
     check_results("f16:16x21x8:tn:beta=1:ep=dgelu_erf+residual", true);
     check_results("f16:5x1030x8:tn:b=2:saux=5151:ep=dsilu", false);
@@ -347,6 +380,10 @@ static void results_are_right(void **state)
     check_results("f16:5x1031x8:nn:ldd=1040:ldc=1040:ep=bias+relu+gate_i", false);
     check_results("f16:16x32x8:tn:beta=1:ep=bias+silu+gate_i+residual", true);
     check_results("f16:16x24x8:tn:ep=bias+silu+gate+aux", false);
+    check_results("f16:9x21x8:tn:ldaux=45:b=2:ep=bias+silu+gate+aux", false);
+    check_results("f16:16x24x8:tn:ep=silu+gate+aux", false);
+    check_results("f16:9x21x8:tn:ldaux=45:b=2:saux=450:ep=silu+gate+aux", false);
+    check_results("f16:9x21x8:tn:ldaux=44:b=2:beta=1:ep=gelu+gate_i+residual+aux", true);
     check_results("f16:9x21x8:tn:ldaux=45:b=2:ep=scale_m+scale_n+bias+gelu+gate+aux", false);
     check_results("f16:5x1031x8:nn:b=2:saux=10400:beta=1:ep=relu+gate_i+residual+aux", true);
 }

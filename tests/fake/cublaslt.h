@@ -16,6 +16,8 @@ typedef struct fake_call {
     void       *workspace;
     size_t      workspace_size;
     int         by_pointers;   /* how many of A, B, C and D */
+    const void *aux;
+    int64_t     aux_ld, aux_stride;
 } fake_call;
 
 #endif

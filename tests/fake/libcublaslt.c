@@ -33,6 +33,8 @@ typedef struct description {
     uint32_t    epilogue;
     const void *bias;
     int64_t     bias_stride;
+    const void *aux;
+    int64_t     aux_ld, aux_stride;
 } description;
 
 static int object;
@@ -66,8 +68,9 @@ CALL(int, cublasLtMatmulDescSetAttribute, gs_lt_desc desc, int attribute, const 
     description *const own = desc;
     void *const to = attribute == GS_LT_DESC_TRANSA ? (void *)&own->op_a : attribute == GS_LT_DESC_TRANSB ? (void *)&own->op_b
                    : attribute == GS_LT_DESC_EPILOGUE ? (void *)&own->epilogue : attribute == GS_LT_DESC_BIAS ? (void *)&own->bias
-                   : attribute == GS_LT_DESC_BIAS_STRIDE ? (void *)&own->bias_stride : NULL;
-    if (!value || !to || size != (attribute == GS_LT_DESC_BIAS || attribute == GS_LT_DESC_BIAS_STRIDE ? 8 : 4)) return GS_CUBLAS_INVALID_VALUE;
+                   : attribute == GS_LT_DESC_BIAS_STRIDE ? (void *)&own->bias_stride : attribute == GS_LT_DESC_AUX ? (void *)&own->aux : attribute == GS_LT_DESC_AUX_LD ? (void *)&own->aux_ld
+                   : attribute == GS_LT_DESC_AUX_STRIDE ? (void *)&own->aux_stride : NULL;
+    if (!value || !to || size != (attribute >= GS_LT_DESC_BIAS ? 8 : 4)) return GS_CUBLAS_INVALID_VALUE;
     memcpy(to, value, size);
     return GS_CUBLAS_SUCCESS;
 }
@@ -127,6 +130,8 @@ CALL(int, cublasLtMatmulAlgoGetHeuristic, gs_lt_handle handle, gs_lt_desc desc, 
     if (!handle || !desc || !a || !b || !c || !d || !fits(desc, a, b, c, d)) return GS_CUBLAS_INVALID_VALUE;
     const char *at = getenv(((wishes *)by)->mask ? "FAKE_CUBLASLT_MASKED" : "FAKE_CUBLASLT");
     *returned = 0;
+    const description *const own = desc;
+    if (own->epilogue & GS_LT_EPILOGUE_AUX && (!own->aux || own->aux_ld < (int64_t)((layout *)d)->rows || own->aux_ld % 8 || own->aux_stride % 8)) return GS_CUBLAS_INVALID_VALUE;
     if (!at || !*at || (((description *)desc)->epilogue && getenv("FAKE_CUBLASLT_PLAIN"))) return GS_CUBLAS_NOT_SUPPORTED;
     while (*at && *returned < asked) {
         char *end;
@@ -172,7 +177,8 @@ CALL(int, cublasLtMatmul, gs_lt_handle handle, gs_lt_desc desc, const void *alph
                    const gs_lt_algo *algo, void *workspace, size_t workspace_size, void *stream)
 {
     (void)handle; (void)alpha;
-    fake_cublaslt_call = (fake_call){((description *)desc)->epilogue, ((description *)desc)->bias, c, d, *(const float *)beta, a, b, ((layout *)d_layout)->cols, workspace, workspace_size, 0};
+    fake_cublaslt_call = (fake_call){((description *)desc)->epilogue, ((description *)desc)->bias, c, d, *(const float *)beta, a, b, ((layout *)d_layout)->cols, workspace, workspace_size, 0,
+                                     ((description *)desc)->aux, ((description *)desc)->aux_ld, ((description *)desc)->aux_stride};
     if (!fits(desc, a_layout, b_layout, c_layout, d_layout)) return GS_CUBLAS_INVALID_VALUE;
     const uint32_t modes[] = {((layout *)a_layout)->mode, ((layout *)b_layout)->mode, ((layout *)c_layout)->mode, ((layout *)d_layout)->mode};
     for (int i = 0; i < 4; i++) fake_cublaslt_call.by_pointers += modes[i] == GS_LT_BATCH_POINTERS;
