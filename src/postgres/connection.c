@@ -276,7 +276,8 @@ gs_status gs_pg_begin(gs_pg *pg, bool again)
 static gs_status commit(gs_pg *pg)
 {
     const int64_t deadline = deadline_from_now();
-    for (;;) {
+    bool done = false;
+    while (!done) {
         PGresult *const result = PQexec(pg->connection, "COMMIT");
         const outcome is = judge(pg, result);
         const bool taken_back = is == DONE && strcmp(PQcmdStatus(result), "COMMIT") != 0;
@@ -284,12 +285,10 @@ static gs_status commit(gs_pg *pg)
         PQclear(result);
         if (taken_back) return snprintf(pg->message, sizeof pg->message, "the transaction was taken back"), GS_ERROR_STORE;
         if (is == DONE || is == WRONG) return status;
-        bool done;
         GS_TRY(recover(pg, is, deadline, &done));
-        if (!done) continue;
-        roll_back(pg);   /* of what asked; the transaction itself is there */
-        return GS_OK;
     }
+    roll_back(pg);   /* of what asked; the transaction itself is there */
+    return GS_OK;
 }
 
 gs_status gs_pg_end(gs_pg *pg, bool keep)

@@ -78,7 +78,7 @@ static gs_status add_curves(gs_curves *curves, const char *device, const list *l
             *known = t->ratio;
         }
         passed += t->passed - (i >= LAST && l->item[i - LAST].passed);
-        if (i + 1 < l->count && (int64_t)(i + 1) * POINTS / l->count == (int64_t)i * POINTS / l->count) continue;
+        if ((int64_t)(i + 1) * POINTS / l->count == (int64_t)i * POINTS / l->count) continue;   /* never the last */
         if (found > 0) GS_TRY(gs_curves_add(curves, "training/store/best", device, i + 1, exp(sum / found), error));
         GS_TRY(gs_curves_add(curves, "training/store/passed", device, i + 1, passed / fmin(i + 1, LAST), error));
     }

@@ -9,12 +9,14 @@
 
 enum { NARROW = GS_EMU_ACCESS_OWN, GENERIC = 2 * GS_EMU_ACCESS_OWN, TO_L1 = 4 * GS_EMU_ACCESS_OWN };   /* flags: addresses of 32 bits; generic ones; a hint about L1 */
 
-static const struct {
+typedef struct space {
     const char  *text;
     gs_ptx_space space;
     uint64_t     window;
     bool         cluster;   /* a shared address may name any block */
-} spaces[] = {
+} space;
+
+static const space spaces[] = {
     {"global",          GS_PTX_GLOBAL, 0, false},
     {"const",           GS_PTX_CONST,  0, false},
     {"shared",          GS_PTX_SHARED, GS_EMU_SHARED_WINDOW, false},
@@ -25,12 +27,12 @@ static const struct {
     {"param::entry",    GS_PTX_PARAM,  GS_EMU_PARAM_WINDOW, false},
 };
 
-/* Index of the space that a part names, -1: none. */
-static int space_named(const char *part)
+/* The space that a part names; NULL: none. */
+static const space *space_named(const char *part)
 {
     for (int i = 0; i < (int)GS_COUNT(spaces); i++)
-        if (strcmp(spaces[i].text, part) == 0) return i;
-    return -1;
+        if (strcmp(spaces[i].text, part) == 0) return &spaces[i];
+    return NULL;
 }
 
 /* ---- execution ---- */
@@ -151,12 +153,12 @@ static void result(gs_emu_decoder *d, gs_emu_op *op, gs_ptx_type type)
 static gs_status decode_cvta(gs_emu_decoder *d, const gs_ptx_instruction *in, gs_emu_op *op)
 {
     const bool to = in->parts > 1 && strcmp(in->part[1], "to") == 0;
-    const int space = in->parts == 3 + to ? space_named(in->part[1 + to]) : -1;
-    if (space < 0) return gs_emu_unsupported(d, "the state space is missing or not known");
+    const space *const named = in->parts == 3 + to ? space_named(in->part[1 + to]) : NULL;
+    if (!named) return gs_emu_unsupported(d, "the state space is missing or not known");
     if (strcmp(in->part[2 + to], "u64") != 0) return gs_emu_unsupported(d, "only addresses of 64 bits");
     GS_TRY(gs_emu_access_operands(d, 2, 2));
     op->exec = add_window;
-    op->immediate = to ? -(int64_t)spaces[space].window : (int64_t)spaces[space].window;
+    op->immediate = to ? -(int64_t)named->window : (int64_t)named->window;
     result(d, op, GS_PTX_U64);
     op->src[0] = gs_emu_source(d, gs_emu_operand(d, 1), GS_PTX_U64);
     return d->status;
@@ -171,15 +173,15 @@ static bool has_constants(const gs_ptx_module *module)
 
 static gs_status decode_isspacep(gs_emu_decoder *d, const gs_ptx_instruction *in, gs_emu_op *op)
 {
-    const int space = in->parts == 2 ? space_named(in->part[1]) : -1;
-    if (space < 0) return gs_emu_unsupported(d, "the state space is missing or not known");
+    const space *const named = in->parts == 2 ? space_named(in->part[1]) : NULL;
+    if (!named) return gs_emu_unsupported(d, "the state space is missing or not known");
     /* constants are allocations like any other */
-    if (has_constants(d->module) && (spaces[space].space == GS_PTX_CONST || spaces[space].space == GS_PTX_GLOBAL))
+    if (has_constants(d->module) && (named->space == GS_PTX_CONST || named->space == GS_PTX_GLOBAL))
         return gs_emu_unsupported(d, "constant memory cannot be told from global memory");
     GS_TRY(gs_emu_access_operands(d, 2, 2));
     op->exec = ask_space;
-    op->space = (uint8_t)spaces[space].space;
-    if (spaces[space].cluster) op->flags |= GS_EMU_ACCESS_CLUSTER;
+    op->space = (uint8_t)named->space;
+    if (named->cluster) op->flags |= GS_EMU_ACCESS_CLUSTER;
     result(d, op, GS_PTX_PRED);
     op->src[0] = gs_emu_source(d, gs_emu_operand(d, 1), GS_PTX_U64);
     return d->status;
