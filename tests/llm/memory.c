@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Every allocation of a conversation, of the ledger and of the parsers fails once, ours and jansson's: what comes is MEMORY, and nothing is left over.
+ * Every allocation of a conversation, of the ledger and of the parsers fails once, ours, jansson's and those of libcurl's lists: what comes is MEMORY, and nothing is left over.
  * jansson takes some of its own for faults of the text (its lexer does not tell them apart): then it is PARSE. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <curl/curl.h>
 #include <jansson.h>
 
 #include "base/error.h"
@@ -18,7 +19,7 @@
 /* ---- memory that fails on demand: linked with --wrap ---- */
 
 static _Thread_local int calls, fail_at, open_blocks;   /* the call of this number fails; 0: none. Of the test's own thread alone */
-static _Thread_local bool watched, failed_in_jansson;
+static _Thread_local bool watched, failed_in_jansson, failed_in_list;
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -28,6 +29,8 @@ void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *memory, size_t size);
 char *__wrap_strdup(const char *text);
+struct curl_slist *__real_curl_slist_append(struct curl_slist *list, const char *text);
+struct curl_slist *__wrap_curl_slist_append(struct curl_slist *list, const char *text);
 
 static bool fails(void) { return watched && ++calls == fail_at; }
 
@@ -35,6 +38,12 @@ void *__wrap_malloc(size_t size) { return fails() ? NULL : __real_malloc(size); 
 void *__wrap_calloc(size_t count, size_t size) { return fails() ? NULL : __real_calloc(count, size); }
 void *__wrap_realloc(void *memory, size_t size) { return fails() ? NULL : __real_realloc(memory, size); }
 char *__wrap_strdup(const char *text) { return fails() ? NULL : __real_strdup(text); }
+struct curl_slist *__wrap_curl_slist_append(struct curl_slist *list, const char *text)
+{
+    const bool none = fails();
+    failed_in_list |= none;
+    return none ? NULL : __real_curl_slist_append(list, text);
+}
 
 static void *json_malloc_here(size_t size)
 {
@@ -125,7 +134,7 @@ static void each(gs_status (*what)(void), int least, bool settle)
         calls = 0;
         fail_at = at;
         watched = true;
-        failed_in_jansson = false;
+        failed_in_jansson = failed_in_list = false;
         const gs_status status = what();
         watched = false;
         assert_int_equal(open_blocks, 0);
@@ -133,7 +142,7 @@ static void each(gs_status (*what)(void), int least, bool settle)
             assert_int_equal(status, GS_OK);
             break;
         }
-        if (status == GS_OK && settle) continue;
+        if (status == GS_OK && settle && !failed_in_list) continue;   /* nothing is sent without one of its headers */
         if (status != GS_ERROR_MEMORY && !(failed_in_jansson && status == GS_ERROR_PARSE)) fail_msg("allocation %d: %s: %s", at, gs_status_name(status), error.text);
         assert_int_equal(error.status, status);
         failed++;

@@ -308,6 +308,28 @@ static void no_pages_have_such_a_size(void **state)
     free(data);
 }
 
+/* What SQLite asks for behind the end is not there, which is no damage: it takes such a page for an empty one. */
+static void behind_the_end_is_no_page(void **state)
+{
+    (void)state;
+    char path[GS_PATH], page[PAGE];
+    size_t size;
+    sqlite3 *db;
+    sqlite3_file *file;
+    make_store("end.db");
+    char *const data = load("end.db", &size);
+    assert_int_equal(sqlite3_open_v2(path_of(path, "end.db"), &db, SQLITE_OPEN_READONLY, gs_pages_vfs(true)), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "SELECT * FROM trial", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file), SQLITE_OK);
+    const sqlite3_int64 end = (sqlite3_int64)size;
+    assert_int_equal(file->pMethods->xRead(file, page, PAGE, end - PAGE), SQLITE_OK);
+    assert_int_equal(file->pMethods->xRead(file, page, PAGE, end), SQLITE_IOERR_SHORT_READ);
+    save("end.db", data, size - 1);
+    assert_int_equal(file->pMethods->xRead(file, page, PAGE, end - PAGE), GS_PAGES_DAMAGED);
+    sqlite3_close(db);
+    free(data);
+}
+
 static void take_line(void *self, int level, const char *text)
 {
     assert_int_equal(level, GS_LOG_WARNING);
@@ -375,7 +397,7 @@ int main(void)
         cmocka_unit_test(a_changed_store_can_be_sealed),
         cmocka_unit_test(damage_is_not_sealed),
         cmocka_unit_test(an_older_store_gets_checksums),
-        cmocka_unit_test(hashes_cannot_be_left_out), cmocka_unit_test(no_pages_have_such_a_size),
+        cmocka_unit_test(hashes_cannot_be_left_out), cmocka_unit_test(no_pages_have_such_a_size), cmocka_unit_test(behind_the_end_is_no_page),
         cmocka_unit_test(a_damaged_log_is_told),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

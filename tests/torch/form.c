@@ -40,6 +40,7 @@ static gs_torch_reason form(const gs_torch_call *call, char text[GS_PROBLEM_TEXT
         gs_problem_format(&problem, text);
         gs_torch_key again;   /* and back */
         assert_int_equal(gs_torch_key_of(&problem, &again, &error), GS_OK);
+        assert_memory_equal(&again, &key, sizeof key);
         gs_problem same;
         char other[GS_PROBLEM_TEXT];
         assert_int_equal(gs_torch_problem(&again, &same, &error), GS_OK);
