@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/half.h"
 #include "base/library.h"
 #include "base/text.h"
 #include "problem/layout.h"
@@ -168,33 +169,14 @@ int gs_cuda_type(gs_type type)
     }
 }
 
-/* Round to nearest even; what is too large becomes infinite. */
-static uint16_t half_bits(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    const uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
-    const uint32_t magnitude = bits & 0x7fffffff;
-    if (magnitude > 0x7f800000) return sign | 0x7e00;
-    if (magnitude >= 0x47800000) return sign | 0x7c00;
-    const int exponent = (int)(magnitude >> 23) - 127;
-    if (exponent < -25) return sign;
-    const uint32_t mantissa = (magnitude & 0x7fffff) | 0x800000;
-    const int drop = exponent < -14 ? -1 - exponent : 13;             /* bits below the last one that f16 keeps */
-    const uint32_t kept = mantissa >> drop, rest = mantissa & ((1u << drop) - 1), tie = 1u << (drop - 1);
-    const uint32_t rounded = kept + (rest > tie || (rest == tie && (kept & 1)));
-    const uint32_t biased = exponent < -14 ? 0 : (uint32_t)(exponent + 14) << 10;   /* the leading bit of `rounded` adds the last 1 */
-    return (uint16_t)(sign | (biased + rounded));
-}
-
 gs_cublas_math gs_cublas_math_of(const gs_problem *problem)
 {
     gs_cublas_math math = {.compute_type = GS_CUBLAS_COMPUTE_32F, .scale_type = GS_CUDA_R_32F};
     if (problem->acc == GS_F16) {
         math.compute_type = GS_CUBLAS_COMPUTE_16F;
         math.scale_type = GS_CUDA_R_16F;
-        math.alpha.f16 = half_bits(problem->alpha);
-        math.beta.f16 = half_bits(problem->beta);
+        math.alpha.f16 = gs_f32_to_f16(problem->alpha);
+        math.beta.f16 = gs_f32_to_f16(problem->beta);
     } else {
         math.alpha.f32 = problem->alpha;
         math.beta.f32 = problem->beta;
