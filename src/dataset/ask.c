@@ -47,9 +47,8 @@ static gs_status take_schedule(const gs_known *k, const gs_attempt *last, gs_att
     if (last->source || gs_schedule_parse(&schedule, last->name ? last->name : "", NULL) != GS_OK || gs_schedule_check(&schedule, &k->problem, k->caps, NULL) != GS_OK) return GS_OK;
     const gs_source_view view = {.caps = k->caps, .problem = &k->problem, .family = last->name};
     GS_TRY(gs_source_template(&view, &out->source, &out->manifest, error));
-    if (out->source.size == 0) return GS_OK;
-    kernel->source = gs_text_string(&out->source);
-    kernel->manifest = gs_text_string(&out->manifest);
+    kernel->source = out->source.data;   /* NULL: there is none that could be an answer */
+    kernel->manifest = out->manifest.data;
     return GS_OK;
 }
 

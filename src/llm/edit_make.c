@@ -155,20 +155,19 @@ static void add_lines(gs_text *out, const gs_edit_lines *from, int first, int en
 
 static gs_status write(const making *m, gs_text *out, gs_error *error)
 {
-    static const int choices[] = {7, 8, 9, 6, 5};
+    static const int choices[] = {7, 8, 9, 6, 5, 0};
     static const char left[] = "<<<<<<<<<", middle[] = "=========", right[] = ">>>>>>>>>";
-    int signs = 0;
-    for (size_t i = 0; i < GS_COUNT(choices) && signs == 0; i++)
-        if (!has_mark(&m->parent, choices[i]) && !has_mark(&m->child, choices[i])) signs = choices[i];
-    if (signs == 0) return none("has lines like the marks of edits, of every length", error);
+    const int *signs = choices;
+    while (*signs && (has_mark(&m->parent, *signs) || has_mark(&m->child, *signs))) signs++;
+    if (!*signs) return none("has lines like the marks of edits, of every length", error);
     if (m->count > GS_EDITS) return none("differs in too many places", error);
     for (int i = 0; i < m->count; i++) {
         const hunk *const h = &m->list[i];
-        gs_text_addf(out, "%.*s SEARCH\n", signs, left);
+        gs_text_addf(out, "%.*s SEARCH\n", *signs, left);
         add_lines(out, &m->parent, h->from, h->to);
-        gs_text_addf(out, "%.*s\n", signs, middle);
+        gs_text_addf(out, "%.*s\n", *signs, middle);
         add_lines(out, &m->child, h->child_from, h->child_to);
-        gs_text_addf(out, "%.*s REPLACE\n", signs, right);
+        gs_text_addf(out, "%.*s REPLACE\n", *signs, right);
     }
     return out->failed ? no_memory(error) : GS_OK;
 }

@@ -15,7 +15,7 @@
 
 enum { NICE = 10 };   /* of whoever prepares, too: nobody's time is measured on a core that a prompt holds */
 
-static const char *const modes[GS_SERVICE_MODES] = {[GS_SERVICE_SCHEDULES] = "schedules", [GS_SERVICE_SOURCE] = "source", [GS_SERVICE_EDITS] = "edits"};
+static const char *const modes[GS_SERVICE_MODES + 1] = {[GS_SERVICE_SCHEDULES] = "schedules", [GS_SERVICE_SOURCE] = "source", [GS_SERVICE_EDITS] = "edits"};
 
 /* ---- what is asked ---- */
 
@@ -36,8 +36,8 @@ static gs_status text_of(const json_t *root, const char *field, size_t most, con
 static gs_status take_mode(gs_service_question *out, const char *mode, gs_error *error)
 {
     if (!mode) return gs_fail(error, GS_ERROR_ARGUMENT, "mode", "is missing: schedules, source or edits");
-    while (out->mode < GS_SERVICE_MODES && strcmp(modes[out->mode], mode) != 0) out->mode++;
-    return out->mode < GS_SERVICE_MODES ? GS_OK : gs_fail(error, GS_ERROR_ARGUMENT, "mode", "must be schedules, source or edits");
+    while (modes[out->mode] && strcmp(modes[out->mode], mode) != 0) out->mode++;
+    return modes[out->mode] ? GS_OK : gs_fail(error, GS_ERROR_ARGUMENT, "mode", "must be schedules, source or edits");
 }
 
 static gs_status take_device(gs_service_question *out, const char *device, gs_error *error)

@@ -263,6 +263,29 @@ static void each_edit_is_as_small_as_it_can_be(void **state)
     gs_text_free(&edits);
 }
 
+/* Marks are longer or shorter than those of the texts; where these have all lengths, there are no edits. */
+static void marks_differ_from_the_texts(void **state)
+{
+    (void)state;
+    static const char *const taken[] = {"", "=======\n", "<<<<<<<< SEARCH\n", ">>>>>>>>> REPLACE\n", "======\n", "=====\n"};
+    static const int signs[] = {7, 8, 9, 6, 5, 0};
+    for (size_t last = 0; last < GS_COUNT(taken); last++)
+        for (int in_child = 0; in_child < 2; in_child++) {
+            gs_text parent = {0}, child = {0}, edits = {0};
+            gs_error error = {0};
+            gs_text_add(&parent, "a\n");
+            gs_text_add(&child, "b\n");
+            for (size_t i = 0; i <= last; i++) gs_text_add(in_child && i == last ? &child : &parent, taken[i]);
+            const gs_status status = gs_edit_make(&edits, gs_text_string(&parent), gs_text_string(&child), &error);
+            assert_int_equal(status, signs[last] ? GS_OK : GS_ERROR_UNSUPPORTED);
+            assert_int_equal(strspn(gs_text_string(&edits), "<"), signs[last]);
+            if (!signs[last]) assert_non_null(strstr(error.text, "has lines like the marks of edits, of every length"));
+            gs_text_free(&parent);
+            gs_text_free(&child);
+            gs_text_free(&edits);
+        }
+}
+
 enum { SOURCES_MOST = 256 };
 
 static void read_sources(const char *folder, const char *kind, char *texts[SOURCES_MOST], int *count)
@@ -391,7 +414,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(edits_are_applied), cmocka_unit_test(what_is_wrong_is_said), cmocka_unit_test(the_last_of_many_lines_differs), cmocka_unit_test(limits), cmocka_unit_test(kernels_of_blocks),
-        cmocka_unit_test(random_pairs), cmocka_unit_test(each_edit_is_as_small_as_it_can_be), cmocka_unit_test(all_kernels), cmocka_unit_test(the_parent_is_no_answer), cmocka_unit_test(completions_of_a_parent),
+        cmocka_unit_test(random_pairs), cmocka_unit_test(each_edit_is_as_small_as_it_can_be), cmocka_unit_test(marks_differ_from_the_texts),
+        cmocka_unit_test(all_kernels), cmocka_unit_test(the_parent_is_no_answer), cmocka_unit_test(completions_of_a_parent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
