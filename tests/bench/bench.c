@@ -400,6 +400,24 @@ static void server_mode(void **state)
     gs_measurement_destroy(&measurement);
 }
 
+/* Whoever fails in it is left out; the others are timed. */
+static void server_mode_warms_up(void **state)
+{
+    (void)state;
+    gs_bench_options options = quick();
+    options.mode = GS_MODE_SERVER;
+    options.rounds = 5;
+    options.target_qps = 1e6;
+    options.warmup_s = 0.002;
+    players[1].fails_at = 2;
+    players[1].status = GS_ERROR_LIBRARY;
+    gs_measurement *measurement = measure(3, &options);
+    for (int i = 0; i < 3; i++) assert_int_equal(measurement->samples[i].status, i == 1 ? GS_ERROR_LIBRARY : GS_OK);
+    assert_int_equal(players[1].runs, 2);
+    assert_true(players[0].runs > 6 + GS_BENCH_AGAIN && players[2].runs > 6 + GS_BENCH_AGAIN);
+    gs_measurement_destroy(&measurement);
+}
+
 /* ---- the pick of cublaslt-autotuning ---- */
 
 static void pick_finds_the_fastest(void **state)
@@ -495,6 +513,7 @@ int main(void)
         cmocka_unit_test_setup(slow_ones_have_fewer_calls, fresh),
         cmocka_unit_test_setup(budget_ends_at_a_round, fresh),
         cmocka_unit_test_setup(server_mode, fresh),
+        cmocka_unit_test_setup(server_mode_warms_up, fresh),
         cmocka_unit_test_setup(pick_finds_the_fastest, fresh),
         cmocka_unit_test_setup(pick_drops_wrong_ones, fresh),
         cmocka_unit_test_setup(impossible_requests, fresh),

@@ -271,6 +271,7 @@ static void the_small_problem(void **state)
         {"f16:4096x4096x4096:tn", "grid cdiv(n,192) cdiv(m,64) cdiv(k,1024)\n" BLOCK, "f16:128x256x2048:tn"},
         {"f16:4096x4096x4096:tn", "grid cdiv(n,1024) cdiv(m,128) 1\n" BLOCK, "f16:256x2048x640:tn"},
         {"f16:4096x4096x4096:tn", "grid cdiv(n,1040) cdiv(m,128) 1\n" BLOCK, "f16:256x512x640:tn"},
+        {"f16:1000x4096x4096:tn", "grid cdiv(n,128) cdiv(m,512) 1\n" BLOCK, "f16:1000x256x640:tn"},   /* the grid changes once along M, where the first tile ends */
         {"f16:4096x4096x4096:tn", "grid n m 1\n" BLOCK, "f16:32x32x4096:tn"},
         {"f16:4096x4096x4096:tn", "grid 132 1 1\n" BLOCK "map a 32x128 sw64\nmap b 32x256 sw64\n", "f16:512x512x320:tn"},
         {"bf16:40x56x72:nn", "grid cdiv(n,16) cdiv(m,16) batch\n" BLOCK, "bf16:40x56x72:nn"},

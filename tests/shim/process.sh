@@ -79,6 +79,11 @@ call: passed on" "$no"
     [ "$(grep -c 'all calls are passed on' "$work/log")" = 1 ] || fail "$no: one line"
 done
 
+# the same of cuBLASLt
+preloaded FAKE_CUDART=host GEMMSMITH_LIBCUDA=/nonexistent "$programs/shim_lt" usual
+says "usual: passed on" "cuBLASLt without a driver"
+counted cublasLtMatmul device 1
+
 # each call of the driver fails once: status 0, and the next problem is served or passed on, never a crash
 for what in cuCtxGetCurrent cuCtxGetDevice cuDeviceGetCount cuDevicePrimaryCtxGetState cuDevicePrimaryCtxRetain cuModuleLoadDataEx cuModuleGetFunction cuFuncSetAttribute cuMemAlloc_v2 \
     cuMemsetD32Async cuStreamIsCapturing cuStreamGetCaptureInfo cuThreadExchangeStreamCaptureMode cuTensorMapEncodeTiled; do

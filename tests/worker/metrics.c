@@ -390,6 +390,7 @@ static void a_worker_is_asked(void **state)
     assert_int_equal(gs_metrics_take(&r, &out, &error), GS_OK);
     is("threads", 128);
     is("counted_m", 256);
+    is("counted_n", 256);
     is("counted_k", 512);
     is("matrix_flops", 2.0 * 256 * 256 * 512);
     assert_true(value("ptx_mma") > 0 && value("ptx_ldmatrix") > 0 && value("ptx_cp_async") > 0 && value("blocks_sm") >= 1);
