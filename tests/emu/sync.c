@@ -109,6 +109,14 @@ static void test_masks_of_halves(void **state)
     expect_finding(KERNEL("setp.lt.u32 p, t, 16;\nselp.b32 b, 0x0000ffff, 0x0ff00000, p;\nshfl.sync.bfly.b32 c, t, 1, 31, b;\n"), 32, 1, GS_EMU_TRAP_FINDING, "mask");
 }
 
+/* Two parts of a warp come to one instruction of theirs from different ways: who is there first waits, and reads what the others then have. */
+static void test_members_are_waited_for(void **state)
+{
+    (void)state;
+    expect_words(KERNEL("mov.u32 c, 1;\nsetp.lt.u32 p, t, 16;\nsetp.lt.u32 q, t, 32;\n@p bra SLOW;\nmov.u32 c, 5;\n@q bra BOTH;\nbra END;\n"
+                        "SLOW:\nnanosleep.u32 1;\nnanosleep.u32 1;\nmov.u32 c, 5;\nBOTH:\nshfl.sync.bfly.b32 a, c, 16, 31, 0xffffffff;\n" STORE "END:\n"), 32, 1, 32, 5);
+}
+
 /* Lanes without a place where they must meet are together again behind a warp barrier. */
 static void test_warp_barrier_joins(void **state)
 {
@@ -339,7 +347,7 @@ static void test_required_shape(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exit_inside_a_branch), cmocka_unit_test(test_masks_of_halves), cmocka_unit_test(test_warp_barrier_joins),
+        cmocka_unit_test(test_exit_inside_a_branch), cmocka_unit_test(test_masks_of_halves), cmocka_unit_test(test_members_are_waited_for), cmocka_unit_test(test_warp_barrier_joins),
         cmocka_unit_test(test_reduction_of_subsets), cmocka_unit_test(test_mbarrier_initialised_again), cmocka_unit_test(test_cluster_barrier_by_parted_lanes), cmocka_unit_test(test_relaxed_arrival),
         cmocka_unit_test(test_drop_of_many), cmocka_unit_test(test_wait_gives_up), cmocka_unit_test(test_look_without_wait),
         cmocka_unit_test(test_state_of_a_later_phase), cmocka_unit_test(test_wait_for_nothing), cmocka_unit_test(test_copies_beside_a_poll), cmocka_unit_test(test_grid_barrier),
