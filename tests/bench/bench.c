@@ -116,6 +116,25 @@ static void remembering_contender_is_caught(void **state)
         }
 }
 
+/* Written into once, by whom nobody can find out: nobody's times count. */
+static void spoilt_inputs_count_for_nobody(void **state)
+{
+    (void)state;
+    gs_bench_options options = quick();
+    options.mode = GS_MODE_SERVER;
+    options.rounds = 5;
+    options.target_qps = 1e6;
+    players[1].spoils_at = 3;
+    players[2].fails_at = 1;
+    players[2].status = GS_ERROR_LIBRARY;
+    gs_measurement *measurement = measure(3, &options);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(measurement->samples[i].wrong, i < 2);
+        assert_int_equal(measurement->samples[i].compare.mismatches, i < 2);
+    }
+    gs_measurement_destroy(&measurement);
+}
+
 /* C is an operand of its own in every call, whether it is read or not: by its address no kernel knows that it is timed. */
 static void arguments_are_those_of_verification(void **state)
 {
@@ -499,6 +518,7 @@ int main(void)
         cmocka_unit_test_setup(call_time_is_the_host_clock, fresh),
         cmocka_unit_test_setup(idle_contender_is_caught, fresh),
         cmocka_unit_test_setup(remembering_contender_is_caught, fresh),
+        cmocka_unit_test_setup(spoilt_inputs_count_for_nobody, fresh),
         cmocka_unit_test_setup(arguments_are_those_of_verification, fresh),
         cmocka_unit_test_setup(reference_is_out_of_reach, fresh),
         cmocka_unit_test_setup(failing_contender_is_left_out, fresh),

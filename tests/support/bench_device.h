@@ -296,6 +296,7 @@ typedef struct player {
     bool      wobbles;           /* another D every time, and always right */
     const void *kept;
     int       faults_at;         /* the device is lost after that run; 0: never */
+    int       spoils_at;         /* writes into B in that run; 0: never */
     const void *a[GS_BENCH_SETS], *b[GS_BENCH_SETS], *c[GS_BENCH_SETS], *d[GS_BENCH_SETS];   /* addresses seen, by run */
 } player;
 
@@ -312,6 +313,7 @@ static inline gs_status player_run(gs_contender *contender, const gs_args *args,
     self->runs++;
     if (self->fails_at && self->runs >= self->fails_at) return gs_fail(error, self->status, NULL, "refused");
     if (self->faults_at && self->runs >= self->faults_at) sim.fault = true;
+    if (self->runs == self->spoils_at) ++*(uint32_t *)(uintptr_t)args->b;
     const bool writes = !self->honest_runs || self->runs <= self->honest_runs;
     const work item = {writes ? self->cost_us : 0.1, writes, *args, self->remembers ? &self->kept : NULL, self->wobbles};
     if (!sim.capturing) {
