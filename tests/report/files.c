@@ -138,6 +138,13 @@ static void objects_of_eval(void **state)
                                                           ENTRY("cublaslt-autotuning", "nn", "11", ""))), &error));
     p = point_of(&r.sets[0], "f16:64x64x64:nn,tn");
     assert_true(p->us == 9 && p->library_us == 11 && isnan(p->ratio) && r.machines[0].runs == 2 && strcmp(r.machines[0].to, DAY2) == 0);
+    /* the first of all is ours, with its ratio; then it does not run, and nothing of ours counts */
+    CHECK(gs_report_add_file(&r, file("eval.json", OBJECT(DAY2, "", ENTRY("plan", "nn", "9", ",\"ratio\":{\"median\":1.25,\"low\":1,\"high\":1.5}") "," ENTRY("cublaslt-autotuning", "nn", "11", ""))), &error));
+    p = point_of(&r.sets[0], "f16:64x64x64:nn,tn");
+    assert_true(p->us == 9 && p->ratio == 1.25 && p->library_us == 11);
+    CHECK(gs_report_add_file(&r, file("eval.json", OBJECT(DAY2, "", "{\"name\":\"plan\",\"layout\":\"nn\",\"status\":\"GS_ERROR_FAULT\",\"device_us\":3}," ENTRY("cublaslt-autotuning", "nn", "11", ""))), &error));
+    p = point_of(&r.sets[0], "f16:64x64x64:nn,tn");
+    assert_true(isnan(p->us) && isnan(p->library_us) && !*p->choice);
     CHECK(gs_report_add_file(&r, file("eval.json", OBJECT(DAY2, ",\"predicted\":true", ENTRY("plan", "nn", "16", ""))), &error));
     assert_true(r.set_count == 2 && r.sets[1].predicted && r.sets[1].list[0].ratio == 0.25 && isnan(r.sets[1].list[0].library_us));
     gs_report_free(&r);
@@ -198,7 +205,7 @@ static void rows_that_are_no_curve(void **state)
     } bad[] = {
         {"a,b,1", "", "line 2: not 'series,name,x,y'"},         {"a,b,x,1", "", "line 2: not "},          {"a,b,1,y", "", "line 2: not "},
         {"a,b,inf,1", "", "line 2: not "},                        {"a,b,1,2,3", "", "line 2: not "},        {"a\x01,b,1,1", "series", "line 2: a control character"},
-        {"a,b\x7f,1,1", "name", "line 2: a control character"}, {",b,1,1", "series", "must have 1 to "},   {"a,,1,1", "name", "must have 1 to "},
+        {"a,b\x7f,1,1", "name", "line 2: a control character"}, {",b,1,1", "series", "must have 1 to 127 characters"},   {"a,,1,1", "name", "must have 1 to "},
     };
     char text[4 * GS_CURVE_NAME];
     (void)state;
@@ -252,11 +259,46 @@ static void lineages_of_a_store(void **state)
     gs_store_close(&store);
 }
 
+/* Results as eval keeps them: those of the GPU that is asked for; what cannot be read is counted. Of curves put in again the last counts. */
+static void results_and_curves_of_a_store(void **state)
+{
+    gs_store *store = open_store("s.db");
+    gs_session session = {.command = "test", .version = "0", .device = DEVICE};
+    (void)state;
+    CHECK(gs_store_begin(store, &session, &error));
+    CHECK(gs_store_result_put(store, &session, "eval 1 " DEVICE " a", OBJECT(DAY1, "", ENTRY("plan", "nn", "9", "")), &error));
+    CHECK(gs_store_result_put(store, &session, "eval 1 another b", OBJECT(DAY2, "", ENTRY("plan", "nn", "8", "")), &error));
+    CHECK(gs_store_result_put(store, &session, "eval 1 " DEVICE " c", "no object", &error));
+    CHECK(gs_store_result_put(store, &session, "eval 1 " DEVICE " d", "{}", &error));
+    CHECK(gs_store_result_put(store, &session, "eval 1 " DEVICE " e", "{\"problem\":1}", &error));
+    for (int i = 0; i < 2; i++) {
+        const double x[] = {1, 2, 3}, y[] = {4.0 + i, 5, 6};
+        if (i > 0) CHECK(gs_store_begin(store, &session, &error));
+        CHECK(gs_store_curve(store, &session, "regret/a", "one", x, y, 3 - i, &error));
+    }
+    static const struct { const char *gpu; double us; int curves; } cases[] = {{NULL, 8, 1}, {DEVICE, 9, 1}, {"another", 8, 0}};
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        gs_report r = {0};
+        CHECK(gs_report_add_store(&r, store, cases[i].gpu, &error));
+        assert_int_equal(r.unread, 3);
+        assert_int_equal(r.set_count, 1);
+        assert_true(point_of(&r.sets[0], "f16:64x64x64:nn,tn")->us == cases[i].us);
+        assert_int_equal(r.curve_count, cases[i].curves);
+        if (cases[i].curves) {
+            const gs_curve_points *const c = &r.curves[0].points;
+            assert_true(c->count == 2 && c->x[1] == 2 && c->y[0] == 5 && c->y[1] == 5);
+        }
+        gs_report_free(&r);
+    }
+    gs_store_close(&store);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(lines_of_values),         TEST(the_newest_run_of_a_problem_counts), TEST(objects_of_eval),
-                                       TEST(what_is_no_file_of_eval), TEST(curves_from_rows_and_back),          TEST(rows_that_are_no_curve), TEST(lineages_of_a_store)};
+                                       TEST(what_is_no_file_of_eval), TEST(curves_from_rows_and_back),          TEST(rows_that_are_no_curve), TEST(lineages_of_a_store),
+                                       TEST(results_and_curves_of_a_store)};
     return run_without_leaks("report/files", tests, GS_COUNT(tests));
 }
