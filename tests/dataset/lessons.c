@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "dataset/dataset.h"
 #include "schedule/profile.h"
+#include "schedule/space.h"
 #include "store_folder.h"
 #include "train/train.h"
 
@@ -135,6 +136,32 @@ static void answers_are_the_fastest_that_are_not_shown(void **state)
     gs_text_free(&times);
 }
 
+/* Of many times no more than 40 are shown, and no more than 15 asked for. */
+static void lessons_have_bounds(void **state)
+{
+    gs_text times = {0};
+    gs_space space;
+    char name[GS_SCHEDULE_TEXT];
+    int shown = 0, asked = 0;
+    gs_problem problem;
+    (void)state;
+    CHECK(gs_problem_parse(&problem, "f16:1024x1024x1024:tn", &error));
+    CHECK(gs_space_create(&space, &problem, gs_caps_find("h200"), 0, &error));
+    assert_true(space.count > 200);
+    gs_text_add(&times, "group,problem,schedule,us\n");
+    for (int i = 0; i < 100; i++) gs_text_addf(&times, "1,f16:1024x1024x1024:tn,%s,%d\n", gs_schedule_format(&space.list[i], name), 10 + i);
+    assert_int_equal(export(&times, 1, GS_SPLIT_TRAIN).rows, EACH);
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *const row = json_array_get(rows, i);
+        shown = GS_MAX(shown, (int)json_integer_value(json_object_get(row, "shown")));
+        asked = GS_MAX(asked, (int)json_integer_value(json_object_get(row, "asked")));
+    }
+    assert_in_range(shown, 30, 40);
+    assert_in_range(asked, 12, 15);
+    gs_space_free(&space);
+    gs_text_free(&times);
+}
+
 static void a_seed_gives_the_same_bytes(void **state)
 {
     gs_text times = {0}, first = {0};
@@ -189,6 +216,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(answers_are_the_fastest_that_are_not_shown, make_folder, end),
+        cmocka_unit_test_setup_teardown(lessons_have_bounds, make_folder, end),
         cmocka_unit_test_setup_teardown(a_seed_gives_the_same_bytes, make_folder, end),
         cmocka_unit_test_setup_teardown(sides_of_the_split, make_folder, end),
         cmocka_unit_test_setup_teardown(without_times_it_says_so, make_folder, end),

@@ -542,12 +542,19 @@ static void test_graphs(void **state)
         assert_true(us > 3 * w.device->caps.launch_us * 0.99 && fabs(us - once) < 1e-9 * us);
     }
     gs_graph other;
+    more = 1;
+    OK(ops->capture_begin(w.device, w.queue, &error));   /* more launches than there is room for at first */
+    for (int i = 0; i < 40; i++) OK(ops->launch(w.device, &launch, w.queue, &error));
+    OK(ops->capture_end(w.device, w.queue, &other, &error));
+    OK(ops->graph_launch(w.device, other, w.queue, &error));
+    assert_int_equal(number(&w, 5), 5 + 11 * 2 + 40);
+    ops->graph_destroy(w.device, other);
     OK(ops->capture_begin(w.device, w.queue, &error));   /* what a capture does not take */
     assert_int_equal(ops->graph_launch(w.device, graph, w.queue, &error), GS_ERROR_DEVICE);
     assert_int_equal(ops->event_record(w.device, w.end, w.queue, &error), GS_ERROR_DEVICE);
     OK(ops->capture_end(w.device, w.queue, &other, &error));
     ops->graph_destroy(w.device, other);
-    assert_int_equal(number(&w, 5), 5 + 11 * 2);
+    assert_int_equal(number(&w, 5), 5 + 11 * 2 + 40);
     ops->graph_destroy(w.device, graph);
     ops->graph_destroy(w.device, NULL);
 

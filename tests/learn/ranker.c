@@ -146,6 +146,14 @@ static void tiles_have_their_sizes(void **state)
         assert_true(gs_suggestion_tile(known[i].tile, &rows, &cols));
         if (rows != known[i].rows || cols != known[i].cols) fail_msg("tile %u: %d x %d", known[i].tile, rows, cols);
     }
+    /* no two have the same size, and all are made of 8 x 8 */
+    bool seen[128][256] = {{false}};
+    for (uint32_t tile = 1; tile <= 634; tile++) {
+        assert_true(gs_suggestion_tile(tile, &rows, &cols));
+        assert_true(rows > 0 && cols > 0 && rows < 1024 && cols < 2048);
+        if (rows % 8 || cols % 8 || seen[rows / 8][cols / 8]) fail_msg("tile %u: %d x %d", tile, rows, cols);
+        seen[rows / 8][cols / 8] = true;
+    }
     assert_false(gs_suggestion_tile(0, &rows, &cols));
     assert_false(gs_suggestion_tile(635, &rows, &cols));
 }

@@ -51,7 +51,11 @@ static void apart(void **state)
 {
     (void)state;
     void *eager, *graph, *branch, *other, *again;
+    size_t before, after, total;
+    assert_int_equal(device->ops->memory_info(device, &before, &total, NULL), GS_OK);
     gs_torch_workspaces *const all = made();
+    assert_int_equal(device->ops->memory_info(device, &after, &total, NULL), GS_OK);
+    assert_int_equal(before - after, 1024);   /* 1000 bytes in whole pieces */
     assert_true(take(all, 1, 0, &eager));
     assert_null(eager);   /* the plan's own */
     const int allocations = calls("cuMemAlloc_v2");
