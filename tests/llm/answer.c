@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "llm/answer.h"
 
 #define HEAD "# Analysis\nslow\n# Plan\nfaster\n# Code\n"
@@ -117,6 +118,24 @@ static void sizes(void **state)
         }
 }
 
+static void many_blocks(void **state)
+{
+    (void)state;
+    static const char *const all[] = {"a", "b", "c", "d", "e", "f", "g", "h", "?i", NULL};
+    gs_answer answer;
+    gs_text text = {0};
+    assert_int_equal(GS_COUNT(all), GS_ANSWER_BLOCKS + 2);
+    gs_text_add(&text, HEAD);
+    for (int i = 0; i < GS_ANSWER_BLOCKS; i++) gs_text_addf(&text, "```text %s\nx\n```\n", all[i]);
+    assert_int_equal(gs_answer_parse(&answer, gs_text_string(&text), text.size, all, &error), GS_OK);
+    assert_int_equal(answer.blocks, GS_ANSWER_BLOCKS);
+    gs_answer_free(&answer);
+    gs_text_add(&text, "```text i\nx\n```\n");
+    assert_int_equal(gs_answer_parse(&answer, gs_text_string(&text), text.size, all, &error), GS_ERROR_RANGE);
+    assert_string_equal(error.text, "has more than 8 blocks");
+    gs_text_free(&text);
+}
+
 static void schedule_strings(void **state)
 {
     (void)state;
@@ -170,6 +189,7 @@ int main(void)
         cmocka_unit_test(kernel),
         cmocka_unit_test(not_a_kernel),
         cmocka_unit_test(sizes),
+        cmocka_unit_test(many_blocks),
         cmocka_unit_test(schedule_strings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -361,8 +361,23 @@ static void failures_that_stay(void **state)
         assert_int_equal(server.requests, cases[i].attempts);
         assert_int_equal(answer.count, 0);
         assert_null(strchr(error.text, '\n'));
+        if (strstr(cases[i].reply.body ? cases[i].reply.body : "", "too long")) assert_string_equal(error.text, "too long");
         assert_int_equal(strstr(error.text, "a redirect") != NULL, cases[i].reply.http >= 300 && cases[i].reply.http < 400);
     }
+}
+
+/* Five, unless it is said: four retries. */
+static void attempts_that_were_not_said(void **state)
+{
+    (void)state;
+    gs_chat_options o = usual;
+    o.retries = 0;
+    o.wait_most_s = 0.01;
+    assert_int_equal(ask_with(&o, &(said){500, NULL}, 1), GS_ERROR_IO);
+    assert_int_equal(answer.attempts, 5);
+    o.retries = -1;
+    assert_int_equal(ask_with(&o, &(said){500, NULL}, 1), GS_ERROR_IO);
+    assert_int_equal(answer.attempts, 1);
 }
 
 /* A key that the cut of a long message would leave half of. */
@@ -520,6 +535,14 @@ static void budget(void **state)
     assert_int_equal(gs_ledger_spent(ledger).requests, 0);
     gs_ledger_close(&ledger);
 
+    int64_t most = 16 + usual.max_tokens;   /* the most that a request may take is enough */
+    for (int i = 0; i < 2; i++) most += 16 + (int64_t)(strlen(hello[i].role) + strlen(hello[i].content));
+    for (int less = 0; less < 2; less++) {
+        assert_int_equal(gs_ledger_open(&ledger, &(gs_ledger_options){.most.tokens = most - less}, &error), GS_OK);
+        assert_int_equal(ask_on(ledger, &(said){200, JSON, .body = GOOD}), less ? GS_ERROR_RANGE : GS_OK);
+        gs_ledger_close(&ledger);
+    }
+
     assert_int_equal(gs_ledger_open(&ledger, &(gs_ledger_options){.most.seconds = 0.2}, &error), GS_OK);
     assert_int_equal(ask_on(ledger, &(said){.mute = true}), GS_ERROR_TIMEOUT);   /* cut to what is left */
     assert_true(answer.seconds < 1 * patience());
@@ -541,7 +564,7 @@ int main(void)
         cmocka_unit_test(several_choices),
         cmocka_unit_test(streams),
         cmocka_unit_test(retries),
-        cmocka_unit_test(failures_that_stay),
+        cmocka_unit_test(failures_that_stay), cmocka_unit_test(attempts_that_were_not_said),
         cmocka_unit_test(key_at_the_cut),
         cmocka_unit_test(bounds),
         cmocka_unit_test(times),

@@ -18,6 +18,7 @@
 #include "llm/answer.h"
 #include "llm/completion.h"
 #include "llm/edit.h"
+#include "leaks.h"
 
 #define S "<<<<<<< SEARCH\n"
 #define M "=======\n"
@@ -63,6 +64,7 @@ static void what_is_wrong_is_said(void **state)
     /* legend: edits of PARENT, the field, words of the reason */
     static const struct { const char *edits, *field, *text; } cases[] = {
         {S "one\ntwo!\n" M "x\n" R, "edit 1 of kernel.cu", "the nearest are lines 1 to 2, of which 1 of 2 are the same; the first that differs is line 2 of SEARCH"},
+        {S "two\nthree(1);\nfour!\n" M "x\n" R, "edit 1 of kernel.cu", "the nearest are lines 2 to 7, of which 2 of 3 are the same; the first that differs is line 3 of SEARCH"},
         {S "one\n" M "1\n" R S "5\n" M "x\n" R, "edit 2 of kernel.cu", "not even one of them"},
         {S "same\n" M "x\n" R, "edit 1 of kernel.cu", "are there 2 times"},
         {S "s a m e\n" M "x\n" R, "edit 1 of kernel.cu", "are there 2 times"},
@@ -83,6 +85,7 @@ static void what_is_wrong_is_said(void **state)
         {S "two\n" M "x\n" S M R, "edit 1 of kernel.cu", "another edit begins"},
         {S "two\n" M "2\n" R "and\n" S "one\n" M R, "edit 2 of kernel.cu", "outside of the edits"},
         {S "two\n" M "2\n>>>>>> REPLACE\n", "edit 1 of kernel.cu", "does not end with"},   /* six signs */
+        {"}\n" S "two\n" M "2\n" R, "edit 1 of kernel.cu", "outside of the edits"},
         {"", "edit 1 of kernel.cu", "no edit"},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
@@ -417,5 +420,5 @@ int main(void)
         cmocka_unit_test(random_pairs), cmocka_unit_test(each_edit_is_as_small_as_it_can_be), cmocka_unit_test(marks_differ_from_the_texts),
         cmocka_unit_test(all_kernels), cmocka_unit_test(the_parent_is_no_answer), cmocka_unit_test(completions_of_a_parent),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("llm/edit", tests, GS_COUNT(tests));
 }
