@@ -128,7 +128,6 @@
 #define PART_WORDS 16                                /* of a thread */
 #define BIAS_ALONG_Y ((GS_BIAS == 1) != GS_SWAP_AB)
 #define READ_UNITS (GS_UNITS == 1 || GS_UNITS == 2)
-#define LATE (GS_UNITS == 2 && BLOCKS * ACC_COUNT > 64)   /* of aux the next part is asked for when this one needs no registers any more */
 
 #if GS_ACC == 2
 #define ACC_COUNT (GS_WY / 2)
@@ -581,15 +580,23 @@ struct part {
 
 /* What a part needs beside its sums, asked for while they are not complete or the part before is stored. */
 typedef struct beside {
-#if READ_UNITS
-    uint4 units[4];     /* the warp's share of C, or of aux, by units of 16 bytes, row by row, a unit for each lane in turn */
-#endif
 #if GS_BIAS && BIAS_ALONG_Y
     gs_bias_word bias[2];   /* a run along Y; with a gate also that of up */
 #elif GS_BIAS
     gs_raw bias[2];         /* of this thread's first element along X and of its second or, with a gate, of up */
 #endif
 } beside;
+
+/* The end of the rows that a tile may have: of its group, or of D. */
+static __device__ __forceinline__ int end_of_rows(const gs_kernel_args *p, place at)
+{
+#if GS_GROUPED
+    (void)p;
+    return at.end;
+#else
+    return p->m;
+#endif
+}
 
 #if READ_UNITS
 /* Where a row of what is read by units begins. */
@@ -608,21 +615,6 @@ template <int PART>
 static __device__ __forceinline__ void load_beside(beside *of, const gs_kernel_args *p, place at)
 {
     const int lane = threadIdx.x % 32, row = at.row + part<PART>::row, col = at.col + part<PART>::col;
-#if READ_UNITS
-    constexpr int units = part<PART>::span / 16;
-#if GS_GROUPED
-    const int end = at.end;
-#else
-    const int end = p->m;
-#endif
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const int unit = lane + 32 * i, r = unit / units, c = col + unit % units * (16 / OUT_BYTES);
-        of->units[i] = make_uint4(0, 0, 0, 0);
-        if (r < part<PART>::rows && row + r < end && c < p->n)
-            of->units[i] = *(const uint4 *)(row_of_units(p, index_of(at), row + r) + c * OUT_BYTES);
-    }
-#endif
 #if GS_BIAS
     const int from = GS_BIAS == 1 ? col : row;
 #pragma unroll
@@ -644,17 +636,17 @@ template <int PART>
 static __device__ __forceinline__ void prefetch_units(const gs_kernel_args *p, place at)
 {
     constexpr int sectors = part<PART>::span / 32 > 0 ? part<PART>::span / 32 : 1;   /* of 32 bytes, in a row */
-    const int row = at.row + part<PART>::row, col = at.col + part<PART>::col;
+    const int row = at.row + part<PART>::row, col = at.col + part<PART>::col, end = end_of_rows(p, at);
 #pragma unroll
     for (int i = 0; i < 2; i++) {
         const int sector = threadIdx.x % 32 + 32 * i, r = row + sector / sectors, c = col + sector % sectors * (32 / OUT_BYTES);
-        if (sector / sectors < part<PART>::rows && r < p->m && c < p->n) gs_prefetch_l2(row_of_units(p, index_of(at), r) + c * OUT_BYTES);
+        if (sector / sectors < part<PART>::rows && r < end && c < p->n) gs_prefetch_l2(row_of_units(p, index_of(at), r) + c * OUT_BYTES);
     }
     if constexpr (PART + 1 < PARTS) prefetch_units<PART + 1>(p, at);
 }
 #endif
 
-/* That of a pair along Y. up: with a gate. All lanes. */
+/* The bias of a pair along Y. up: with a gate. All lanes. */
 static __device__ __forceinline__ float2 bias_pair(const beside *of, int g, int h, int up)
 {
 #if GS_BIAS && BIAS_ALONG_Y
@@ -676,22 +668,8 @@ template <int SPAN>
 static __device__ __forceinline__ int swizzled(int r) { return SPAN == 128 ? r % 8 : SPAN == 64 ? r / 2 % 4 : SPAN == 32 ? r / 4 % 2 : 0; }
 
 #if READ_UNITS
-/* The warp's share of a part of it, by units as they lie in its rows, to a slab. */
-template <int ROWS, int SPAN>
-static __device__ __forceinline__ void put_units(unsigned slab, const uint4 (&c)[4])
-{
-    constexpr int units = SPAN / 16;
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const int unit = threadIdx.x % 32 + 32 * i, r = unit / units;
-        const unsigned v[4] = {c[i].x, c[i].y, c[i].z, c[i].w};
-        if (r < ROWS) gs_store_shared_u32x4(slab + r * SPAN + (unit % units ^ swizzled<SPAN>(r)) * 16, v);
-    }
-    __syncwarp();
-}
-
 #if GS_OUT == 2
-/* From there the pair in group g, half h; fill_slab puts D's there, by the same lane. */
+/* From the slab of a part that was read by units the pair in group g, half h; fill_slab puts D's there, by the same lane. */
 template <int ROWS, int SPAN>
 static __device__ __forceinline__ float2 unit_pair(unsigned slab, int g, int h)
 {
@@ -726,17 +704,6 @@ static __device__ __forceinline__ void take_units(unsigned (&c)[4], unsigned sla
 }
 #endif
 #endif
-
-/* The end of the rows that a tile may have: of its group, or of D. */
-static __device__ __forceinline__ int end_of_rows(const gs_kernel_args *p, place at)
-{
-#if GS_GROUPED
-    (void)p;
-    return at.end;
-#else
-    return p->m;
-#endif
-}
 
 #if GS_DBIAS
 /* Where the sums of rows from `row` on are left, from column 0 on. */
@@ -991,6 +958,43 @@ static __device__ __forceinline__ void wait_for_slab(void)
 #endif
 }
 
+#if READ_UNITS
+/* Waits until every slab is free. */
+static __device__ __forceinline__ void wait_for_slabs(void)
+{
+#if !GS_DIRECT
+    if (gs_elect()) gs_tma_wait_read<0>();
+#endif
+    __syncwarp();
+}
+
+/* Asks for the warp's share of a part of C, or of aux, by units of 16 bytes, row by row, a unit for each lane in turn: a group of copies into the part's slab, which is free. */
+template <int PART>
+static __device__ __forceinline__ void load_units(const sink *to, place at)
+{
+    constexpr int span = part<PART>::span, units = span / 16;
+    const unsigned slab = gs_shared_address(slab_of<PART>(to));
+    const int row = at.row + part<PART>::row, col = at.col + part<PART>::col, end = end_of_rows(to->p, at);
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const int unit = threadIdx.x % 32 + 32 * i, r = unit / units, c = col + unit % units * (16 / OUT_BYTES);
+        const bool there = row + r < end && c < to->p->n;
+        gs_cp_async<16>(slab + r * span + (unit % units ^ swizzled<span>(r)) * 16, row_of_units(to->p, index_of(at), row + r) + c * OUT_BYTES, there ? 16 : 0, r < part<PART>::rows);
+    }
+    gs_cp_async_commit();
+}
+
+/* While the tile is multiplied: so many parts as there are slabs, the others to L2. */
+template <int PART>
+static __device__ __forceinline__ void begin_units(const sink *to, place at)
+{
+    if constexpr (PART == 0) wait_for_slabs();
+    load_units<PART>(to, at);
+    if constexpr (PART + 1 < PARTS && PART + 1 < GS_SLABS) begin_units<PART + 1>(to, at);
+    else if constexpr (PART + 1 < PARTS) prefetch_units<PART + 1>(to->p, at);
+}
+#endif
+
 /* Stores a part through its slab, which is free. */
 template <int PART>
 static __device__ __forceinline__ void store_part(const sink *to, const word (&words)[PART_WORDS], place at)
@@ -1064,12 +1068,15 @@ static __device__ __forceinline__ void store_tile(const sink *to, const accumula
     word words[PART_WORDS];
     beside next;
 #if READ_UNITS
-    const unsigned slab = gs_shared_address(slab_of<PART>(to));
-    wait_for_slab<PART>();
-    put_units<part<PART>::rows, part<PART>::span>(slab, of->units);
-    if constexpr (PART + 1 < PARTS && !LATE) load_beside<PART + 1>(&next, to->p, at);
-    words_of<PART>(words, acc, to->p, at, of, slab);
-    if constexpr (PART + 1 < PARTS && LATE) load_beside<PART + 1>(&next, to->p, at);
+    constexpr int more = PART - 1 + GS_SLABS;   /* goes to the slab of the part before */
+    if constexpr (PART > 0 && more < PARTS) {
+        wait_for_slabs();
+        load_units<more>(to, at);
+    }
+    if constexpr (PART + 1 < PARTS) load_beside<PART + 1>(&next, to->p, at);
+    gs_cp_async_wait<(PARTS - 1 < more ? PARTS - 1 : more) - PART>();
+    __syncwarp();
+    words_of<PART>(words, acc, to->p, at, of, gs_shared_address(slab_of<PART>(to)));
 #else
 #if GS_UNITS == 3
     wait_for_slab<PART>();
@@ -1339,6 +1346,9 @@ gs_ws(
             my_turn ^= 1;
 #endif
 #if SHIFT
+#if READ_UNITS
+            begin_units<0>(&to, corner_of(tile, own_x + warp % 4 * 16, own_y));
+#endif
 #pragma unroll 1
             for (int block = 0; block < k_blocks; block++) {
                 shift_stage(&shifted, in.full, at, block == k_blocks - 1);
@@ -1358,7 +1368,7 @@ gs_ws(
             multiply_stage(acc, &in, at.stage, true);
             ring_next(&at);
 #if READ_UNITS
-            prefetch_units<0>(&p, corner_of(tile, own_x + warp % 4 * 16, own_y));
+            begin_units<0>(&to, corner_of(tile, own_x + warp % 4 * 16, own_y));
 #endif
 #pragma unroll 1
             for (int block = 1; block < k_blocks; block++) {
@@ -1384,7 +1394,7 @@ gs_ws(
             /* Every stage of this tile has arrived: the other's waits are for what comes after it. */
             if (lane == 0) gs_mbarrier_arrive(turn + (1 - consumer) * 8);
 #endif
-#if !LATE && (READ_UNITS || GS_BIAS)
+#if GS_BIAS
             const place corner = corner_of(tile, own_x + warp % 4 * 16, own_y);
             beside first;
             load_beside<0>(&first, &p, corner);
@@ -1394,10 +1404,9 @@ gs_ws(
             release(&in, last);
 #endif
             scale(acc, gs_alpha(p));
-#if LATE || !(READ_UNITS || GS_BIAS)   /* here, not before: registers */
+#if !GS_BIAS   /* here, not before: registers */
             const place corner = corner_of(tile, own_x + warp % 4 * 16, own_y);
             beside first = {};
-            if (LATE) load_beside<0>(&first, &p, corner);
 #endif
 #if GS_MODE == LAG
             for (; late.next < PARTS; late.next++) store_late<0>(&to, &late);

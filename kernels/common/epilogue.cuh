@@ -62,20 +62,27 @@ static __device__ __forceinline__ float gs_plus_c(const gs_kernel_args &p, float
 /* Something that another kernel may still be writing is read at the end: C, the bias, scalars, scales, aux. */
 #define GS_READS_LATE (GS_BETA || GS_BIAS || GS_SCALARS || GS_SCALES || GS_GRADIENT)
 
-/* 2^x to two units in the last place; 0 and infinity beyond f32's range. */
+/* 2^x to two units in the last place; infinity beyond f32's range, 0 below its normal numbers: those below take three instructions more, here and in the next one. */
 static __device__ __forceinline__ float gs_exp2(float x)
 {
     float value;
-    asm("ex2.approx.f32 %0, %1;" : "=f"(value) : "f"(x));
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(value) : "f"(x));
     return value;
 }
 
-/* 1 / x to one unit in the last place; of infinity 0. */
+/* 1 / x to one unit in the last place; from 2^126 on 0. */
 static __device__ __forceinline__ float gs_reciprocal(float x)
 {
     float value;
-    asm("rcp.approx.f32 %0, %1;" : "=f"(value) : "f"(x));
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(value) : "f"(x));
     return value;
+}
+
+/* x, but no further from 0 than most. A NaN stays. */
+static __device__ __forceinline__ float gs_limited(float x, float most)
+{
+    asm("min.NaN.f32 %0, %0, %1;\nmax.NaN.f32 %0, %0, %2;" : "+f"(x) : "f"(most), "f"(-most));
+    return x;
 }
 
 /* erfc(z) exp(z^2) of z >= 0 is t exp(fit), with t as below: a rational fit whose relative error is below 1.2e-7 everywhere (Press et al., Numerical Recipes, erfcc): library code
@@ -95,13 +102,16 @@ static __device__ __forceinline__ float gs_erfc(float z)
     return __fmul_rn(t, gs_exp2(1.4426950409f * fit));
 }
 
+/* tanh of gelu as 1 / (1 + 2^t), t = x (GS_GELU_LINE + GS_GELU_CUBE x^2): -2 sqrt(2 / pi) / ln 2, and that times 0.044715. */
+#define GS_GELU_LINE -2.3022081981f
+#define GS_GELU_CUBE -0.1029432396f
+
 static __device__ __forceinline__ float gs_activated(float x)
 {
 #if GS_ACTIVATION == 1
     return x < 0.0f ? 0.0f : x;
 #elif GS_ACTIVATION == 2
-    const float inner = x * fmaf(0.044715f * x, x, 1.0f);
-    return x * gs_reciprocal(1.0f + gs_exp2(-2.3022081981f * inner));   /* 2 sqrt(2 / pi) / ln 2 */
+    return x * gs_reciprocal(1.0f + gs_exp2(x * fmaf(GS_GELU_CUBE, x * x, GS_GELU_LINE)));
 #elif GS_ACTIVATION == 3
     const float tail = gs_erfc(0.70710678f * fabsf(x));
     return 0.5f * x * (x > 0.0f ? 2.0f - tail : tail);
@@ -131,20 +141,18 @@ static __device__ __forceinline__ float gs_sloped(float x, float z)
 #if GS_ACTIVATION == 5
     return z <= 0.0f ? 0.0f : x;
 #elif GS_GRADIENT
-    const float most = GS_ACTIVATION == 6 ? 12.0f : GS_ACTIVATION == 7 ? 16.0f : 120.0f;
-    z = z > most ? most : z < -most ? -most : z;
+    z = gs_limited(z, GS_ACTIVATION == 6 ? 12.0f : GS_ACTIVATION == 7 ? 16.0f : 120.0f);
 #if GS_ACTIVATION == 7
     const float tail = __fmul_rn(0.5f, gs_erfc(0.70710678f * fabsf(z)));
     const float slope = fmaf(z, 0.39894228f * gs_exp2(-0.72134752f * z * z), z > 0.0f ? 1.0f - tail : tail);
 #else
-    /* sigmoid(inner), and it times its complement, of exp(-|inner|), which does not overflow */
+    /* s + z s' of a sigmoid s, whose slope is s (1 - s), times that of what it is applied to */
 #if GS_ACTIVATION == 6
-    const float inner = 2.3022081981f * z * fmaf(0.044715f * z, z, 1.0f), steep = 1.5957691216f * fmaf(0.134145f * z, z, 1.0f);
+    const float square = z * z, t = z * fmaf(GS_GELU_CUBE, square, GS_GELU_LINE), steep = z * fmaf(0.2140644488f, square, 1.5957691216f);   /* 2 sqrt(2 / pi) (1 + 3 * 0.044715 z^2) */
 #else
-    const float inner = 1.4426950409f * z, steep = 1.0f;
+    const float t = -1.4426950409f * z, steep = z;
 #endif
-    const float e = gs_exp2(-fabsf(inner)), one = gs_reciprocal(1.0f + e);
-    const float slope = fmaf(z * steep, e * one * one, inner > 0.0f ? one : e * one);
+    const float s = gs_reciprocal(1.0f + gs_exp2(t)), slope = fmaf(steep, fmaf(-s, s, s), s);
 #endif
     return x * slope;
 #else

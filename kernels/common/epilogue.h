@@ -141,7 +141,7 @@ GS_SHARED gs_gated gs_gate_result(int activation, double x, double y, double err
     if (activation >= 2 && fabs(active) < 0x1p-110 && active != 0 && !finite_y) of.open = true;   /* f32 makes it 0 */
     if ((!finite_y && y == y && fabs(x) <= error_x) || (!finite_x && x == x && fabs(y) <= error_y)) of.lost = true;   /* infinite, and nobody knows the sign */
     if (!finite_x) error_x = 0;
-    if (finite_y) of.slack = relative * fabs(active * y) + 0x1p-120 * fabs(y) + error_x * (fabs(y) + error_y) + fabs(active) * error_y;
+    if (finite_y) of.slack = relative * fabs(active * y) + 0x1p-119 * fabs(y) + error_x * (fabs(y) + error_y) + fabs(active) * error_y;
     return of;
 }
 

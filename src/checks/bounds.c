@@ -51,7 +51,7 @@ gs_bound gs_bound_make(const gs_problem *problem, double tolerance)
     return (gs_bound){
         .rounding = rounding, .least = least, .relative = rounding + (roundings - 1) * 0x1p-11 + tolerance * accumulation,
         .spread = rounded + (few ? 8 : 1) * tolerance * accumulation * steepest * (problem->grouping == GS_GROUPS_K ? sqrt((double)problem->batch) : 1),   /* one may have all of K; rms(R) is of all */
-        .absolute = least + (roundings - 1) * steepest * least_of(GS_F16) + (smooth ? 0x1p-120 : 0),
+        .absolute = least + (roundings - 1) * steepest * least_of(GS_F16) + (smooth ? 0x1p-119 : 0),
         .activation = gs_activation_error((int)problem->activation, (int)problem->gate),
     };
 }
@@ -64,7 +64,7 @@ gs_check_sums gs_sums_bound(const gs_problem *problem, double tolerance)
         .relative = unit_of(problem->out) * (1 + 0x1p-10), .absolute = least_of(problem->out),
         .added = 0x1p-24 * fmax(tolerance, 1) * (8 + rows / 16 + 4 * sqrt(rows)),   /* tensor cores cut off once for sixteen rows */
         .element = fmax(rounds ? 0x1p-11 : 0, tolerance >= GS_TOLERANCE_ROUNDED ? unit_of(problem->out) : 0),
-        .least = (rounds ? least_of(GS_F16) * 1.13 : 0) + (gs_is_smooth((int)problem->activation) ? 0x1p-120 : 0),   /* as for an element */
+        .least = (rounds ? least_of(GS_F16) * 1.13 : 0) + (gs_is_smooth((int)problem->activation) ? 0x1p-119 : 0),   /* as for an element */
     };
 }
 

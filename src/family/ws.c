@@ -130,21 +130,20 @@ gs_ws_shape gs_ws_shape_of(const gs_schedule *schedule, const gs_problem *proble
     return s;
 }
 
-/* GS_UNITS: what is read or written by units of 16 bytes. Reading takes registers: C is read by element where there are few, and with swapped operands and a gate, where a warp's share has rows of
- * 8 columns; aux of a gradient beside groups and rows of D at any element (tiles that are too large for it are refused). */
+/* GS_UNITS: what is read or written by units of 16 bytes. C is read by element where registers are few, and with swapped operands and a gate, where a warp's share has rows of 8 columns; aux of
+ * a gradient with rows of D at any element. */
 static int units_of(const gs_schedule *schedule, const gs_problem *problem, const gs_ws_shape *s)
 {
     const int units = gs_units_of(problem);
-    if (units == 3) return is_direct(problem) ? 0 : 3;
-    if (units == 2) return is_direct(problem) || gs_has_offsets(problem) ? 0 : 2;
+    if (units >= 2) return is_direct(problem) ? 0 : units;
     return (problem->gate && s->swap_ab) || s->consumers >= (feeds(schedule, problem) ? 3 : 4) ? 0 : units;
 }
 
-/* Whether a tile has registers for aux of a gradient that is read by units: not for parts of two lengths or the strides of a batch in large ones. By element it would take twice as long. */
-static bool has_room_for_aux(const gs_ws_shape *s, const gs_problem *problem, int blocks)
+/* Whether a tile has registers for aux of a gradient that is read by units. By element it would take twice as long. */
+static bool has_room_for_aux(const gs_ws_shape *s, const gs_schedule *schedule, const gs_problem *problem, int blocks)
 {
-    if (s->consumers > 2 || (s->accumulators > 112 && s->wx > 64 && blocks > 1)) return false;
-    return s->accumulators <= 64 || (s->dy % s->chunk == 0 && problem->batch == 1 && (s->mode != GS_WS_PP || s->accumulators <= 96));
+    if (s->consumers > 2 && (problem->batch > 1 || gs_has_offsets(problem) || problem->acc == GS_F16 || feeds(schedule, problem))) return false;
+    return s->accumulators <= 64 || (s->consumers <= 2 && blocks <= 2 && !gs_has_offsets(problem) && (problem->batch == 1 || s->dy % s->chunk == 0));
 }
 
 /* The registers of a consumer thread are 232 (240 beyond 200 sums), 152 or 104 for 2, 3, 4 consumers; how many can be sums was found by
@@ -158,7 +157,7 @@ static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedu
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d registers per thread for sums, at most %d fit", s->accumulators + kept, limit);
     if (s->accumulators > 128 && s->consumers == 2 && (gs_has_epilogue(problem) || is_direct(problem)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for an epilogue or unaligned rows of D");
-    if (units_of(schedule, problem, s) == 2 && !has_room_for_aux(s, problem, cluster[0] * cluster[1]))
+    if (units_of(schedule, problem, s) == 2 && !has_room_for_aux(s, schedule, problem, cluster[0] * cluster[1]))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile, or too many consumers, for aux of a gradient");
     const bool both = (problem->beta != 0 || gs_has_aux(problem)) && (problem->bias || problem->activation || problem->scales);
     if (gs_has_aux(problem) && problem->beta != 0) return gs_fail(error, GS_ERROR_UNSUPPORTED, "aux", "ws has no aux beside C");
@@ -169,11 +168,10 @@ static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedu
     if (both && ((s->consumers == 2 && is_direct(problem) && s->accumulators >= 80) || (s->consumers > 2 && s->accumulators > limit / 8 * 5)))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for C beside a bias or an activation");
     if ((gs_has_aux(problem) && gs_has_offsets(problem)) || problem->bias == GS_DBIAS) {
-        if (s->accumulators + kept > (s->consumers > 2 ? 48 : 96)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for aux with groups, or the gradient of a bias");
+        if (s->accumulators + kept > (s->consumers > 2 ? 48 : gs_has_offsets(problem) || problem->batch > 1 ? 96 : 128)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for aux with groups, or the gradient of a bias");
         if (problem->bias == GS_DBIAS && s->mode == GS_WS_LAG) return gs_fail(error, GS_ERROR_UNSUPPORTED, "mode", "lag has no registers for the gradient of a bias");
         if (problem->bias == GS_DBIAS && rows_of(schedule) == GS_ROWS_PACK) return gs_fail(error, GS_ERROR_UNSUPPORTED, "rows", "copies and the sums of columns do not share a workspace");
     }
-    if (problem->gate && gs_has_aux(problem) && s->consumers == 2 && s->accumulators > 96) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for a gate beside aux");
     if (both && s->consumers == 4 && is_direct(problem) && s->accumulators >= 40 && cluster[0] * cluster[1] > 1)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "cluster", "too large a tile for C beside a bias or an activation, unaligned rows of D and a cluster");
     if (both && rows_of(schedule) == GS_ROWS_SHIFT && s->accumulators > 64) return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "too large a tile for C beside a bias or an activation, and rows that are shifted");
