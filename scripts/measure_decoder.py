@@ -3,11 +3,11 @@
 """A decoder in PyTorch: steps, prefill and a training step with the dimensions of Llama-3-8B or Qwen2.5-7B, random weights in bf16 and few layers; torch alone, with
 gemmsmith.torch.enable(), and with its fused operators.
 
-    measure_decoder.py BUILD [--model llama] [--batches 1,4,16,64,128] [--prefill 2048] [--train] [--modes eager,graph,compile,compiled-graph] [--variants torch,ours,fused]
+    measure_decoder.py BUILD [--model llama] [--batches 1,4,16,64,128] [--prefill 2048] [--train [2048]] [--modes eager,graph,compile,compiled-graph] [--variants torch,ours,fused]
                              [--layers 8] [--rounds 3] [--seconds 520] [--rows FILE] [--hf] [--cpu] [--products]
 
-A process of each variant, with a cache of Inductor of its own, makes a part ready; then they measure by turns, in rotated order. Each measurement is a row of the file: model, part, mode,
-variant, round, microseconds of a step, tokens per second. What does not fit into --seconds is left out and named; a part alone is --batches 16 --prefill 0.
+A process of each variant, with a cache of Inductor of its own, makes a part ready; then they measure by turns, in rotated order. Each measurement is a row of the file: model, part (decode and a batch, prefill or train and
+tokens: forward and backward of one layer), mode, variant, round, microseconds of a step, tokens per second. What does not fit into --seconds is left out and named; a part alone is --batches 16 --prefill 0.
 
 --variants takes any of these with words behind it: "+pdl", Inductor's own kernels are launched dependently too (TORCHINDUCTOR_ENABLE_PDL); "+plain", ours never are; "+const", weights are
 promised to be constant (enable(constant_weights=True)).
@@ -44,7 +44,8 @@ def read_arguments():
     parser.add_argument("--context", type=int, default=512)
     parser.add_argument("--seconds", type=float, default=520)
     parser.add_argument("--rows", default="decoder.tsv")
-    for flag in ("--train", "--hf", "--cpu", "--products"):
+    parser.add_argument("--train", type=int, nargs="?", const=2048, default=0, metavar="TOKENS")
+    for flag in ("--hf", "--cpu", "--products"):
         parser.add_argument(flag, action="store_true")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -52,7 +53,7 @@ def read_arguments():
     if arguments.cpu:
         heads = arguments.dimensions["heads"]
         arguments.dimensions.update(features=heads * 8, hidden=192, vocabulary=256)
-        arguments.layers, arguments.context, arguments.prefill = 1, 16, min(arguments.prefill, 32)
+        arguments.layers, arguments.context, arguments.prefill, arguments.train = 1, 16, min(arguments.prefill, 32), min(arguments.train, 32)
     return arguments
 
 
@@ -138,7 +139,7 @@ def report_best(part, medians):
 def parent(arguments):
     started = time.time()
     workers = {variant: Worker(variant) for variant in arguments.variants.split(",")}
-    parts = [f"decode{batch}" for batch in arguments.batches.split(",") if batch] + ([f"prefill{arguments.prefill}"] if arguments.prefill else []) + (["train"] if arguments.train else [])
+    parts = [f"decode{batch}" for batch in arguments.batches.split(",") if batch] + ([f"prefill{arguments.prefill}"] if arguments.prefill else []) + ([f"train{arguments.train}"] if arguments.train else [])
     modes = [mode for mode in arguments.modes.split(",") if not (arguments.cpu and mode.endswith("graph"))]
     print(f"{arguments.model}: {arguments.layers} layers and the head, context {arguments.context}{', transformers' if arguments.hf else ''}; medians of {arguments.rounds} rounds, "
           "their spread, and torch's time in the mode over it")
@@ -247,7 +248,7 @@ def angles(torch, arguments, tokens):
 
 
 def make_training(torch, arguments, model):
-    tokens = arguments.prefill or 2048
+    tokens = arguments.train
     x = torch.randn(1, tokens, arguments.dimensions["features"], device="cpu" if arguments.cpu else "cuda", dtype=torch.bfloat16, requires_grad=True)
     slope, (cos, sin), layer = torch.randn_like(x), angles(torch, arguments, tokens), model.layers[0]
 
@@ -261,7 +262,7 @@ def make_training(torch, arguments, model):
 
 def make_step(torch, arguments, model, part):
     """A function without arguments, and how many tokens it takes."""
-    if part == "train":
+    if part.startswith("train"):
         return make_training(torch, arguments, model)
     dims, device = arguments.dimensions, "cpu" if arguments.cpu else "cuda"
     decodes = part.startswith("decode")
@@ -295,7 +296,7 @@ def capture(torch, step):
 def make_ready(torch, arguments, model, part, mode):
     step, tokens = make_step(torch, arguments, model, part)
     if mode.startswith("compile"):
-        graphs = mode == "compile" and part != "train"
+        graphs = mode == "compile" and not part.startswith("train")
         step = torch.compile(step, mode=None if arguments.cpu else "max-autotune" if graphs else "max-autotune-no-cudagraphs")
     for _ in range(2 if arguments.cpu else 4):
         step()
@@ -345,13 +346,13 @@ def worker(arguments):
     if variant != "torch" and not ours.enable(emulated="emu:h200,check=0" if arguments.cpu else None, constant_weights="const" in words):
         raise SystemExit("measure_decoder: there is no GPU")
     model = (make_transformers if arguments.hf else make_model)(torch, ours, arguments, variant == "fused")
-    model.requires_grad_(arguments.train)
+    model.requires_grad_(arguments.train > 0)
     ready = (None, 0)
     print("{}", flush=True)
     for line in sys.stdin:
         word, part, mode = line.split()
         try:
-            with contextlib.nullcontext() if part == "train" else torch.no_grad():
+            with contextlib.nullcontext() if part.startswith("train") else torch.no_grad():
                 answer = {}
                 if word == "make":
                     ready = (None, 0)   # frees what was

@@ -18,7 +18,7 @@ with tempfile.TemporaryDirectory() as folder:
         sys.exit(77)
     assert done.returncode == 0, done.stderr
     found = [line.split("\t") for line in rows.read_text().splitlines()]
-wanted = {("llama", part, "eager", variant, "0") for part in ("decode2", "prefill32", "train") for variant in ("torch", "ours", "fused+const")}
+wanted = {("llama", part, "eager", variant, "0") for part in ("decode2", "prefill32", "train32") for variant in ("torch", "ours", "fused+const")}
 assert {tuple(row[:5]) for row in found} == wanted and all(float(row[5]) > 0 and float(row[6]) > 0 for row in found), done.stdout
 fused = done.stderr.partition("-- fused+const\n")[2]
 assert "ep=silu+gate" in fused and ":const=b" in fused and ":const=b" not in done.stderr.partition("-- ours\n")[2].partition("-- ")[0], done.stderr
