@@ -10,7 +10,7 @@ taken = None   # whose tensors the adapter takes: "CUDA", "CPU"; None: nobody's
 
 _ACTIVATIONS = {"none": 0, "relu": 1, "gelu_tanh": 2, "gelu": 3, "silu": 4}   # gs_activation
 WORDS = {"relu": "relu", "gelu_tanh": "gelu", "gelu": "gelu_erf", "silu": "silu"}   # in a problem's text
-_GATE, _HAS_C, _HAS_BIAS, _HAS_OFFSETS, _HAS_AUX = 1 << 8, 1 << 16, 1 << 17, 1 << 18, 1 << 19    # src/torch/kernels.c
+_GATE, _HAS_C, _HAS_BIAS, _HAS_OFFSETS, _HAS_AUX, _ALONG_K = 1 << 8, 1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20    # src/torch/kernels.c
 HALVES = (_torch.float16, _torch.bfloat16)
 
 
@@ -258,19 +258,57 @@ def _swiglu_kept_shapes(x, weight, activation):
     return tuple(x.new_empty(x.shape[:-1] + (weight.shape[0] // 2,)) for _ in range(4))
 
 
+def _grouped_both(x, weight, offsets, activation, gate):
+    """The result, and what the activation or the gate is applied to."""
+    kept = x.new_empty(x.shape[0], weight.shape[1])
+    if _serves(x):
+        d = x.new_zeros(x.shape[0], _width(weight, gate))
+        if _run(d, x, weight, _ACTIVATIONS[activation] | (_GATE if gate else 0), offsets=offsets, aux=kept):
+            return d, kept
+    kept = _grouped(x, weight, offsets, "none", False)
+    if not gate:
+        return _activate(kept, activation), kept
+    own, up = kept.chunk(2, -1)
+    return _activate(own, activation) * up, kept
+
+
+def _grouped_both_shapes(x, weight, offsets, activation, gate):
+    return x.new_empty(x.shape[0], _width(weight, gate)), x.new_empty(x.shape[0], weight.shape[1])
+
+
 def _grouped_setup(ctx, inputs, output):
     x, weight, offsets, ctx.activation, ctx.gate = inputs
-    ctx.save_for_backward(x, weight, offsets)
+    ctx.save_for_backward(x, weight, offsets, output[1] if isinstance(output, tuple) else None)
+    ctx.set_materialize_grads(False)
 
 
-def _grouped_backward(ctx, grad):
-    x, weight, offsets = ctx.saved_tensors
-    # one operator, since nobody knows the offsets while this is traced; it has no gradients itself
-    function = _grouped_grads if _torch.is_grad_enabled() else _torch.ops.gemmsmith.grouped_grads.default
-    return *function(grad, x, weight, offsets, ctx.activation, ctx.gate), None, None, None
+def _grouped_backward(ctx, grad, more=None):
+    """more, of what was kept, is None: with gradients of gradients everything is computed from x and weight."""
+    if grad is None:
+        return None, None, None, None, None
+    x, weight, offsets, kept = ctx.saved_tensors
+    if _torch.is_grad_enabled():
+        return *_grouped_grads_by_torch(grad, x, weight, offsets, ctx.activation, ctx.gate), None, None, None
+    # one operator, since nobody knows the offsets while this is traced; it has no gradients itself. Its form stays: Inductor keeps compiled graphs that call it
+    function = _torch.ops.gemmsmith.grouped_grads.default if kept is None else _grouped_grads
+    return *function(grad, x, weight, offsets, ctx.activation, ctx.gate, *(() if kept is None else (kept,))), None, None, None
 
 
-def _grouped_grads(grad, x, weight, offsets, activation, gate):
+def _grouped_grads(grad, x, weight, offsets, activation, gate, kept=None):
+    """By kernels that read the offsets when they run, where there are any; else group by group. kept: None where nothing was."""
+    if _serves(x):
+        ready = activation == "none" or kept is not None
+        if not ready:
+            kept = x.new_empty(x.shape[0], weight.shape[1])
+            ready = _run(kept, x, weight, 0, offsets=offsets)
+        grad, dx, dw = grad.contiguous(), _torch.zeros_like(x), _torch.empty_like(weight)   # rows behind the last group are 0
+        dz = None if not ready else _gate_gradients(grad, kept, activation) if gate else _activate_backward(grad, kept, activation)
+        if ready and _run(dx, dz, weight.transpose(1, 2), 0, offsets=offsets) and _run(dw, dz.t(), x.t(), _ALONG_K, offsets=offsets):
+            return dx, dw
+    return _grouped_grads_by_torch(grad, x, weight, offsets, activation, gate)
+
+
+def _grouped_grads_by_torch(grad, x, weight, offsets, activation, gate):
     dx, dw = _torch.zeros_like(x), _torch.zeros_like(weight)
     for i, (start, end) in enumerate(_pairs(offsets, x.shape[0])):
         if end == start:
@@ -293,6 +331,7 @@ def define(library):
     library.define("swiglu_both(Tensor x, Tensor weight, str activation) -> (Tensor, Tensor)", tags=tags)
     library.define("swiglu_kept(Tensor x, Tensor weight, str activation) -> (Tensor, Tensor, Tensor, Tensor)", tags=tags)
     library.define("grouped(Tensor x, Tensor weight, Tensor offsets, str activation, bool gate) -> Tensor", tags=tags)
+    library.define("grouped_both(Tensor x, Tensor weight, Tensor offsets, str activation, bool gate) -> (Tensor, Tensor)", tags=tags)
     library.define("grouped_grads(Tensor grad, Tensor x, Tensor weight, Tensor offsets, str activation, bool gate) -> (Tensor, Tensor)", tags=tags)
     for name, kernel, fake, setup, backward in (
             ("linear", _linear, lambda x, weight, bias, residual, activation: x.new_empty(x.shape[:-1] + weight.shape[:1]), _linear_setup, _linear_backward),
@@ -301,6 +340,7 @@ def define(library):
             ("swiglu_both", _swiglu_both, _swiglu_both_shapes, _swiglu_both_setup, _swiglu_both_backward),
             ("swiglu_kept", _swiglu_kept, _swiglu_kept_shapes, _swiglu_kept_setup, _swiglu_kept_backward),
             ("grouped", _grouped, lambda x, weight, offsets, activation, gate: x.new_empty(x.shape[0], _width(weight, gate)), _grouped_setup, _grouped_backward),
+            ("grouped_both", _grouped_both, _grouped_both_shapes, _grouped_setup, _grouped_backward),
             ("grouped_grads", _grouped_grads, lambda grad, x, weight, offsets, activation, gate: (_torch.empty_like(x), _torch.empty_like(weight)), None, None)):
         for key in ("CPU", "CUDA"):
             library.impl(name, kernel, key)
@@ -391,7 +431,8 @@ def swiglu(x, weight, activation="silu"):
 def grouped(x, weight, offsets, activation="none", gate=False):
     """A mixture's experts, by one kernel: rows offsets[i] to offsets[i + 1] - 1 of the result are activation(those rows of x @ weight[i].T). x: M x K, sorted by expert; weight: experts x N x K;
     offsets: experts + 1 int32 on the device of x, ascending from 0, the last at most M; the kernel reads them when it runs. Rows behind the last group are 0.
-    gate: weight is experts x 2N x K, pack_swiglu() of each, and the result is activation(gate) * up."""
+    gate: weight is experts x 2N x K, pack_swiglu() of each, and the result is activation(gate) * up.
+    Gradients are kernels that read the offsets when they run, too, so a training step can be captured; they keep what the activation or the gate is applied to."""
     x, weight = _cast(x, weight)
     _check_operands(x, weight, activation, 3)
     _refuse(x.dim() == 2, "x is not a matrix")
@@ -399,6 +440,8 @@ def grouped(x, weight, offsets, activation="none", gate=False):
     _refuse(not gate or (activation != "none" and weight.shape[1] % 2 == 0), "a gate needs an activation and an even number of rows of each weight")
     if _transformed():
         return _grouped_by_torch(x, weight, offsets, activation, bool(gate))
+    if activation != "none" and _trains(x, weight) and _serves(x) and not _torch.compiler.is_compiling():
+        return _torch.ops.gemmsmith.grouped_both.default(x, weight, offsets, activation, bool(gate))[0]
     return _torch.ops.gemmsmith.grouped.default(x, weight, offsets, activation, bool(gate))
 
 

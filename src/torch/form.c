@@ -129,7 +129,7 @@ static gs_torch_reason form_d(const gs_torch_call *call, gs_torch_key *key, gs_t
     key->ldd = key->n;
     if (!d) return GS_TORCH_FITS;
     if (d->type != (int)key->in) return GS_TORCH_TYPE;
-    if (d->dim != call->a->dim) return GS_TORCH_SHAPE;
+    if (d->dim != (call->along_k ? 3 : call->a->dim)) return GS_TORCH_SHAPE;
     const matrix m = matrix_of(d, false);
     if (m.rows != key->m || m.cols != key->n || m.batch != key->batch) return GS_TORCH_SHAPE;
     key->ldd = lead_plain(&m);
@@ -155,7 +155,8 @@ static gs_torch_reason form_more(const gs_torch_call *call, gs_torch_key *key, g
     }
     if (offsets) {
         if (offsets->type != GS_TORCH_INT32) return GS_TORCH_TYPE;
-        if (offsets->dim != 1 || offsets->size[0] != (int64_t)key->groups + 1 || offsets->stride[0] != 1) return GS_TORCH_SHAPE;
+        const int64_t groups = call->along_k ? key->batch : (int64_t)key->groups;
+        if (offsets->dim != 1 || offsets->size[0] != groups + 1 || offsets->stride[0] != 1) return GS_TORCH_SHAPE;
         pointers->offsets = offsets->data;
     }
     return GS_TORCH_FITS;
@@ -198,9 +199,10 @@ gs_torch_reason gs_torch_form(const gs_torch_call *call, gs_torch_key *key, gs_t
     if (!all_here(call)) return GS_TORCH_DEVICE;
     if (call->a->dim < 2 || call->a->dim > 3 || call->b->dim < 2 || call->b->dim > 3) return GS_TORCH_SHAPE;
     const matrix a = matrix_of(call->a, false), b = matrix_of(call->b, call->weight);
-    const bool grouped = call->offsets != NULL;
+    const bool along_k = call->offsets && call->along_k, grouped = call->offsets && !along_k;
     if (!in_range(&a) || !in_range(&b) || a.cols != b.rows) return GS_TORCH_SHAPE;
     if (grouped ? call->a->dim != 2 || call->b->dim != 3 || b.batch > GS_MAX_GROUPS : a.batch != b.batch || call->a->dim != call->b->dim) return GS_TORCH_SHAPE;
+    if (along_k && (call->a->dim != 2 || !call->d || call->d->dim != 3 || call->d->size[0] < 1 || call->d->size[0] > GS_MAX_GROUPS)) return GS_TORCH_SHAPE;
     if (call->gate && b.cols % 2 != 0) return GS_TORCH_SHAPE;
     key->in = (uint32_t)call->a->type;
     key->epilogue = (uint32_t)call->activation | (uint32_t)call->gate << 8 | (call->residual ? 1u << 20 : 0);
@@ -208,11 +210,12 @@ gs_torch_reason gs_torch_form(const gs_torch_call *call, gs_torch_key *key, gs_t
     key->m = a.rows;
     key->n = call->gate ? b.cols / 2 : b.cols;
     key->k = a.cols;
-    key->batch = grouped ? 1 : a.batch;
+    key->batch = along_k ? call->d->size[0] : grouped ? 1 : a.batch;
+    if (along_k) key->epilogue |= 1u << 28;
     FORM(form_a(&a, key));
     FORM(form_b(&b, key));
     if (grouped && key->stride_b != 0) return GS_TORCH_STRIDES;
-    if (call->constant && !grouped && key->layout == GS_TN) key->epilogue |= 1u << 26;
+    if (call->constant && !call->offsets && key->layout == GS_TN) key->epilogue |= 1u << 26;
     FORM(form_c(call, key, pointers));
     FORM(form_d(call, key, pointers));
     FORM(form_more(call, key, pointers));
@@ -237,6 +240,7 @@ gs_status gs_torch_problem(const gs_torch_key *key, gs_problem *out, gs_error *e
     p.invariant = key->epilogue >> 25 & 1;
     p.constant = key->epilogue >> 26 & 1 ? GS_CONSTANT_B : GS_CONSTANT_NONE;
     p.aux = key->epilogue >> 27 & 1;
+    p.grouping = key->epilogue >> 28 & 1 ? GS_GROUPS_K : GS_GROUPS_SORTED;
     p.groups = key->groups;
     *out = p;
     return gs_problem_check(&p, error);
@@ -244,7 +248,7 @@ gs_status gs_torch_problem(const gs_torch_key *key, gs_problem *out, gs_error *e
 
 gs_status gs_torch_key_of(const gs_problem *p, gs_torch_key *out, gs_error *error)
 {
-    gs_torch_key key = {(uint32_t)p->in, (uint32_t)p->layout, (uint32_t)p->activation | p->gate << 8 | (uint32_t)p->bias << 16 | p->residual << 20 | (p->beta != 0 ? 1u << 24 : 0) | p->invariant << 25 | p->constant << 26 | p->aux << 27,
+    gs_torch_key key = {(uint32_t)p->in, (uint32_t)p->layout, (uint32_t)p->activation | p->gate << 8 | (uint32_t)p->bias << 16 | p->residual << 20 | (p->beta != 0 ? 1u << 24 : 0) | p->invariant << 25 | p->constant << 26 | p->aux << 27 | (p->grouping == GS_GROUPS_K ? 1u << 28 : 0),
                         (uint32_t)p->groups, p->m, p->n, p->k, p->lda, p->ldb, p->beta != 0 ? p->ldc : 0, p->ldd, p->batch, p->stride_a, p->stride_b, p->stride_c, p->stride_d};
     gs_problem same;
     char asked[GS_PROBLEM_TEXT], made[GS_PROBLEM_TEXT];

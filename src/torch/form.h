@@ -27,6 +27,7 @@ typedef struct gs_torch_call {
     const gs_torch_tensor *d;         /* M x N; NULL: it is made, packed */
     const gs_torch_tensor *bias;      /* N, with a gate 2N, with groups a row for each */
     const gs_torch_tensor *offsets;   /* groups + 1 int32 */
+    bool                   along_k;   /* the groups are along K: A and B are one matrix each, and D is a batch of one for each group */
     const gs_torch_tensor *aux;       /* M x N, with a gate M x 2N, without gaps: written, with the gradient of an activation read */
     float                  alpha, beta;
     bool                   weight;
@@ -37,7 +38,7 @@ typedef struct gs_torch_call {
 /* What plans are found by: two calls with one key are the same problem, whatever alpha, and beta if it is not 0. Without padding. */
 typedef struct gs_torch_key {
     uint32_t in, layout;
-    uint32_t epilogue;    /* activation, gate << 8, bias << 16, residual << 20, C is read << 24, invariant << 25, constant << 26, aux is written << 27 */
+    uint32_t epilogue;    /* activation, gate << 8, bias << 16, residual << 20, C is read << 24, invariant << 25, constant << 26, aux is written << 27, groups along K, whose number is the batch << 28 */
     uint32_t groups;
     int64_t  m, n, k, lda, ldb, ldc, ldd, batch, stride_a, stride_b, stride_c, stride_d;   /* as in gs_problem */
 } gs_torch_key;

@@ -323,8 +323,8 @@ KERNEL(baddbmm_out, added(stack, BADDBMM, "torch.baddbmm", true))
 /* ---- epilogues and groups ---- */
 
 /* run(Tensor(a!) d, Tensor x, Tensor weight, Tensor c, Tensor bias, Tensor offsets, Tensor(b!) aux, int what) -> bool: whether it was run. what: activation, gate << 8, then a bit each: c is
- * there (a residual), the bias, the offsets, aux; what is not there is given as x, in place of aux d. */
-enum { HAS_C = 1 << 16, HAS_BIAS = 1 << 17, HAS_OFFSETS = 1 << 18, HAS_AUX = 1 << 19 };
+ * there (a residual), the bias, the offsets, aux, and whether the offsets are along K; what is not there is given as x, in place of aux d. */
+enum { HAS_C = 1 << 16, HAS_BIAS = 1 << 17, HAS_OFFSETS = 1 << 18, HAS_AUX = 1 << 19, ALONG_K = 1 << 20 };
 
 static void run(uint64_t *stack, uint64_t arguments, uint64_t results)
 {
@@ -343,7 +343,7 @@ static void run(uint64_t *stack, uint64_t arguments, uint64_t results)
         look_at(&all[i], index);
     }
     const gs_torch_call call = {.a = &all[X].tensor, .b = &all[WEIGHT].tensor, .c = what & HAS_C ? &all[C].tensor : NULL, .d = &all[D].tensor,
-                                .bias = what & HAS_BIAS ? &all[BIAS].tensor : NULL, .offsets = what & HAS_OFFSETS ? &all[OFFSETS].tensor : NULL, .aux = what & HAS_AUX ? &all[AUX].tensor : NULL,
+                                .bias = what & HAS_BIAS ? &all[BIAS].tensor : NULL, .offsets = what & HAS_OFFSETS ? &all[OFFSETS].tensor : NULL, .aux = what & HAS_AUX ? &all[AUX].tensor : NULL, .along_k = (what & ALONG_K) != 0,
                                 .alpha = 1.0f, .beta = what & HAS_C ? 1.0f : 0.0f, .weight = true, .constant = gs_torch_choice_is_constant(), .activation = (int)(what & 0xff), .gate = (int)(what >> 8 & 0xff),
                                 .residual = (what & HAS_C) != 0 && (what & 0xff) != 0};
     gs_torch_reason reason = gs_torch_form(&call, &key, &pointers);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""scripts/measure_decoder.py on the emulated device: each part and variant has its rows. decoder.py SOURCE BUILD. 77: no torch, or no compiler of CUDA."""
+"""scripts/measure_decoder.py and scripts/measure_experts.py on the emulated device: each part and variant has its rows. decoder.py SOURCE BUILD. 77: no torch, or no compiler of CUDA."""
 import pathlib
 import subprocess
 import sys
@@ -23,4 +23,11 @@ assert {tuple(row[:5]) for row in found} == wanted and all(float(row[5]) > 0 and
 fused = done.stderr.partition("-- fused+const\n")[2]
 assert "ep=silu+gate" in fused and ":const=b" in fused and ":const=b" not in done.stderr.partition("-- ours\n")[2].partition("-- ")[0], done.stderr
 assert done.stdout.count("of torch's best") == 6, done.stdout
+with tempfile.TemporaryDirectory() as folder:
+    rows = pathlib.Path(folder, "rows.tsv")
+    done = subprocess.run([sys.executable, f"{SOURCE}/scripts/measure_experts.py", BUILD, "--cpu", "--rounds", "2", "--skewed", "--out", rows], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = [line.split("\t")[4:7] for line in rows.read_text().splitlines()]
+assert found == [["skewed", way, turn] for way in ("loop", "ours") for turn in "01"], found
+assert all(word in done.stderr for word in (":g=4:ep=silu+gate+aux", ":nn:g=4", ":nt:gk=4")), done.stderr
 print("ok")

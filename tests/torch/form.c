@@ -271,6 +271,35 @@ static void aux(void **state)
     expect_reason(&call, GS_TORCH_SHAPE);
 }
 
+static void groups_along_k(void **state)
+{
+    (void)state;
+    made a, b, d, offsets;
+    char text[GS_PROBLEM_TEXT];
+    gs_torch_pointers p;
+    /* of 32 rows in 4 groups: gradients of 24 features on their way out, times 40 features that went in */
+    gs_torch_call call = {.a = T2(&a, 0, L(24, 32), L(1, 24)), .b = T2(&b, 1, L(40, 32), L(1, 40)), .d = tensor(&d, 2, GS_BF16, 3, L(4, 24, 40), L(960, 40, 1)),
+                          .offsets = tensor(&offsets, 5, GS_TORCH_INT32, 1, L(5), L(1)), .along_k = true, .weight = true, .alpha = 1, .constant = true};
+    assert_int_equal(form(&call, text, &p), GS_TORCH_FITS);
+    assert_string_equal(text, "bf16:24x40x32:nt:gk=4");
+    assert_ptr_equal(p.offsets, memory[5]);
+    assert_ptr_equal(p.d, memory[2]);
+    tensor(&offsets, 5, GS_TORCH_INT32, 1, L(4), L(1));
+    expect_reason(&call, GS_TORCH_SHAPE);
+    tensor(&offsets, 5, GS_TORCH_INT32, 1, L(5), L(1));
+    T2(&d, 2, L(24, 40), L(40, 1));
+    expect_reason(&call, GS_TORCH_SHAPE);
+    tensor(&d, 2, GS_BF16, 3, L(4, 24, 41), L(984, 41, 1));
+    expect_reason(&call, GS_TORCH_SHAPE);
+    tensor(&d, 2, GS_BF16, 3, L(GS_MAX_GROUPS + 1, 1, 1), L(1, 1, 1));
+    expect_reason(&call, GS_TORCH_SHAPE);
+    call.d = NULL;
+    expect_reason(&call, GS_TORCH_SHAPE);
+    call.d = tensor(&d, 2, GS_BF16, 3, L(4, 24, 40), L(960, 40, 1));
+    tensor(&a, 0, GS_BF16, 3, L(4, 24, 32), L(768, 1, 24));
+    expect_reason(&call, GS_TORCH_SHAPE);
+}
+
 static void keys(void **state)
 {
     (void)state;
@@ -376,6 +405,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_views), cmocka_unit_test(layouts), cmocka_unit_test(not_ours), cmocka_unit_test(batched), cmocka_unit_test(added), cmocka_unit_test(more),
                                        cmocka_unit_test(aux),
-        cmocka_unit_test(keys)};
+                                       cmocka_unit_test(groups_along_k), cmocka_unit_test(keys)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

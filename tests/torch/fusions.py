@@ -155,6 +155,26 @@ def kept():
 
 
 @case
+def trained_experts():
+    """Gradients of experts by kernels that read where the groups begin, of empty groups, and of rows behind the last one, which are 0."""
+    x, offsets = random(24, FEATURES), torch.tensor([0, 9, 9, 20, 21], dtype=torch.int32)
+    for name, gate, kernels in (("none", False, 3), ("gelu", False, 3), ("silu", True, 3), ("relu", True, 3)):
+        weight, grad = random(4, 2 * HIDDEN if gate else HIDDEN, FEATURES), random(24, HIDDEN)
+        got, want = ([t.clone().requires_grad_() for t in (x, weight)] for _ in range(2))
+        with Expect(kernels):   # forward, of x, of the weights
+            ours.grouped(got[0], got[1], offsets, name, gate).backward(grad)
+        fused._grouped_by_torch(want[0].float(), want[1].float(), offsets, name, gate).backward(grad.float())
+        for g, w in zip(got, want):   # what is kept and the gradients of it are rounded to bf16
+            assert (g.grad.float() - w.grad.float()).abs().max() < 0.02 * w.grad.float().abs().max(), (name, gate)
+        assert (got[0].grad[21:] == 0).all() and (got[1].grad[1] == 0).all()
+    with Expect(3):   # nothing was kept: the product again
+        again = torch.ops.gemmsmith.grouped_grads.default(grad, x, weight, offsets, name, gate)
+    for g, w in zip(again, got):
+        assert (g.float() - w.grad.float()).abs().max() < 0.02 * w.grad.float().abs().max()
+    torch.library.opcheck(torch.ops.gemmsmith.grouped_both.default, (torch.randn(4, 3), torch.randn(2, 6, 3), torch.tensor([0, 1, 3], dtype=torch.int32), "silu", True), test_utils=("test_schema", "test_faketensor"))
+
+
+@case
 def transformed():
     """torch.func, vmap and forward-mode derivatives, as of torch's own operators."""
     x, t, weight, gated, experts = (torch.randn(*shape) for shape in ((5, 4), (5, 4), (6, 4), (6, 4), (2, 6, 4)))
@@ -190,7 +210,7 @@ def under_autocast():
         z = mlp(y, y.float())
         grouped = ours.grouped(x, experts, offsets)
     assert y.dtype == z.dtype == grouped.dtype == torch.bfloat16
-    near(grouped[:2], (x[:2] @ experts[0].t()).float())
+    near(grouped[:2], x[:2].bfloat16().float() @ experts[0].bfloat16().float().t())
     with torch.autocast("cpu", dtype=torch.bfloat16):
         layer(x).float().sum().backward()
     assert layer.weight.grad.dtype == torch.float32
