@@ -502,6 +502,29 @@ static void test_lanes_that_exchange(void **state)
     expect(KERNEL(SWAP_WORDS("bar.warp.sync -1;\n") AGAIN), 32, 1, GS_EMU_RACE_FINDING, "read by lane 1 of the same warp");
 }
 
+/* Each lane copies its word and reads the next one's, or its own where `other` is 0. */
+#define COPY_WORDS(wait, between, other) "mul.wide.u32 y, t, 4;\nmov.u64 s, buf;\nadd.s64 x, y, s;\nadd.s64 y, y, o;\ncp.async.ca.shared.global [x], [y], 4;\ncp.async.commit_group;\n" wait between \
+                                         "xor.b32 b, t, " other ";\nmul.wide.u32 x, b, 4;\nadd.s64 x, x, s;\nld.shared.u32 a, [x];\n"
+
+static void test_lanes_that_copy(void **state)
+{
+    (void)state;
+    run r;
+    static const char *const right[] = {
+        KERNEL(COPY_WORDS("cp.async.wait_group 0;\n", "bar.warp.sync -1;\n", "1")), KERNEL(COPY_WORDS("cp.async.wait_all;\n", "bar.sync 0;\n", "1")),
+        KERNEL(COPY_WORDS("cp.async.wait_group 0;\n", "", "0")),
+    };
+    for (size_t i = 0; i < GS_COUNT(right); i++) {
+        run_clean(&r, right[i], 32);
+        emu_end(&r.t);
+    }
+    expect(KERNEL(COPY_WORDS("cp.async.wait_group 0;\n", "", "1")), 32, 1, GS_EMU_RACE_FINDING, "by lane 1 of the same warp");
+    expect(KERNEL(COPY_WORDS("cp.async.wait_all;\n", "", "1")), 32, 1, GS_EMU_RACE_FINDING, "no __syncwarp between");
+    /* of two groups the first one alone is waited for, and met; the second one is waited for behind that */
+    expect(KERNEL(COPY_WORDS("cp.async.ca.shared.global [x+128], [y], 4;\ncp.async.commit_group;\ncp.async.wait_group 1;\n", "bar.warp.sync -1;\n", "1")
+                  "cp.async.wait_group 0;\nld.shared.u32 a, [x+128];\n"), 32, 1, GS_EMU_RACE_FINDING, "no __syncwarp between");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -510,7 +533,7 @@ int main(void)
         cmocka_unit_test(test_mbarrier_misuse), cmocka_unit_test(test_phase_behind), cmocka_unit_test(test_cluster),
         cmocka_unit_test(test_exit_before_a_peer_writes), cmocka_unit_test(test_blocks_begin), cmocka_unit_test(test_clusters_know_nothing_of_earlier_ones), cmocka_unit_test(test_setmaxnreg), cmocka_unit_test(test_endless), cmocka_unit_test(test_place),
         cmocka_unit_test(test_shapes), cmocka_unit_test(test_seed), cmocka_unit_test(test_many_blocks), cmocka_unit_test(test_loop_at_the_first_instruction),
-        cmocka_unit_test(test_lanes_that_exchange),
+        cmocka_unit_test(test_lanes_that_exchange), cmocka_unit_test(test_lanes_that_copy),
         cmocka_unit_test(test_unknown_instruction),
     };
     return cmocka_run_group_tests_name("the emulated machine", tests, NULL, NULL);

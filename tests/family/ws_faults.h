@@ -12,6 +12,8 @@
 #define WS_ODD   "f16:130x65x200:tn:ldb=208:ldd=67 ws/128x64x64/s3/c1x1/coop/g1"
 #define WS_BETA  "f16:256x128x192:tn:beta=1:d=f32 ws/128x128x64/s3/c1x1/coop/g1"
 #define WS_C     "bf16:200x200x192:tn:beta=1:ep=bias ws/128x128x64/s3/c1x1/coop/g1"
+#define WS_C_PARTS "f16:256x128x192:tn:d=f32:beta=1 ws/256x128x64/s4/c1x1/coop/g1"
+#define WS_C_MANY "f16:1536x768x128:tn:beta=1 ws/128x64x64/s3/c1x1/coop/g4"
 #define WS_AUX   "bf16:200x200x192:tn:ep=drelu ws/128x128x64/s3/c1x1/coop/g1"
 #define WS_AUX_LATE "bf16:200x256x192:tn:ldaux=264:ep=drelu ws/128x192x64/s3/c1x1/coop/g1"
 #define WS_PUT_AUX "f16:256x128x192:tn:d=f32:ep=relu+aux ws/256x128x64/s4/c1x1/coop/g1"
@@ -104,11 +106,14 @@
     {"swap_ab: an odd group is not stored", WS_SWAP_AB, {{"    if (ROWS / 8 % 2) gs_stmatrix_x2_trans", "    if (ROWS < 0) gs_stmatrix_x2_trans"}}, {F(UNINITIALIZED), RESULT}},
     {"swap_ab: the rows of the other order", WS_SWAP_AB, {{"place_in(tile, y, x / HALF_X)", "place_in(tile, y + 16, x / HALF_X)"}}, {RESULT}},
     {"swap_ab: X by its own rows", WS_SWAP_AB, {{"map_x, GS_SWAP_AB ? tile.col : tile.row", "map_x, tile.row"}}, {RESULT}},
-    {"C is read from the slab before all of it is there", WS_BETA, {{"    __syncwarp();\n}\n\n#if GS_OUT == 2\n/* From there", "}\n\n#if GS_OUT == 2\n/* From there"}}, {F(RACE)}},
-    {"C goes to a slab that is still stored", "f16:256x128x192:tn:d=f32:beta=1 ws/256x128x64/s4/c1x1/coop/g1", {{"    wait_for_slab<PART>();\n    put_units", "    put_units"}}, {F(OVERWRITE)}},
-    {"C of the part before", WS_C, {{"load_beside<PART + 1>(&next, to->p, at);\n    words_of<PART>(words, acc, to->p, at, of, slab);", "load_beside<PART>(&next, to->p, at);\n    words_of<PART>(words, acc, to->p, at, of, slab);"}}, {RESULT}},
-    {"aux of the part before", WS_AUX, {{"load_beside<PART + 1>(&next, to->p, at);\n    words_of<PART>(words, acc, to->p, at, of, slab);", "load_beside<PART>(&next, to->p, at);\n    words_of<PART>(words, acc, to->p, at, of, slab);"}}, {RESULT}},
-    {"aux of the part before, asked for late", WS_AUX_LATE, {{"&& LATE) load_beside<PART + 1>", "&& LATE) load_beside<PART>"}}, {RESULT}},
+    {"no wait for the copies of C", WS_BETA, {{"    gs_cp_async_wait<(PARTS - 1 < more ? PARTS - 1 : more) - PART>();\n", ""}}, {F(EARLY_READ)}},
+    {"C is waited for one part late", WS_BETA, {{"(PARTS - 1 < more ? PARTS - 1 : more) - PART>", "(PARTS - 1 < more ? PARTS - 1 : more) - PART + 1>"}}, {F(EARLY_READ)}},
+    {"C is read from the slab before all lanes have waited", WS_BETA, {{" - PART>();\n    __syncwarp();\n    words_of", " - PART>();\n    words_of"}}, {F(RACE), F(EARLY_READ)}},
+    {"C goes to a slab that is still stored", WS_C_PARTS, {{"        wait_for_slabs();\n        load_units<more>", "        load_units<more>"}}, {F(OVERWRITE)}},
+    {"C goes to slabs that the tile before is stored from", WS_C_MANY, {{"    if constexpr (PART == 0) wait_for_slabs();\n", ""}}, {F(OVERWRITE)}},
+    {"C of the part before", WS_C, {{"part<PART>::col, end = end_of_rows(to->p, at);\n#pragma unroll\n    for (int i = 0; i < 4; i++) {\n        const int unit", "part<PART ? PART - 1 : 0>::col, end = end_of_rows(to->p, at);\n#pragma unroll\n    for (int i = 0; i < 4; i++) {\n        const int unit"}}, {RESULT}},
+    {"aux of the row before", WS_AUX, {{"row_of_units(to->p, index_of(at), row + r)", "row_of_units(to->p, index_of(at), row + r - 1)"}}, {RESULT, F(OUT_OF_BOUNDS)}},
+    {"the units of aux swizzled once more", WS_AUX_LATE, {{"(unit % units ^ swizzled<span>(r)) * 16, row_of_units", "(unit % units) * 16, row_of_units"}}, {RESULT}},
     {"aux goes to a slab that is still stored", WS_PUT_AUX, {{"#if GS_UNITS == 3\n    wait_for_slab<PART>();\n", "#if GS_UNITS == 3\n"}}, {F(OVERWRITE)}},
     {"aux leaves its slab before all lanes have filled it", WS_PUT_AUX, {{"    __syncwarp();\n    store_slab_rows", "    store_slab_rows"}}, {F(RACE)}},
     {"D goes to aux's slab before all lanes have read it", WS_PUT_AUX, {{"p->n - col);\n    __syncwarp();\n}\n#endif\n\n/* Part PART", "p->n - col);\n}\n#endif\n\n/* Part PART"}}, {F(RACE)}},

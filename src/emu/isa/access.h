@@ -110,6 +110,9 @@ static inline void gs_emu_count_poll(gs_emu_warp *w, uint64_t address, bool news
 /* lanes.c: a plain write or read of the own block's shared memory, with the checker. */
 void gs_emu_lanes_wrote(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size);
 void gs_emu_lanes_read(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size);
+/* Such an access, now; and that lanes wait, now, for copies to there. */
+gs_emu_lane_access gs_emu_lanes_access(const gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size);
+void gs_emu_lanes_copied(gs_emu_warp *w, const gs_emu_lane_access *copied, uint32_t lanes);
 
 /* Least and greatest address of the lanes. */
 void gs_emu_reach_span(const gs_emu_reach *reach, uint32_t lanes, uint64_t *low, uint64_t *high);

@@ -48,6 +48,22 @@ static void tell_done(gs_emu_warp *w, uint32_t group)
     if (w->cluster->check && group) gs_emu_check_done(w->cluster->check, w->number, GS_EMU_AGENT_COPY, group);
 }
 
+/* What a lane has waited for is as if it had written it just now: another lane may read it behind a __syncwarp only. */
+static void tell_lanes(gs_emu_warp *w)
+{
+    struct gs_emu_copy_state *const state = w->copy;
+    for (uint32_t i = 0; i < GS_MIN(state->copies, (uint32_t)GS_COUNT(state->recent)); i++) {
+        gs_emu_copied *const copied = &state->recent[i];
+        uint32_t done = 0;
+        for (uint32_t left = copied->to.lanes; left; left &= left - 1) {
+            const int l = __builtin_ctz(left);
+            if (copied->group[l] <= state->waited[l]) done |= 1u << l;
+        }
+        if (done) gs_emu_lanes_copied(w, &copied->to, done);
+        copied->to.lanes &= ~done;
+    }
+}
+
 /* Until all but the newest groups of each lane are finished. */
 static gs_emu_result wait_group(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
@@ -62,6 +78,7 @@ static gs_emu_result wait_group(gs_emu_warp *w, const gs_emu_op *op, uint32_t la
         state->waited[l] = GS_MAX(state->waited[l], last);
     }
     if (state) tell_done(w, known_to_all(state, lanes, done));
+    if (state && w->cluster->check) tell_lanes(w);
     return GS_EMU_NEXT;
 }
 
@@ -78,6 +95,7 @@ static gs_emu_result wait_all(gs_emu_warp *w, const gs_emu_op *op, uint32_t lane
     }
     const gs_emu_result result = commit(w, op, lanes);
     tell_done(w, known_to_all(w->copy, lanes, done));
+    if (w->cluster->check) tell_lanes(w);
     return result;
 }
 
@@ -172,7 +190,12 @@ static gs_emu_result find_destinations(gs_emu_warp *w, const gs_emu_op *op, uint
         c->group[l] = w->copy->committed[l] + 1;
     }
     gs_emu_reach_count(w, &reach, c->size, true);
-    if (w->cluster->check) check_destinations(w, op, &reach, c);
+    if (!w->cluster->check) return GS_EMU_NEXT;
+    check_destinations(w, op, &reach, c);
+    gs_emu_copied *const copied = &w->copy->recent[w->copy->copies++ % GS_COUNT(w->copy->recent)];
+    reach.lanes = lanes;
+    copied->to = gs_emu_lanes_access(w, op, &reach, c->size);
+    memcpy(copied->group, c->group, sizeof copied->group);
     return GS_EMU_NEXT;
 }
 

@@ -6,12 +6,20 @@
 #include "emu/isa/isa.h"
 
 /* Group g of a lane is counted in row g % rows; the open group is that of number committed + 1. */
+/* An instruction's copies that their lanes have not waited for yet. */
+typedef struct gs_emu_copied {
+    gs_emu_lane_access to;
+    uint32_t           group[GS_EMU_LANES];
+} gs_emu_copied;
+
 struct gs_emu_copy_state {
     uint32_t committed[GS_EMU_LANES];
     uint32_t issued[GS_EMU_LANES], waited[GS_EMU_LANES];   /* the last group that has a copy; the last that the lane waited for */
     uint32_t oldest[GS_EMU_LANES];         /* all groups before this one are finished */
     uint32_t rows;                         /* a power of two */
     uint32_t (*under_way)[GS_EMU_LANES];
+    gs_emu_copied recent[16];              /* the last ones, with the checker */
+    uint32_t copies;                       /* so many since it started */
 };
 
 /* The first group of a lane that is not finished; committed + 1 when all before the open one are. */

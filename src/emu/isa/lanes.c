@@ -13,21 +13,18 @@ static uint64_t meetings(const gs_emu_warp *w)
     return issued[GS_EMU_BARRIER] + issued[GS_EMU_EXCHANGE] + issued[GS_EMU_MATRIX] + issued[GS_EMU_COPY];
 }
 
-static void keep(gs_emu_warp *w, gs_emu_lane_access *kept, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size)
+gs_emu_lane_access gs_emu_lanes_access(const gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size)
 {
-    uint32_t low = UINT32_MAX, high = 0;
+    gs_emu_lane_access access = {.lanes = reach->lanes, .size = size, .op = gs_emu_index(w, op), .low = UINT32_MAX, .meetings = meetings(w)};
+    uint32_t high = 0;
     for (uint32_t l = 0; l < GS_EMU_LANES; l++) {
         const uint32_t at = (uint32_t)reach->address[l];
-        kept->address[l] = at;
-        low = GS_MIN(low, at);
+        access.address[l] = at;
+        access.low = GS_MIN(access.low, at);
         high = GS_MAX(high, at);
     }
-    kept->low = low;
-    kept->end = high + size;
-    kept->lanes = reach->lanes;
-    kept->size = size;
-    kept->op = gs_emu_index(w, op);
-    kept->meetings = meetings(w);
+    access.end = high + size;
+    return access;
 }
 
 /* The lane whose write that lane reads; -1: none, or its own is among them. */
@@ -94,11 +91,19 @@ static void look(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach,
 void gs_emu_lanes_read(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size)
 {
     look(w, op, reach, size, w->write, GS_COUNT(w->write), w->writes, compare);
-    keep(w, &w->read[w->reads++ % GS_COUNT(w->read)], op, reach, size);
+    w->read[w->reads++ % GS_COUNT(w->read)] = gs_emu_lanes_access(w, op, reach, size);
 }
 
 void gs_emu_lanes_wrote(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size)
 {
     look(w, op, reach, size, w->read, GS_COUNT(w->read), w->reads, overwrites);
-    keep(w, &w->write[w->writes++ % GS_COUNT(w->write)], op, reach, size);
+    w->write[w->writes++ % GS_COUNT(w->write)] = gs_emu_lanes_access(w, op, reach, size);
+}
+
+void gs_emu_lanes_copied(gs_emu_warp *w, const gs_emu_lane_access *copied, uint32_t lanes)
+{
+    gs_emu_lane_access *const kept = &w->write[w->writes++ % GS_COUNT(w->write)];
+    *kept = *copied;
+    kept->lanes = lanes;
+    kept->meetings = meetings(w) + 1;   /* the wait itself, which is counted when it has been executed */
 }
