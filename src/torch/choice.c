@@ -272,9 +272,8 @@ gs_status gs_torch_prepare(int device, const gs_problem *problem, char *why, siz
     if (!e) return gs_fail(error, GS_ERROR_UNSUPPORTED, "problem", "device %d has no room for another problem", device);
     int state = atomic_load_explicit(&e->state, memory_order_acquire);
     if (state == UNMADE) state = make_once(e, &local);
-    if (state == READY) snprintf(why, size, "%s", e->why);
-    else if (state == MAKING) snprintf(why, size, "another thread makes it");
-    else snprintf(why, size, "torch's own kernel: %s", e->why[0] ? e->why : gs_torch_reason_text(e->reason));
+    const char *const left = e->why[0] ? e->why : gs_torch_reason_text(e->reason);
+    snprintf(why, size, "%s%s", state == LEFT ? "torch's own kernel: " : "", state == READY ? e->why : state == LEFT ? left : "another thread makes it");
     return GS_OK;
 }
 

@@ -45,6 +45,7 @@ static void edits_are_applied(void **state)
         {"a\n=======\nb\n", "<<<<<<<< SEARCH\n=======\n========\n" R ">>>>>>>> REPLACE\n", "a\n" R "b\n"},
         {"x\n", "<<<<<<<SEARCH\nx\n=======  \ny\n>>>>>>> REPLACE", "y\n"},
         {PARENT, S "two\n  three(1);\nfour\n" M "3\n" R, "one\n3\nsame\nfive\nsame\n"}, /* as prompts show it */
+        {"one /* two * three / four */ five\nsix\n", S "one five\n" M "1\n" R, "1\nsix\n"},   /* neither sign ends a comment alone */
         {PARENT, S "three( 1 );\n" M "3\n" R, "one\ntwo\n3\n\n/* more\n   of it */\nfour\nsame\nfive\nsame\n"},
         {"f(\"a b\");\n", S "f( \"a b\" );\n" M "g\n" R, "g\n"},
         {"f(\"// a\");\n", S "f(\"// a\") ;\n" M "g\n" R, "g\n"},

@@ -29,6 +29,9 @@ beta=0.5,pad=8,alpha=2: served
 algo=5: passed on" "a program that is linked"
     counted cublasGemmEx calls 3
 done
+audited "$programs/shim_calls" strided,wide,batch=2,beta=0.5 strided,batch=2
+says "strided,wide,batch=2,beta=0.5: served
+strided,batch=2: served" "batches"
 audited "$programs/shim_lt" usual epilogue=36 algo=1
 says "usual: served
 epilogue=36: served
