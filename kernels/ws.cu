@@ -600,12 +600,12 @@ static __device__ __forceinline__ int end_of_rows(const gs_kernel_args *p, place
 
 #if READ_UNITS
 /* Where a row of what is read by units begins. */
-static __device__ __forceinline__ const unsigned char *row_of_units(const gs_kernel_args *p, int index, int row)
+static __device__ __forceinline__ const gs_raw *row_of_units(const gs_kernel_args *p, int index, int row)
 {
 #if GS_UNITS == 2
-    return (const unsigned char *)((const gs_raw *)p->aux + gs_place_in_aux(*p, row, 0, index));
+    return (const gs_raw *)p->aux + gs_place_in_aux(*p, row, 0, index);
 #else
-    return (const unsigned char *)((const gs_raw *)p->c + gs_row_of_c(*p, GS_GROUPED ? 0 : index, row));
+    return (const gs_raw *)p->c + gs_row_of_c(*p, GS_GROUPED ? 0 : index, row);
 #endif
 }
 #endif
@@ -640,7 +640,7 @@ static __device__ __forceinline__ void prefetch_units(const gs_kernel_args *p, p
 #pragma unroll
     for (int i = 0; i < 2; i++) {
         const int sector = threadIdx.x % 32 + 32 * i, r = row + sector / sectors, c = col + sector % sectors * (32 / OUT_BYTES);
-        if (sector / sectors < part<PART>::rows && r < end && c < p->n) gs_prefetch_l2(row_of_units(p, index_of(at), r) + c * OUT_BYTES);
+        if (sector / sectors < part<PART>::rows && r < end && c < p->n) gs_prefetch_l2(row_of_units(p, index_of(at), r) + c);
     }
     if constexpr (PART + 1 < PARTS) prefetch_units<PART + 1>(p, at);
 }
@@ -979,7 +979,7 @@ static __device__ __forceinline__ void load_units(const sink *to, place at)
     for (int i = 0; i < 4; i++) {
         const int unit = threadIdx.x % 32 + 32 * i, r = unit / units, c = col + unit % units * (16 / OUT_BYTES);
         const bool there = row + r < end && c < to->p->n;
-        gs_cp_async<16>(slab + r * span + (unit % units ^ swizzled<span>(r)) * 16, row_of_units(to->p, index_of(at), row + r) + c * OUT_BYTES, there ? 16 : 0, r < part<PART>::rows);
+        gs_cp_async<16>(slab + r * span + (unit % units ^ swizzled<span>(r)) * 16, row_of_units(to->p, index_of(at), row + r) + c, there ? 16 : 0, r < part<PART>::rows);
     }
     gs_cp_async_commit();
 }

@@ -2,6 +2,8 @@
 """The operators, functions and modules of gemmsmith.torch that fuse; they are used under that name.
 
 Each operator has kernels for CPU and CUDA, shapes for tracing, and gradients. They run on one kernel of the library where the adapter takes such tensors, else by torch's operators."""
+import math as _math
+
 import torch as _torch
 
 __all__ = ["Linear", "SwiGLU", "fuse", "grouped", "linear", "linear_residual", "pack_swiglu", "swiglu"]
@@ -30,7 +32,7 @@ def _activate_backward(grad, z, activation):
         return grad
     if activation == "relu":
         return aten.threshold_backward(grad, z, 0)
-    if activation == "silu" and _torch.is_grad_enabled():   # torch has no gradient of silu_backward
+    if activation == "silu" and (_torch.is_grad_enabled() or _torch.autograd.forward_ad._current_level >= 0):   # torch has no gradient or tangent of silu_backward
         slope = _torch.sigmoid(z)
         return grad * (slope * (1 + z * (1 - slope)))
     if activation == "silu":
@@ -51,7 +53,7 @@ def _run(d, x, weight, what, c=None, bias=None, offsets=None, aux=None):
 
 
 def _rows(x):
-    return x.reshape(-1, x.shape[-1])
+    return x.reshape(_math.prod(x.shape[:-1]), x.shape[-1])
 
 
 def _linear(x, weight, bias, residual, activation):
@@ -194,12 +196,17 @@ def _swiglu_both_setup(ctx, inputs, output):
 def _gate_gradients(grad, kept, activation):
     """Those of gate and up, side by side."""
     grad = grad.contiguous()
-    if _serves(grad) and not _torch.is_grad_enabled():   # else a gradient of it may be asked for
-        result = _torch.empty_like(kept)
+    if _serves(grad) and _is_last(grad):
+        result = kept.new_empty(kept.shape)
         if _torch.ops.gemmsmith.gate_gradients.default(_rows(result), _rows(grad), _rows(kept), _ACTIVATIONS[activation]):
             return result
     gate, up = kept.chunk(2, -1)
     return _torch.cat([_activate_backward(grad * up, gate, activation), grad * _activate(gate, activation)], -1)
+
+
+def _is_last(grad):
+    """Nobody asks for gradients or tangents of what is made of it, no batch of it is made, and nobody only traces it."""
+    return type(grad) is _torch.Tensor and not _torch._C._functorch.is_legacy_batchedtensor(grad) and not _torch.is_grad_enabled() and not _transformed()
 
 
 def _swiglu_both_backward(ctx, grad, more):
@@ -260,6 +267,8 @@ def _swiglu_kept_shapes(x, weight, activation):
 
 def _grouped_both(x, weight, offsets, activation, gate):
     """The result, and what the activation or the gate is applied to."""
+    if x.is_cpu:
+        _pairs(offsets, x.shape[0])
     kept = x.new_empty(x.shape[0], weight.shape[1])
     if _serves(x):
         d = x.new_zeros(x.shape[0], _width(weight, gate))
@@ -287,23 +296,25 @@ def _grouped_backward(ctx, grad, more=None):
     if grad is None:
         return None, None, None, None, None
     x, weight, offsets, kept = ctx.saved_tensors
-    if _torch.is_grad_enabled():
+    if _torch.is_grad_enabled() or _torch.autograd.forward_ad._current_level >= 0:
         return *_grouped_grads_by_torch(grad, x, weight, offsets, ctx.activation, ctx.gate), None, None, None
+    if kept is not None and _is_last(grad):
+        return *_grouped_grads(grad, x, weight, offsets, ctx.activation, ctx.gate, kept, ctx.needs_input_grad), None, None, None
     # one operator, since nobody knows the offsets while this is traced; it has no gradients itself. Its form stays: Inductor keeps compiled graphs that call it
-    function = _torch.ops.gemmsmith.grouped_grads.default if kept is None else _grouped_grads
-    return *function(grad, x, weight, offsets, ctx.activation, ctx.gate, *(() if kept is None else (kept,))), None, None, None
+    return *_torch.ops.gemmsmith.grouped_grads.default(grad, x, weight, offsets, ctx.activation, ctx.gate), None, None, None
 
 
-def _grouped_grads(grad, x, weight, offsets, activation, gate, kept=None):
-    """By kernels that read the offsets when they run, where there are any; else group by group. kept: None where nothing was."""
+def _grouped_grads(grad, x, weight, offsets, activation, gate, kept=None, needs=(True, True)):
+    """By kernels that read the offsets when they run, where there are any; else group by group. kept: None where nothing was. needs: whether that of x, of weight is asked for."""
     if _serves(x):
+        x = x.contiguous()
         ready = activation == "none" or kept is not None
         if not ready:
             kept = x.new_empty(x.shape[0], weight.shape[1])
             ready = _run(kept, x, weight, 0, offsets=offsets)
-        grad, dx, dw = grad.contiguous(), _torch.zeros_like(x), _torch.empty_like(weight)   # rows behind the last group are 0
+        grad, dx, dw = grad.contiguous(), x.new_zeros(x.shape) if needs[0] else None, weight.new_empty(weight.shape) if needs[1] else None   # rows behind the last group are 0
         dz = None if not ready else _gate_gradients(grad, kept, activation) if gate else _activate_backward(grad, kept, activation)
-        if ready and _run(dx, dz, weight.transpose(1, 2), 0, offsets=offsets) and _run(dw, dz.t(), x.t(), _ALONG_K, offsets=offsets):
+        if ready and (dx is None or _run(dx, dz, weight.transpose(1, 2), 0, offsets=offsets)) and (dw is None or _run(dw, dz.t(), x.t(), _ALONG_K, offsets=offsets)):
             return dx, dw
     return _grouped_grads_by_torch(grad, x, weight, offsets, activation, gate)
 
@@ -362,7 +373,7 @@ def _check_operands(x, weight, activation, dim):
 
 
 def _trains(*operands):
-    """Whether gradients may be asked for. What goes into an activation is then kept, as torch keeps it."""
+    """Whether gradients may be asked for. What goes into an activation is then kept."""
     return _torch.is_grad_enabled() and any(operand is not None and operand.requires_grad for operand in operands)
 
 
@@ -383,7 +394,8 @@ def _cast(*operands):
 def linear(x, weight, bias=None, activation="none", residual=None):
     """activation(x @ weight.T + bias) + residual, by one kernel. x: ... x K; weight: N x K; bias: N; residual: as the result, ... x N. All are of one type and on one device; autocast casts them.
     activation: "none", "relu", "gelu" (erf), "gelu_tanh", "silu".
-    While gradients are recorded, what the activation is applied to is kept, by the same kernel; with a residual besides, or inside torch.func, an activation is torch's operator behind the product."""
+    While gradients are recorded, what the activation is applied to is kept, by the same kernel; relu, and an activation with a residual besides, inside torch.func, or compiled, is torch's operator
+    behind the product."""
     x, weight, bias, residual = _cast(x, weight, bias, residual)
     _check_operands(x, weight, activation, 2)
     for name, operand in (("bias", bias), ("residual", residual)):
@@ -392,7 +404,7 @@ def linear(x, weight, bias=None, activation="none", residual=None):
     _refuse(bias is None or bias.shape == weight.shape[:1], "bias has another length than weight has rows")
     _refuse(residual is None or residual.shape == x.shape[:-1] + weight.shape[:1], "residual has another shape than the result")
     trains = activation != "none" and _trains(x, weight, bias)
-    if trains and residual is None and _serves(x) and not _transformed() and not _torch.compiler.is_compiling():
+    if trains and residual is None and activation != "relu" and _serves(x) and not _transformed() and not _torch.compiler.is_compiling():   # of relu torch keeps the result alone
         return _torch.ops.gemmsmith.linear_kept.default(x, weight, bias, activation)[0]
     if trains or _transformed():
         y = _activate(_torch.nn.functional.linear(x, weight, bias), activation)
@@ -432,7 +444,7 @@ def grouped(x, weight, offsets, activation="none", gate=False):
     """A mixture's experts, by one kernel: rows offsets[i] to offsets[i + 1] - 1 of the result are activation(those rows of x @ weight[i].T). x: M x K, sorted by expert; weight: experts x N x K;
     offsets: experts + 1 int32 on the device of x, ascending from 0, the last at most M; the kernel reads them when it runs. Rows behind the last group are 0.
     gate: weight is experts x 2N x K, pack_swiglu() of each, and the result is activation(gate) * up.
-    Gradients are kernels that read the offsets when they run, too, so a training step can be captured; they keep what the activation or the gate is applied to."""
+    Gradients are kernels that read the offsets when they run, too, so a training step that ran before can be captured; what the activation or the gate is applied to is kept."""
     x, weight = _cast(x, weight)
     _check_operands(x, weight, activation, 3)
     _refuse(x.dim() == 2, "x is not a matrix")

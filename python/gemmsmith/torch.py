@@ -33,6 +33,7 @@ __all__ = ["Linear", "SwiGLU", "Used", "disable", "enable", "fuse", "grouped", "
 
 _FILE = "libgemmsmith_torch.so"
 _LINE = 1024
+_OPERATORS = 2   # gs_torch_operators() of the adapter that fits
 if "_ops" not in globals():   # what importlib.reload() keeps
     _library = None    # ctypes
     _key = None        # whose calls are taken: "CUDA", "CPU"
@@ -59,6 +60,8 @@ def _open():
             call = getattr(library, name)
             call.restype, call.argtypes = _c.c_int, arguments
         library.gs_torch_version.restype = _c.c_char_p
+        if getattr(library, "gs_torch_operators", lambda: 1)() != _OPERATORS:
+            raise RuntimeError(f"gemmsmith.torch: {library._name} is of another version, {library.gs_torch_version().decode()}: its operators have other arguments")
         _library = library
     return _library
 

@@ -308,7 +308,7 @@ static gs_status list_algorithms(gs_library *library, gs_error *error)
     int best[2] = {-1, -1};
     if (library->desc) {
         const gs_status status = list_of(library, false, &best[0], error);
-        if (status != GS_OK && !(library->plain && status == GS_ERROR_UNSUPPORTED)) return status;
+        if (status != GS_OK && !(library->plain && (status == GS_ERROR_UNSUPPORTED || status == GS_ERROR_LIBRARY))) return status;   /* an epilogue that it does not know */
     }
     if (library->plain) GS_TRY(list_of(library, true, &best[1], error));
     library->first = best[0] >= 0 ? best[0] : best[1];

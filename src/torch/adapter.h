@@ -29,4 +29,7 @@ GS_API int gs_torch_why(int line, char *text, size_t size);
 
 GS_API const char *gs_torch_version(void);
 
+/* The number of the form of its operators: that of the Python module must be the same. It grows when the arguments of one change. */
+GS_API int gs_torch_operators(void);
+
 #endif

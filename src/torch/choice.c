@@ -127,7 +127,7 @@ gs_torch_entry *gs_torch_find(int device, const gs_torch_key *key)
     if (device < 0 || device >= GS_TORCH_DEVICES) return NULL;
     device_state *const d = &devices[device];
     gs_torch_key with = *key;
-    if (atomic_load_explicit(&invariant, memory_order_relaxed)) with.epilogue |= 1u << 25;
+    if (atomic_load_explicit(&invariant, memory_order_relaxed) && !(key->epilogue >> 28 & 1)) with.epilogue |= 1u << 25;   /* sums along K are of all rows anyway */
     key = &with;
     const uint64_t hash = gs_hash64(key, sizeof *key);
     gs_torch_entry *e = look(d, hash, key);
@@ -165,8 +165,12 @@ gs_device *gs_torch_device(int number)
     gs_error error = {0};
     if (number < 0 || number >= GS_TORCH_DEVICES || atomic_load_explicit(&forked, memory_order_relaxed)) return NULL;
     device_state *const d = &devices[number];
+    gs_torch_aside aside;
     pthread_mutex_lock(&d->lock);
+    const bool aside_too = !d->tried && !settings.emulated;
+    if (aside_too) gs_torch_step_aside(&aside);
     gs_device *const device = open_device(d, number, &error) == GS_OK ? d->device : NULL;
+    if (aside_too) gs_torch_step_back(&aside);
     pthread_mutex_unlock(&d->lock);
     return device;
 }
@@ -196,7 +200,7 @@ static void describe(gs_torch_entry *e, const gs_plan *plan)
 }
 
 /* What torch's own calls compute: no activation, gate, residual or groups. */
-static bool is_plain(const gs_torch_key *key) { return (key->epilogue & 0xf0ffff) == 0 && key->groups == 0; }
+static bool is_plain(const gs_torch_key *key) { return (key->epilogue & (0xf0ffff | 1u << 28)) == 0 && key->groups == 0; }
 
 /* Opens the device and takes a place for a plan, under the device's lock: who only looks for an entry does not wait for a compiler. */
 static gs_torch_reason begin(device_state *d, int number, gs_error *error)

@@ -89,20 +89,22 @@ static gs_status run_staged(gs_device *device, const loaded *l, const gs_torch_g
     return status;
 }
 
-gs_torch_reason gs_torch_gate_run(int number, const gs_torch_gate *gate, gs_stream stream)
+gs_torch_reason gs_torch_gate_run(int number, const gs_torch_gate *gate, gs_stream stream, bool emulated)
 {
     gs_error error = {0};
     gs_status status;
     const gs_torch_reason reason = check(gate);
     if (reason != GS_TORCH_FITS) return reason;
+    if (number < 0 || number >= GS_TORCH_DEVICES) return GS_TORCH_NO_GPU;
+    pthread_once(&once, start);
+    loaded *const l = &all[number][gate->result->type][gate->activation];
+    int state = atomic_load_explicit(&l->state, memory_order_acquire);
+    if (state == 0 && !emulated && gs_torch_capture(stream) != 0) return GS_TORCH_NO_PLAN;
     gs_device *const device = gs_torch_device(number);
     if (!device) return GS_TORCH_NO_GPU;
-    pthread_once(&once, start);
-    const bool emulated = device->caps.emulated;
-    loaded *const l = &all[number][gate->result->type][gate->activation];
     if (emulated) gs_torch_stage(true);
-    if (atomic_load_explicit(&l->state, memory_order_acquire) == 0 && (emulated || gs_torch_capture(stream) == 0)) load_once(l, device, (gs_type)gate->result->type, gate->activation);
-    const int state = atomic_load_explicit(&l->state, memory_order_acquire);
+    if (state == 0) load_once(l, device, (gs_type)gate->result->type, gate->activation);
+    state = atomic_load_explicit(&l->state, memory_order_acquire);
     if (state != 1) status = GS_ERROR_NOT_FOUND;
     else if (emulated) status = run_staged(device, l, gate, &error);
     else status = launch(l, gate, gate->gradient->data, gate->kept->data, gate->result->data, stream, &error);

@@ -15,8 +15,8 @@ typedef struct gs_torch_gate {
     gs_activation          activation;   /* no gradient, and not none */
 } gs_torch_gate;
 
-/* Puts it on the stream. GS_TORCH_FITS: it is there. Anything else: nothing was put there. The kernel of a type and an activation is compiled by the first call that asks for it, never while
+/* Puts it on the stream; emulated: the tensors are on the host, and it is done when this returns. GS_TORCH_FITS: it is there. Anything else: nothing was put there. The kernel of a type and an activation is compiled by the first call that asks for it, never while
  * its stream is being captured. */
-gs_torch_reason gs_torch_gate_run(int device, const gs_torch_gate *gate, gs_stream stream);
+gs_torch_reason gs_torch_gate_run(int device, const gs_torch_gate *gate, gs_stream stream, bool emulated);
 
 #endif

@@ -372,7 +372,7 @@ static void gate_gradients(uint64_t *stack, uint64_t arguments, uint64_t results
     const gs_torch_gate gate = {&all[GRADIENT].tensor, &all[KEPT].tensor, &all[RESULT].tensor, (gs_activation)activation};
     bool ran = activation >= GS_RELU && activation <= GS_SILU;
     if (ran && !emulated) ran = torch->get_current_cuda_stream(index, &stream) == 0;
-    if (ran) ran = gs_torch_gate_run(emulated ? 0 : index, &gate, stream) == GS_TORCH_FITS;
+    if (ran) ran = gs_torch_gate_run(emulated ? 0 : index, &gate, stream, emulated) == GS_TORCH_FITS;
     for (int i = 0; i < TENSORS; i++) drop(&all[i]);
     stack[0] = ran;
 }

@@ -374,7 +374,7 @@ static void test_units(void **state)
         int         units, of_problem, aux;
     } cases[] = {
         {"f16:256x136x96:tn:ep=dgelu", "ws/128x128x64/s3/c1x1/coop/g1", 2, 2, 16},       {"f16:256x136x96:tn:ldaux=137:ep=dgelu", "ws/128x128x64/s3/c1x1/coop/g1", 0, 0, 2},
-        {"f16:256x136x96:tn:g=2:ep=dgelu", "ws/128x128x64/s3/c1x1/coop/g1", 0, 2, 2},    {"f16:256x136x96:tn:ldd=137:ep=dgelu", "ws/128x128x64/s3/c1x1/coop/g1", 0, 2, 2},
+        {"f16:256x136x96:tn:g=2:ep=dgelu", "ws/128x128x64/s3/c1x1/coop/g1", 2, 2, 16},   {"f16:256x136x96:tn:ldd=137:ep=dgelu", "ws/128x128x64/s3/c1x1/coop/g1", 0, 2, 2},
         {"f16:256x136x96:tn:ep=gelu+aux", "ws/128x128x64/s3/c1x1/coop/g1", 3, 3, 16},    {"f16:256x136x96:tn:ldd=137:ep=gelu+aux", "ws/128x128x64/s3/c1x1/coop/g1", 0, 3, 2},
         {"f16:256x136x96:tn:ep=silu+gate+aux", "ws/128x128x64/s3/c1x1/coop/g1", 3, 3, 16}, {"f16:256x136x96:tn:ep=silu+gate_i+aux", "ws/128x128x64/s3/c1x1/coop/g1", 0, 0, 16},
     };
@@ -440,11 +440,12 @@ static void test_refuses(void **state)
     allow("ws/128x128x64/s3/c1x1/coop/g8/shift", "f16:4096x4096x4097:tn", h200);
     allow(good, "f16:4096x4096x4096:tn:b=2", h200);
     refuse("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4096x4104:tn:b=2", h200, "rows");
-    refuse("ws/128x256x64/s4/c1x1/coop/g8", "bf16:4096x4096x4096:tn:ep=dbias", h200, "tile");
+    allow("ws/128x256x64/s4/c1x1/coop/g8", "bf16:4096x4096x4096:tn:ep=dbias", h200);
+    refuse("ws/128x256x64/s4/c1x1/coop/g8", "bf16:4096x4096x4096:tn:b=2:ep=dbias", h200, "tile");
     refuse("ws/128x128x64/s4/c1x1/lag/g8", "bf16:4096x4096x4096:tn:ep=dbias", h200, "mode");
     refuse("ws/64x64x64/s4/c1x1/coop/g8/pack", "bf16:4096x4096x4095:tn:ep=dbias", h200, "rows");
     refuse("ws/128x256x64/s4/c1x1/coop/g8", "bf16:4096x4096x4096:tn:g=8:ep=bias+silu+aux", h200, "tile");
-    refuse("ws/120x256x64/s2/c2x1/coopf/g8", "bf16:4096x4096x4096:tn:ep=silu+gate+aux", h200, "tile");
+    allow("ws/120x256x64/s2/c2x1/coopf/g8", "bf16:4096x4096x4096:tn:ep=silu+gate+aux", h200);
     refuse("ws/128x128x64/s4/c1x1/coop/g8", "f16:4096x4096x4096:nn:ep=silu+gate", h200, "layout");     /* columns in turn: of a copy alone */
     refuse("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4096x4096:tn:ep=silu+gate", h200, "rows");
     refuse("ws/128x128x64/s4/c1x1/coop/g8/cpasync", "f16:4096x4096x4104:tn:ep=silu+gate", h200, "rows");

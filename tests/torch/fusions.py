@@ -26,6 +26,11 @@ def refused(function):
     raise AssertionError("nothing was refused")
 
 
+def alike(got, want, what=""):
+    """Gradients behind several roundings to bf16."""
+    assert got.shape == want.shape and (got.float() - want.float()).abs().max() < 0.02 * want.float().abs().max(), what
+
+
 ACTIVATIONS = {"none": lambda z: z, "relu": torch.relu, "silu": torch.nn.functional.silu, "gelu": torch.nn.functional.gelu,
                "gelu_tanh": lambda z: torch.nn.functional.gelu(z, approximate="tanh")}
 
@@ -165,13 +170,58 @@ def trained_experts():
             ours.grouped(got[0], got[1], offsets, name, gate).backward(grad)
         fused._grouped_by_torch(want[0].float(), want[1].float(), offsets, name, gate).backward(grad.float())
         for g, w in zip(got, want):   # what is kept and the gradients of it are rounded to bf16
-            assert (g.grad.float() - w.grad.float()).abs().max() < 0.02 * w.grad.float().abs().max(), (name, gate)
+            alike(g.grad, w.grad, (name, gate))
         assert (got[0].grad[21:] == 0).all() and (got[1].grad[1] == 0).all()
     with Expect(3):   # nothing was kept: the product again
         again = torch.ops.gemmsmith.grouped_grads.default(grad, x, weight, offsets, name, gate)
     for g, w in zip(again, got):
-        assert (g.float() - w.grad.float()).abs().max() < 0.02 * w.grad.float().abs().max()
+        alike(g, w.grad)
     torch.library.opcheck(torch.ops.gemmsmith.grouped_both.default, (torch.randn(4, 3), torch.randn(2, 6, 3), torch.tensor([0, 1, 3], dtype=torch.int32), "silu", True), test_utils=("test_schema", "test_faketensor"))
+
+
+@case
+def rare_gradients():
+    """What was kept comes back with other strides; gradients of many at once; tangents of gradients; no elements; weights stored the other way; experts that are frozen."""
+    x, weight, offsets = random(2, 4, FEATURES).requires_grad_(), random(2 * HIDDEN, FEATURES), torch.tensor([0, 3, 3, 7], dtype=torch.int32)
+    rows, experts = random(8, FEATURES), random(3, 2 * HIDDEN, FEATURES)
+
+    def gradient(function, of, hooks=None):
+        with torch.autograd.graph.saved_tensors_hooks(*hooks) if hooks else torch.enable_grad():
+            y = function(of)
+        return torch.autograd.grad(y, of, torch.ones_like(y))[0]
+
+    plain = gradient(lambda t: ours.swiglu(t, weight), x)
+    hooks = (lambda t: t.transpose(0, 1).contiguous() if t.dim() == 3 else t, lambda t: t.transpose(0, 1) if t.dim() == 3 else t)
+    assert torch.equal(gradient(lambda t: ours.swiglu(t, weight), x, hooks), plain)
+    r = rows.clone().requires_grad_()
+    for function in (lambda t: ours.swiglu(t, weight), lambda t: ours.grouped(t, experts, offsets, "silu", True)):
+        y, many = function(r), random(3, 8, HIDDEN)
+        for got, one in zip(torch.autograd.grad(y, r, many, is_grads_batched=True, retain_graph=True)[0], many):
+            alike(got, torch.autograd.grad(y, r, one, retain_graph=True)[0])
+        tangent = random(8, HIDDEN)
+        with torch.autograd.forward_ad.dual_level():
+            dual = torch.autograd.forward_ad.make_dual(many[0], tangent)
+            got = torch.autograd.forward_ad.unpack_dual(torch.autograd.grad(y, r, dual, retain_graph=True)[0]).tangent
+        alike(got, torch.autograd.grad(y, r, tangent)[0])   # gradients are linear in what is given
+    for shape, k in (((5, 0), 0), ((0, FEATURES), FEATURES)):
+        none = random(*shape).requires_grad_()
+        ours.linear(none, random(4, k), None, "gelu").sum().backward()
+        ours.swiglu(none, random(4, k)).sum().backward()
+        assert none.grad.shape == none.shape
+    across = experts.transpose(1, 2).contiguous().transpose(1, 2).requires_grad_()
+    with Expect(3):
+        ours.grouped(r, across, offsets, "silu", True).sum().backward()
+    straight = experts.clone().requires_grad_()
+    ours.grouped(rows, straight, offsets, "silu", True).sum().backward()
+    assert torch.equal(across.grad, straight.grad)
+    with Expect(2):   # none of the weights
+        gradient(lambda t: ours.grouped(t, experts, offsets, "silu", True), r)
+    try:
+        ours.grouped(r, experts, offsets + 1, "silu", True)
+    except ValueError as error:
+        assert "ascend" in str(error)
+    else:
+        raise AssertionError("offsets that do not begin at 0")
 
 
 @case
@@ -391,6 +441,8 @@ def alone():
     assert said.strip() == "216.0 torch.Size([4, 3]) False" and not warned, (said, warned)
     said, _ = apart(f"ours.enable(emulated={EMULATED!r})\nours.disable()\nx, w = torch.ones(4, 8, dtype=torch.bfloat16), torch.ones(6, 8, dtype=torch.bfloat16)\nours.swiglu(x, w)\nprint(ours.why()[0].calls)")
     assert said.strip() == "1"
+    said, _ = apart(f"ours._OPERATORS += 1\ntry:\n    ours.enable(emulated={EMULATED!r})\nexcept RuntimeError as error:\n    print(error)")
+    assert "of another version" in said, said
 
 
 if __name__ == "__main__":
