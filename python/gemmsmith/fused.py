@@ -125,9 +125,14 @@ def _linear_backward(ctx, grad):
     dz = grad
     if ctx.activation != "none":
         dz = _activate_backward(grad, _torch.nn.functional.linear(x, weight, bias), ctx.activation)
-    rows, needs = _rows(dz), ctx.needs_input_grad
-    return ((rows @ weight).reshape(x.shape) if needs[0] else None, rows.t() @ _rows(x) if needs[1] else None,
-            rows.sum(0) if bias is not None and needs[2] else None, grad if ctx.has_residual and needs[3] else None, None)
+    needs = ctx.needs_input_grad
+    return *_product_grads(dz, x, weight, needs), _rows(dz).sum(0) if bias is not None and needs[2] else None, grad if ctx.has_residual and needs[3] else None, None
+
+
+def _product_grads(dz, x, weight, needs):
+    """Those of x and weight, where they are asked for, from that of x @ weight.T."""
+    rows = _rows(dz)
+    return (rows @ weight).reshape(x.shape) if needs[0] else None, rows.t() @ _rows(x) if needs[1] else None
 
 
 def _swiglu_setup(ctx, inputs, output):
@@ -167,8 +172,8 @@ def _linear_kept_backward(ctx, grad, more):
     if grad is None and more is None:
         return None, None, None, None
     x, weight, bias, z = ctx.saved_tensors
-    rows, needs = _rows(_sum(None if grad is None else _activate_backward(grad, z, ctx.activation), more)), ctx.needs_input_grad
-    return (rows @ weight).reshape(x.shape) if needs[0] else None, rows.t() @ _rows(x) if needs[1] else None, rows.sum(0) if bias is not None and needs[2] else None, None
+    dz, needs = _sum(None if grad is None else _activate_backward(grad, z, ctx.activation), more), ctx.needs_input_grad
+    return *_product_grads(dz, x, weight, needs), _rows(dz).sum(0) if bias is not None and needs[2] else None, None
 
 
 def _linear_kept_shapes(x, weight, bias, activation):
@@ -213,8 +218,8 @@ def _swiglu_both_backward(ctx, grad, more):
     if grad is None and more is None:
         return None, None, None
     x, weight, kept = ctx.saved_tensors
-    rows = _rows(_sum(None if grad is None else _gate_gradients(grad, kept, ctx.activation), more))
-    return (rows @ weight).reshape(x.shape) if ctx.needs_input_grad[0] else None, rows.t() @ _rows(x) if ctx.needs_input_grad[1] else None, None
+    dz = _sum(None if grad is None else _gate_gradients(grad, kept, ctx.activation), more)
+    return *_product_grads(dz, x, weight, ctx.needs_input_grad), None
 
 
 def _swiglu_both_shapes(x, weight, activation):
