@@ -60,6 +60,7 @@ gs_problem gs_group_problem(const gs_problem *problem, int64_t rows)
     gs_problem one = *problem;
     one.groups = 0;
     one.m = rows;
+    if (problem->bias == GS_BIAS_N) one.stride_bias = gs_shape_of(problem, 'e').ld;   /* so far apart are those of the groups: how aligned they are follows from it */
     return one;
 }
 

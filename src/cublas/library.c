@@ -66,10 +66,10 @@ static gs_problem of_product(const gs_problem *problem)
     return product;
 }
 
-/* Whether the biases of a batch lie as far apart as cuBLASLt can read them: with others its kernels fault (misaligned address, H100, cuBLASLt 13.1). */
+/* Whether the biases of a batch, or of several calls, lie as far apart as cuBLASLt can read them: with others its kernels fault (misaligned address, H100, cuBLASLt 13.1). */
 static bool reads_biases(const gs_problem *p)
 {
-    return !p->bias || p->batch == 1 || p->stride_bias % (BIAS_ALIGNMENT / (int64_t)gs_type_size(p->out)) == 0;
+    return !p->bias || p->stride_bias % (BIAS_ALIGNMENT / (int64_t)gs_type_size(p->out)) == 0;
 }
 
 /* Whether cuBLASLt takes the aux of gelu, or of its gradient: the one that it has (of relu it keeps bits). */

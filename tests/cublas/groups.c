@@ -406,7 +406,12 @@ static void aux_of_groups(void **state)
     OK(c.run(&c, &args, NULL, &error));
     assert_true(launches == 0 && last->aux == behind(args.aux, 19 * 24) && last->bias == behind(args.bias, 5 * 24));
     c.destroy(&c);
-    suggested = 2;
+    suggested = 2;   /* but it reads no bias that begins at 40 bytes, that of the second group */
+    prepare(&c, "cublaslt-groups", "f16:40x20x16:tn:g=6:ldd=24:ep=bias+gelu");
+    launches = 0;
+    OK(c.run(&c, &args, NULL, &error));
+    assert_true(launches == 5 && kernel_args.bias == behind(args.bias, 5 * 20));
+    c.destroy(&c);
     prepare(&c, "cublas-groups", "f16:40x24x16:tn:g=6:ep=dgelu:ldaux=32");
     launches = 0;
     OK(c.run(&c, &args, NULL, &error));
