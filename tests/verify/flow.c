@@ -349,6 +349,7 @@ static void every_wrong_kernel_gets_its_verdict(void **state)
         release(t);
         gs_problem named;
         assert_int_equal(gs_problem_parse(&named, verdict.problem, NULL), GS_OK);
+        if (verdict.code == GS_VERDICT_REPEAT) assert_int_equal(verdict.part, 7);
         if (wrong_accepts(&wrongs[i], verdict.code)) continue;
         print_message("%s: %s, part %d, %s: %s\n", wrongs[i].name, gs_verdict_name(verdict.code), verdict.part, verdict.problem,
                       verdict.reason);
