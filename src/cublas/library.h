@@ -22,7 +22,7 @@ typedef struct gs_library gs_library;
  * accumulate as the problem asks is chosen. Where D is narrower than the accumulator, an algorithm that splits K and keeps the sums of its
  * parts in D's type does not: it has its number in the list but cannot be chosen, and others that the library suggests in place of such
  * stand behind the list. f32 accumulation uses CUBLAS_COMPUTE_32F with an f32 scale, f16 CUBLAS_COMPUTE_16F with an f16 scale.
- * An epilogue that cuBLASLt has (bias along N, relu, gelu) is its own; behind those suggestions, or alone where it has none, stand those of the plain product,
+ * An epilogue that cuBLASLt has (bias along N, relu, gelu, gelu with aux, the gradient of gelu, and that of a bias with it) is its own; behind those suggestions, or alone where it has none, stand those of the plain product,
  * which a kernel of ours follows (finishing.h). That rounds twice.
  * within: with suggestions that need no more workspace than that. NO_LIBRARY (also: an emulated device), UNSUPPORTED (no algorithm),
  * LIBRARY, DEVICE_MEMORY. */
@@ -43,7 +43,7 @@ int       gs_library_chosen(const gs_library *library);             /* its index
 int       gs_library_suggestions(const gs_library *library, gs_suggestion list[GS_LIBRARY_MOST]);   /* all of them; returns how many */
 void      gs_library_describe(const gs_library *library, char *text, size_t size);  /* "algo 66 tile 20 stages 36 splitk 1 ... (3 of 8)" */
 size_t    gs_library_workspace(const gs_library *library);          /* bytes that the chosen algorithm needs */
-size_t    gs_library_alignment(const gs_library *library, char operand);            /* bytes that pointer 'a' to 'e' must be a multiple of */
+size_t    gs_library_alignment(const gs_library *library, char operand);            /* bytes that a pointer, by its operand's letter, must be a multiple of */
 bool      gs_library_is_fused(const gs_library *library);           /* what was chosen is one call of cuBLASLt */
 
 /* args->workspace NULL: the library object's own. Any number of threads may run it at once, each with a workspace of its own if any is
