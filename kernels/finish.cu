@@ -7,6 +7,7 @@
 #include "common/block.cuh"
 #include "common/convert.cuh"
 #include "common/epilogue.cuh"
+#include "common/piece.cuh"
 
 #define GS_PARTIALS(p) ((p).k)   /* of the whole batch: gs_column_sums is launched with a batch of 1 */
 #include "common/dbias.cuh"
@@ -40,29 +41,8 @@ typedef element factor;
 
 #define BY_ROWS (GS_BIAS == 2 || GS_SCALES & 1 || GS_AUX || GS_GRADIENT)   /* something depends on the row in its matrix */
 
-template <class T> struct __align__(16) piece_of {
-    T at[PIECE];
-};
+template <class T> using piece_of = gs_piece<T, PIECE>;
 typedef piece_of<element> piece;
-
-template <class T> static __device__ __forceinline__ piece_of<T> load(const T *from, bool whole, int count)
-{
-    piece_of<T> p = {};
-    if (whole) return *(const piece_of<T> *)from;
-    for (int i = 0; i < PIECE; i++)
-        if (i < count) p.at[i] = from[i];
-    return p;
-}
-
-static __device__ __forceinline__ void store(element *to, const piece &p, bool whole, int count)
-{
-    if (whole) {
-        *(piece *)to = p;
-        return;
-    }
-    for (int i = 0; i < PIECE; i++)
-        if (i < count) to[i] = p.at[i];
-}
 
 /* Threads along x have neighbouring pieces of a row, those along y neighbouring rows; grid (pieces of a row, rows of all matrices up to 65535 blocks). */
 extern "C" __global__ void gs_finish(const gs_kernel_args p)
@@ -94,19 +74,19 @@ extern "C" __global__ void gs_finish(const gs_kernel_args p)
         const factor *const from = (const factor *)p.a + row * p.lda;
 #endif
 #if GS_GATE == 1
-        const piece_of<factor> gate = load(from + col, whole, count), up = load(from + p.n + col, whole, count);
+        const piece_of<factor> gate = gs_load_piece<PIECE>(from + col, whole, count), up = gs_load_piece<PIECE>(from + p.n + col, whole, count);
 #elif GS_GATE
-        const piece_of<factor> first = load(from + 2 * col, whole, min(PIECE, 2 * count));
-        const piece_of<factor> second = load(from + 2 * col + PIECE, whole, 2 * count - PIECE);
+        const piece_of<factor> first = gs_load_piece<PIECE>(from + 2 * col, whole, min(PIECE, 2 * count));
+        const piece_of<factor> second = gs_load_piece<PIECE>(from + 2 * col + PIECE, whole, 2 * count - PIECE);
         piece_of<factor> gate, up;
         for (int i = 0; i < PIECE / 2; i++) {
             gate.at[i] = first.at[2 * i], up.at[i] = first.at[2 * i + 1];
             gate.at[i + PIECE / 2] = second.at[2 * i], up.at[i + PIECE / 2] = second.at[2 * i + 1];
         }
 #else
-        const piece_of<factor> product = load(from + col, whole, count);
+        const piece_of<factor> product = gs_load_piece<PIECE>(from + col, whole, count);
 #endif
-        const piece c = GS_BETA ? load((const element *)p.c + at_c + col, whole, count) : piece{};
+        const piece c = GS_BETA ? gs_load_piece<PIECE>((const element *)p.c + at_c + col, whole, count) : piece{};
         (void)in_matrix;
 #if GS_AUX && GS_GATE != 2   /* one whose halves lie in turn is written by element */
         piece before, beside;
@@ -143,11 +123,11 @@ extern "C" __global__ void gs_finish(const gs_kernel_args p)
         }
 #endif
         element *const d = (element *)p.d + at_d + col;
-        store(d, result, whole, count);
+        gs_store_piece(d, result, whole, count);
 #if GS_AUX && GS_GATE != 2
-        store(aux, before, whole_aux, count);
+        gs_store_piece(aux, before, whole_aux, count);
 #if GS_GATE
-        store(aux + p.n, beside, whole_aux, count);
+        gs_store_piece(aux + p.n, beside, whole_aux, count);
 #else
         (void)beside;
 #endif

@@ -5,6 +5,7 @@
 #define GS_MORE   /* epilogue.cuh names aux */
 #include "common/args.h"
 #include "common/convert.cuh"
+#include "common/piece.cuh"
 
 /* epilogue.cuh has the activation or its gradient: so it is here twice. */
 #define GS_ACTIVATION GATE_ACTIVATION
@@ -24,28 +25,7 @@ typedef forward::gs_raw element;
 
 enum { PIECE = 16 / sizeof(element) };   /* elements of a thread */
 
-struct __align__(16) piece {
-    element at[PIECE];
-};
-
-static __device__ __forceinline__ piece load(const element *from, bool whole, int count)
-{
-    piece p = {};
-    if (whole) return *(const piece *)from;
-    for (int i = 0; i < PIECE; i++)
-        if (i < count) p.at[i] = from[i];
-    return p;
-}
-
-static __device__ __forceinline__ void store(element *to, const piece &p, bool whole, int count)
-{
-    if (whole) {
-        *(piece *)to = p;
-        return;
-    }
-    for (int i = 0; i < PIECE; i++)
-        if (i < count) to[i] = p.at[i];
-}
+typedef gs_piece<element, PIECE> piece;
 
 /* Threads along x have neighbouring pieces of a row, those along y neighbouring rows. */
 extern "C" __global__ void gs_gate_gradients(const gs_kernel_args p)
@@ -57,14 +37,14 @@ extern "C" __global__ void gs_gate_gradients(const gs_kernel_args p)
     for (long long row = (long long)blockIdx.y * blockDim.y + threadIdx.y; row < p.m; row += (long long)gridDim.y * blockDim.y) {
         const element *const kept = (const element *)p.a + row * p.lda + col;
         element *const d = (element *)p.d + row * p.ldd + col;
-        const piece gate = load(kept, whole, count), up = load(kept + p.n, whole, count), gradient = load((const element *)p.c + row * p.ldc + col, whole, count);
+        const piece gate = gs_load_piece<PIECE>(kept, whole, count), up = gs_load_piece<PIECE>(kept + p.n, whole, count), gradient = gs_load_piece<PIECE>((const element *)p.c + row * p.ldc + col, whole, count);
         piece of_gate, of_up;
         for (int i = 0; i < PIECE; i++) {
             const float g = forward::gs_raw_to_f32(gate.at[i]), slope = forward::gs_raw_to_f32(gradient.at[i]);
             of_gate.at[i] = forward::gs_f32_to_raw(backward::gs_sloped(slope * forward::gs_raw_to_f32(up.at[i]), g));
             of_up.at[i] = forward::gs_f32_to_raw(slope * forward::gs_activated(g));
         }
-        store(d, of_gate, whole, count);
-        store(d + p.n, of_up, whole, count);
+        gs_store_piece(d, of_gate, whole, count);
+        gs_store_piece(d + p.n, of_up, whole, count);
     }
 }

@@ -47,10 +47,7 @@ static gs_status load(gs_device *device, const gs_kernel *kernel, gs_module *mod
 {
     gs_kernel_source source;
     gs_kernel_to_source(kernel, &source);
-    gs_image image = {0};
-    gs_status status = device->ops->compile(device, &source.source, &image, error);
-    if (status == GS_OK) status = device->ops->load(device, &image, module, error);
-    gs_image_free(&image);
+    const gs_status status = gs_device_build(device, &source.source, module, error);
     if (status != GS_ERROR_UNSUPPORTED) return status;
     /* of a contender it would be a refusal; here it is the device that cannot do what verification needs */
     gs_error why = error ? *error : (gs_error){0};

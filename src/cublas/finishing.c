@@ -14,11 +14,7 @@
 static gs_status load(gs_finishing *finishing, const gs_source *source, gs_error *error)
 {
     gs_device *const device = finishing->device;
-    gs_image image = {0};
-    gs_status status = device->ops->compile(device, source, &image, error);
-    if (status == GS_OK) status = device->ops->load(device, &image, &finishing->module, error);
-    gs_image_free(&image);
-    GS_TRY(status);
+    GS_TRY(gs_device_build(device, source, &finishing->module, error));
     gs_function_info info;
     if (finishing->problem.bias == GS_DBIAS) GS_TRY(device->ops->function(device, finishing->module, "gs_column_sums", &finishing->sums, &info, error));
     return device->ops->function(device, finishing->module, "gs_finish", &finishing->function, &info, error);
@@ -26,7 +22,7 @@ static gs_status load(gs_finishing *finishing, const gs_source *source, gs_error
 
 gs_status gs_finishing_open(gs_finishing *finishing, gs_device *device, const gs_problem *problem, gs_error *error)
 {
-    static const char *const headers[] = {"common/args.h", "common/block.cuh", "common/convert.cuh", "common/dbias.cuh", "common/epilogue.cuh"};
+    static const char *const headers[] = {"common/args.h", "common/block.cuh", "common/convert.cuh", "common/dbias.cuh", "common/epilogue.cuh", "common/piece.cuh"};
     static const char *const names[] = {"GS_OUT", "GS_BETA", "GS_BIAS", "GS_ACTIVATION", "GS_RESIDUAL", "GS_GATE", "GS_AUX", "GS_DBIAS", "GS_WIDE", "GS_SCALES", "GS_MORE", "GS_STRIDES"};
     const int values[GS_COUNT(names)] = {(int)problem->out, problem->residual || (problem->scales && problem->beta != 0), gs_adds_bias(problem) ? (int)problem->bias : 0, (int)problem->activation, (int)problem->residual, (int)problem->gate, (int)problem->aux, problem->bias == GS_DBIAS,
                                          gs_finishing_type(problem) != problem->out, (int)problem->scales, 1, 1};

@@ -13,10 +13,9 @@
 
 gs_status gs_gate_gradients_open(gs_gate_gradients *gates, gs_device *device, gs_type type, gs_activation activation, gs_error *error)
 {
-    static const char *const headers[] = {"common/args.h", "common/convert.cuh", "common/epilogue.cuh"};
+    static const char *const headers[] = {"common/args.h", "common/convert.cuh", "common/epilogue.cuh", "common/piece.cuh"};
     const char *texts[GS_COUNT(headers)];
     char out[GS_OPTION], applied[GS_OPTION];
-    gs_image image = {0};
     gs_function_info info;
     *gates = (gs_gate_gradients){.device = device};
     for (size_t i = 0; i < GS_COUNT(headers); i++) texts[i] = gs_embedded_find(headers[i]);
@@ -25,10 +24,7 @@ gs_status gs_gate_gradients_open(gs_gate_gradients *gates, gs_device *device, gs
     const gs_source source = {.name = "gate_gradients.cu", .text = gs_embedded_find("gate_gradients.cu"), .options = (const char *[]){out, applied}, .option_count = 2,
                               .header_names = headers, .header_texts = texts, .header_count = (int)GS_COUNT(headers)};
     if (!source.text) return gs_fail(error, GS_ERROR_NOT_FOUND, source.name, "kernel source is not part of this build");
-    gs_status status = device->ops->compile(device, &source, &image, error);
-    if (status == GS_OK) status = device->ops->load(device, &image, &gates->module, error);
-    gs_image_free(&image);
-    GS_TRY(status);
+    GS_TRY(gs_device_build(device, &source, &gates->module, error));
     return device->ops->function(device, gates->module, "gs_gate_gradients", &gates->function, &info, error);
 }
 

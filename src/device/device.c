@@ -100,6 +100,15 @@ void gs_device_close(gs_device **device)
     *device = NULL;
 }
 
+gs_status gs_device_build(gs_device *device, const gs_source *source, gs_module *out, gs_error *error)
+{
+    gs_image image = {0};
+    gs_status status = device->ops->compile(device, source, &image, error);
+    if (status == GS_OK) status = device->ops->load(device, &image, out, error);
+    gs_image_free(&image);
+    return status;
+}
+
 int gs_device_count(gs_error *error)
 {
     int count;

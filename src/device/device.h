@@ -252,6 +252,9 @@ struct gs_device {
 gs_status gs_device_open(gs_device **out, const char *name, const char *cache, gs_error *error);
 void      gs_device_close(gs_device **device);
 
+/* Compiles a kernel of ours and loads it. The module is the caller's, to be unloaded, also where its functions turn out to be missing. Errors: those of compile and load. */
+gs_status gs_device_build(gs_device *device, const gs_source *source, gs_module *out, gs_error *error);
+
 /* Whether device and driver know dependent launches, captured ones too; an emulated device runs one launch at a time. Before CUDA 12.3 a graph cannot hold the
  * edge of one, and a launch may be captured at any time. */
 static inline bool gs_device_is_programmatic(const gs_device *device) { return !device->caps.emulated && device->caps.cc >= 90 && device->caps.driver >= 12030; }

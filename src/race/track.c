@@ -35,11 +35,7 @@ static gs_status load(gs_track *track, gs_error *error)
     for (size_t i = 0; i < GS_COUNT(headers); i++) texts[i] = gs_embedded_find(headers[i]);
     const gs_source source = {.name = "race.cu", .text = gs_embedded_find("race.cu"), .header_names = headers, .header_texts = texts, .header_count = (int)GS_COUNT(headers)};
     if (!source.text) return gs_fail(error, GS_ERROR_NOT_FOUND, source.name, "kernel source is not part of this build");
-    gs_image image = {0};
-    gs_status status = device->ops->compile(device, &source, &image, error);
-    if (status == GS_OK) status = device->ops->load(device, &image, &track->module, error);
-    gs_image_free(&image);
-    GS_TRY(status);
+    GS_TRY(gs_device_build(device, &source, &track->module, error));
     gs_function_info info;
     GS_TRY(device->ops->function(device, track->module, "gs_race_fill_random", &track->fill, &info, error));
     GS_TRY(device->ops->function(device, track->module, "gs_race_sample", &track->sample, &info, error));

@@ -322,6 +322,18 @@ KERNEL(baddbmm_out, added(stack, BADDBMM, "torch.baddbmm", true))
 
 /* ---- epilogues and groups ---- */
 
+/* The operands of an operator of ours, on the device of that tensor; which it is. */
+static int32_t take_operands(operand *all, int count, const uint64_t *stack, int on_device_of)
+{
+    int32_t index = 0;
+    torch->get_device_index(handle_at(stack, on_device_of), &index);
+    for (int i = 0; i < count; i++) {
+        all[i].handle = handle_at(stack, i);
+        look_at(&all[i], index);
+    }
+    return index;
+}
+
 /* run(Tensor(a!) d, Tensor x, Tensor weight, Tensor c, Tensor bias, Tensor offsets, Tensor(b!) aux, int what) -> bool: whether it was run. what: activation, gate << 8, then a bit each: c is
  * there (a residual), the bias, the offsets, aux, and whether the offsets are along K; what is not there is given as x, in place of aux d. */
 enum { HAS_C = 1 << 16, HAS_BIAS = 1 << 17, HAS_OFFSETS = 1 << 18, HAS_AUX = 1 << 19, ALONG_K = 1 << 20 };
@@ -333,15 +345,10 @@ static void run(uint64_t *stack, uint64_t arguments, uint64_t results)
     gs_torch_key key;
     gs_torch_pointers pointers;
     gs_stream stream = NULL;
-    int32_t index = 0;
     const uint64_t what = stack[TENSORS];
+    const int32_t index = take_operands(all, TENSORS, stack, X);
     (void)arguments;
     (void)results;
-    torch->get_device_index(handle_at(stack, X), &index);
-    for (int i = 0; i < TENSORS; i++) {
-        all[i].handle = handle_at(stack, i);
-        look_at(&all[i], index);
-    }
     const gs_torch_call call = {.a = &all[X].tensor, .b = &all[WEIGHT].tensor, .c = what & HAS_C ? &all[C].tensor : NULL, .d = &all[D].tensor,
                                 .bias = what & HAS_BIAS ? &all[BIAS].tensor : NULL, .offsets = what & HAS_OFFSETS ? &all[OFFSETS].tensor : NULL, .aux = what & HAS_AUX ? &all[AUX].tensor : NULL, .along_k = (what & ALONG_K) != 0,
                                 .alpha = 1.0f, .beta = what & HAS_C ? 1.0f : 0.0f, .weight = true, .constant = gs_torch_choice_is_constant(), .activation = (int)(what & 0xff), .gate = (int)(what >> 8 & 0xff),
@@ -360,15 +367,10 @@ static void gate_gradients(uint64_t *stack, uint64_t arguments, uint64_t results
     enum { RESULT, GRADIENT, KEPT, TENSORS };
     operand all[TENSORS];
     gs_stream stream = NULL;
-    int32_t index = 0;
     const int64_t activation = (int64_t)stack[TENSORS];
+    const int32_t index = take_operands(all, TENSORS, stack, RESULT);
     (void)arguments;
     (void)results;
-    torch->get_device_index(handle_at(stack, RESULT), &index);
-    for (int i = 0; i < TENSORS; i++) {
-        all[i].handle = handle_at(stack, i);
-        look_at(&all[i], index);
-    }
     const gs_torch_gate gate = {&all[GRADIENT].tensor, &all[KEPT].tensor, &all[RESULT].tensor, (gs_activation)activation};
     bool ran = activation >= GS_RELU && activation <= GS_SILU;
     if (ran && !emulated) ran = torch->get_current_cuda_stream(index, &stream) == 0;

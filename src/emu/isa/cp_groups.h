@@ -5,13 +5,13 @@
 
 #include "emu/isa/isa.h"
 
-/* Group g of a lane is counted in row g % rows; the open group is that of number committed + 1. */
 /* An instruction's copies that their lanes have not waited for yet. */
 typedef struct gs_emu_copied {
     gs_emu_lane_access to;
     uint32_t           group[GS_EMU_LANES];
 } gs_emu_copied;
 
+/* Group g of a lane is counted in row g % rows; the open group is that of number committed + 1. */
 struct gs_emu_copy_state {
     uint32_t committed[GS_EMU_LANES];
     uint32_t issued[GS_EMU_LANES], waited[GS_EMU_LANES];   /* the last group that has a copy; the last that the lane waited for */
