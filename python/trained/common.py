@@ -85,13 +85,13 @@ SECTION = re.compile(r"^# (.*)\n\n", re.M)
 TILES = ((64, 64), (64, 128), (128, 64), (128, 128), (64, 256), (128, 192), (192, 128), (128, 256), (256, 128))
 
 
-def facts(problem, multiprocessors):
+def facts(problem, multiprocessors, tiles=TILES):
     """What a small model cannot compute from digits: the largest power of two up to 64 that divides each extent, and how often tiles of each size fill the multiprocessors."""
     if not PROBLEM.fullmatch(problem):
         return ""
     m, n, k = extents(problem)
     aligned = " ".join(f"{name} {math.gcd(extent, 64)}" for name, extent in (("M", m), ("N", n), ("K", k)))
-    return aligned + "\n" + "".join(f"{a}x{b} {-(-m // a) * -(-n // b) / multiprocessors:.2f}\n" for a, b in TILES)
+    return aligned + "\n" + "".join(f"{a}x{b} {-(-m // a) * -(-n // b) / multiprocessors:.2f}\n" for a, b in tiles)
 
 
 def brief_text(text):

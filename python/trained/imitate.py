@@ -9,6 +9,7 @@ f32 on a CPU. With --within the rate falls with the time, and training ends with
 """
 import argparse
 import math
+import os
 import random
 import time
 import zlib
@@ -50,9 +51,10 @@ class Examples:
             return cls(file["flat"], file["starts"], file["answers"], file["classes"])
 
     def write(self, path):
-        with open(f"{path}.new", "wb") as file:
+        new = Path(f"{path}.{os.getpid()}")   # several seeds may begin at the same time
+        with open(new, "wb") as file:
             numpy.savez_compressed(file, flat=self.flat, starts=numpy.array(self.starts), answers=numpy.array(self.answers), classes=numpy.array(self.classes, dtype=numpy.uint8))
-        Path(f"{path}.new").replace(path)
+        new.replace(path)
 
     @staticmethod
     def batches(paths, arm, most):
@@ -188,6 +190,7 @@ def main():
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--arm", choices=ARMS, default="imitation", help="what the questions show")
+    parser.add_argument("--start", type=Path, help="begin with this model and its words; default: from nothing")
     parser.add_argument("--size", choices=SIZES, default="7m")
     parser.add_argument("--vocabulary", type=int, default=2048)
     parser.add_argument("--brief", action="store_true", help="the model reads questions without the device and the grammar, a sixth as long, with the number of tiles of some sizes in their place")
@@ -209,6 +212,8 @@ def main():
     if state:
         model, words = load(out, device)
         model.load_state_dict(state["model"])
+    elif asked.start:
+        model, words = load(asked.start, device)
     else:
         words = words_of(asked.data, paths, asked.vocabulary, asked.brief)
         model = create(asked.size, len(words), asked.seed).to(device)

@@ -11,8 +11,8 @@ from common import brief, rows
 
 MARKS = ("<|end|>", "<|pad|>", "<|system|>", "<|user|>", "<|assistant|>")
 TEMPLATE = "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] + '<|end|>' }}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
-# A value of the grammar (128x64x64, w2x2, s4) becomes one token, with the blank before it; a number of the problem one for each digit.
-WORDS = r" ?[a-z]+\d+(?:x\d+)*(?:t\d+)?[a-z]?| ?\d+x\d+(?:x\d+)?| ?[A-Za-z]+| ?\d|\s+| ?[^A-Za-z0-9\s]"
+# A value of the grammar (128x64x64, w2x2, s4) becomes one token, with the blank before it, and so does a mark of an edit or a block; a number of the problem one for each digit.
+WORDS = r"<{5,9}|={5,9}|>{5,9}|`{3,}| ?[a-z]+\d+(?:x\d+)*(?:t\d+)?[a-z]?| ?\d+x\d+(?:x\d+)?| ?[A-Za-z]+| ?\d|\s+| ?[^A-Za-z0-9\s]"
 CONTEXT = 8192
 SIZES = {   # hidden, inner, layers, heads
     "7m":   (256, 704, 8, 4),

@@ -3,7 +3,9 @@
 # One model for schedule mode, trained from nothing: a command for each stage, which goes on where it was stopped. From the root of the source tree:
 #
 #     run.sh data | imitate | reinforce | rounds | evaluate | ship ARM SEED | endpoint
+#     run.sh edits-data | edits-imitate | edits-reinforce | edits-evaluate
 #
+# The second line: edit mode (edits.py), in OUT too. Its stages take WITHIN, of reinforcement, SEEDS, TRAIN, MEASURE and MORE (options of edits.py) alone.
 # In the environment: OUT (trained.out), TEST (a list of problems; needed by data), TIMES (files of rows; those of docs/performance), BUILD (build/release), PYTHON (python3, with torch, transformers, TRL), SEEDS ("1 2 3"),
 # ARMS (all), TRAIN (0: the GPU that trains), MEASURE ("cuda:1,cuda:2,cuda:3": those that measure; where $GEMMSMITH_SERVE names a service, none is started),
 # JUDGES ("0": the GPUs that time proposals, "0 1" for two), WITHIN (seconds of reinforcement in rounds: 360), VALID (1: models are asked again until all proposals are schedules of their problems),
@@ -27,9 +29,11 @@ imitate() {   # ARM SEED
     if "$python" -c 'import sys, torch; sys.exit(torch.load(sys.argv[1], map_location="cpu")["step"] < int(sys.argv[2]))' "$2/state.pt" "$steps"; then touch "$2/done"; fi
 }
 
-service() {   # on the GPUs that measure, while this script runs
+service() {   # [STORE [OPTIONS]]: on the GPUs that measure, until it is stopped or this script ends
     [ -z "${GEMMSMITH_SERVE:-}" ] || return 0
-    "$build/gemmsmith" serve --devices "${MEASURE:-cuda:1,cuda:2,cuda:3}" --port 7811 --store "$out/rewards.db" --connections 1024 --deadline 15m >"$out/serve.log" 2>&1 &
+    store=${1:-rewards.db}
+    [ $# -eq 0 ] || shift
+    "$build/gemmsmith" serve --devices "${MEASURE:-cuda:1,cuda:2,cuda:3}" --port 7811 --store "$out/$store" --connections 1024 --deadline 15m "$@" >"$out/serve.log" 2>&1 &
     serve=$!
     trap 'kill $serve 2>/dev/null; wait $serve || true' EXIT
     export GEMMSMITH_SERVE=http://127.0.0.1:7811
@@ -37,6 +41,12 @@ service() {   # on the GPUs that measure, while this script runs
         kill -0 $serve || { cat "$out/serve.log" >&2; exit 1; }
         sleep 1
     done
+}
+
+stop() {
+    [ -n "$serve" ] || return 0
+    kill "$serve" 2>/dev/null; wait "$serve" || true
+    serve= GEMMSMITH_SERVE=
 }
 
 valid() {   # PAIRS: those that are schedules of their problems
@@ -117,6 +127,43 @@ evaluate)
     together "$out"/proposals/*.csv >"$out/all.csv"
     timed "$out/all.csv" "${LAST:-25}" >"$out/times.csv"
     "$python" "$here/judge.py" "$out/times.csv" "$out"/proposals/*.csv --at "$(echo $rounds | tr ' ' ,)" --rows "$out/shares.csv" | tee "$out/table.md"
+    ;;
+edits-data)
+    mkdir -p "$out"
+    service
+    "$python" "$here/edits.py" gather "$out/edits" ${MORE:-}
+    "$python" "$here/edits.py" form "$out/edits"
+    ;;
+edits-imitate)   # first how edits are written, then those that were measured to gain
+    for seed in $seeds; do
+        CUDA_VISIBLE_DEVICES=${TRAIN-0} "$python" "$here/imitate.py" "$out/edits/form" "$out/edits-form.$seed" --seed "$seed" --steps 100000 --within 90 --rate 1.5e-3 --batch 64 --every 25
+        CUDA_VISIBLE_DEVICES=${TRAIN-0} "$python" "$here/imitate.py" "$out/edits" "$out/edits-imitation.$seed" --start "$out/edits-form.$seed" --seed "$seed" --steps 100000 --within 14 --rate 4e-4 --batch 32 \
+            --every 5
+    done
+    ;;
+edits-reinforce)
+    service rewards.db --rounds 15
+    for seed in $seeds; do
+        CUDA_VISIBLE_DEVICES=${TRAIN-0} "$python" "$here/edits.py" reinforce "$out/edits" "$out/edits-imitation.$seed" "$out/edits-rl.$seed" --seed "$seed" --seconds "${WITHIN:-300}" ${MORE:-}
+    done
+    ;;
+edits-evaluate)
+    mkdir -p "$out/edited"
+    service rewards.db --rounds 15
+    "$python" "$here/edits.py" propose "$out/edits" random "$out/edited/random.1.jsonl"
+    for seed in $seeds; do
+        for arm in imitation rl; do
+            CUDA_VISIBLE_DEVICES=${TRAIN-0} "$python" "$here/edits.py" propose "$out/edits" "$out/edits-$arm.$seed" "$out/edited/$arm.$seed.jsonl" --seed "$seed"
+        done
+    done
+    [ -n "$serve" ] || { echo "what was fastest is to be measured anew: edits.py confirm and judge, with a service that has another store" >&2; exit 1; }
+    stop
+    service again.db   # what was fastest is measured anew: answers are kept by store
+    "$python" "$here/edits.py" confirm "$out/edits" "$out"/edited/*.jsonl >"$out/confirmed.csv"
+    for kernel in all seen unseen; do
+        echo "$kernel:"
+        "$python" "$here/edits.py" judge "$out/edits" "$out/confirmed.csv" "$out"/edited/*.jsonl --kernel "$kernel"
+    done | tee "$out/edits.md"
     ;;
 ship)
     "$python" "$here/ship.py" "$out/${2:?ARM}.${3:?SEED}" "$out/shipped"

@@ -6,9 +6,12 @@ skipped. Usage: packages.py PROGRAM FAKE_WORKER [unittest's arguments]"""
 import asyncio
 import gzip
 import importlib.metadata
+import importlib.util
 import json
 import math
 import os
+import pathlib
+import random
 import shutil
 import socket
 import subprocess
@@ -508,6 +511,36 @@ class Trained(unittest.TestCase):
             said = subprocess.run([os.path.join(BUILD, "tools", "predict_pairs")], input=text, check=True, text=True, stdout=subprocess.PIPE).stdout
             self.assertTrue(text)
             self.assertNotIn("0,0", said.splitlines())
+
+    def test_edits(self):
+        """Edit mode with a model of two layers, answers that are written for it and a scripted service: what is faster becomes more probable, what does not pass less."""
+        before, sys.argv = sys.argv, ["edits.py", os.path.join(BUILD, "gemmsmith")]
+        try:
+            spec = importlib.util.spec_from_file_location("edits_test", os.path.join(ROOT, "tests", "dataset", "edits.py"))
+            scripted = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(scripted)
+        finally:
+            sys.argv = before
+        import model
+        service, source = scripted.Service({"BM": 128, "BN": 64, "SHARES": 4, "STAGES": 8, "wait": "1", "bounds": "1"}), random.Random(1)
+
+        def answers(_, __, prompts, count=1, **___):
+            parents = [scripted.asked_of(prompt[0]["content"].partition("\n")[0], prompt[0]["content"]) for prompt in prompts]
+            return [[(scripted.edits.answer(one, scripted.any_variant(source, one.problem, one.kernel.name, one.values)), -source.random()) for _ in range(count - 1)] + [("junk", -9.0)] for one in parents]
+        for place, name, value in ((scripted.edits.reward, "evaluate", service.evaluate), (model, "answers", answers)):
+            self.addCleanup(setattr, place, name, getattr(place, name))
+            setattr(place, name, value)
+        data, start, out = (pathlib.Path(self.at, name) for name in ("edits", "edits-imitation.1", "edits-rl.1"))
+        scripted.run_stage("gather", data, "--problems", 4, "--each", 8, "--tests", 2, "--unseen", 1, "--lessons", 20)
+        subprocess.run([sys.executable, os.path.join(ROOT, "python", "trained", "imitate.py"), data, start, "--size", "tiny", "--steps", "20", "--batch", "4", "--device", "cpu"], check=True,
+                       stdout=subprocess.DEVNULL, env=self.environment)
+        said = scripted.run_stage("reinforce", data, start, out, "--rounds", 2, "--parents", 5, "--draws", 6, "--most", 4, "--passes", 6, "--rate", "2e-3", "--device", "cpu")
+        entries = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+        self.assertEqual([entry["round"] for entry in entries], [0, 1], said)
+        self.assertLess(entries[1]["loss"], entries[0]["loss"])
+        self.assertTrue(all(0 < entry["passed"] < 1 and entry["best"] > 0 for entry in entries), said)
+        self.assertEqual(len((out / "edits.jsonl").read_text().splitlines()), 40)
+        self.assertIn("edits of 3 parents", scripted.run_stage("propose", data, out, os.path.join(self.at, "rl.1.jsonl"), "--device", "cpu"))
 
     def test_brief_words(self):
         """Words made of brief questions say so when they are read again, and questions are shown so; others are shown whole."""
