@@ -142,6 +142,7 @@ typedef struct gs_memory_use {
     size_t     bytes;         /* 0: nothing */
     bool       written;       /* to store to as well */
     size_t     row, pitch;    /* bytes of a row that may be stored to, and from one row to the next; 0: all */
+    size_t     part, period;  /* the same of matrices that are apart, or, where they lie side by side, of their rows together: within these are the rows above */
 } gs_memory_use;
 
 /* Whether launches whose kernels allow it are dependent. */

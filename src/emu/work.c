@@ -159,7 +159,7 @@ gs_status gs_emu_launch_now(gs_emu_device *emu, const gs_emu_work *work, double 
     launch.resident = clusters_held(emu, work);
     for (size_t i = 0; i < GS_COUNT(work->reach); i++) {
         const gs_memory_use *const use = &work->reach[i];
-        launch.reach[i] = (gs_emu_use){.from = use->at, .to = use->at + use->bytes, .row = use->row, .pitch = use->pitch, .written = use->written};
+        launch.reach[i] = (gs_emu_use){.from = use->at, .to = use->at + use->bytes, .row = use->row, .pitch = use->pitch, .part = use->part, .period = use->period, .written = use->written};
     }
     launch.constant = (gs_emu_span){work->constant.at, work->constant.at + work->constant.bytes};
     *us = 0;

@@ -302,6 +302,19 @@ static gs_status compile(gs_loaded *loaded, const gs_kernel *kernel, const gs_pr
     return GS_OK;
 }
 
+/* The elements of an output alone: what lies between its rows and its matrices is another one's. */
+static void note_elements(gs_memory_use *use, const gs_shape *s)
+{
+    const size_t size = gs_type_size(s->type), row = (size_t)s->row * size, ld = (size_t)s->ld * size, stride = (size_t)s->stride * size, matrix = s->rows > 0 ? (size_t)(s->rows - 1) * ld + row : 0;
+    const bool several = s->matrices > 1, behind = !several || stride >= matrix;
+    use->row = row;
+    use->pitch = !behind ? stride : ld > row ? ld : 0;
+    if (several && stride != (size_t)s->rows * ld) {
+        use->part = behind ? matrix : (size_t)(s->matrices - 1) * stride + row;
+        use->period = behind ? stride : ld;
+    }
+}
+
 /* In the order of set_reach. */
 static void note_reach(gs_loaded *loaded, const gs_problem *problem)
 {
@@ -309,9 +322,10 @@ static void note_reach(gs_loaded *loaded, const gs_problem *problem)
         const char letter = "abcdefghi"[i];
         const gs_shape s = gs_shape_of(problem, letter);
         const bool array = i < 4 && problem->matrices, none = letter == 'c' && problem->beta == 0 && !loaded->scalars;   /* arrays are read, also that of D */
-        const bool written = !array && gs_is_written(problem, letter), rows = written && s.ld > s.row && (s.matrices == 1 || s.stride % s.ld == 0);
-        const size_t size = rows ? gs_type_size(s.type) : 0, bytes = i < 4 ? gs_args_bytes(problem, letter) : gs_problem_bytes(problem, letter);
-        loaded->reach[i] = (gs_memory_use){.bytes = none ? 0 : bytes, .written = written, .row = (size_t)s.row * size, .pitch = (size_t)s.ld * size};
+        const bool written = !array && gs_is_written(problem, letter);
+        const size_t bytes = i < 4 ? gs_args_bytes(problem, letter) : gs_problem_bytes(problem, letter);
+        loaded->reach[i] = (gs_memory_use){.bytes = none ? 0 : bytes, .written = written};
+        if (written) note_elements(&loaded->reach[i], &s);
     }
     loaded->reach[9].bytes = loaded->reach[10].bytes = loaded->scalars ? sizeof(float) : 0;
     loaded->reach[11] = (gs_memory_use){.bytes = loaded->workspace, .written = true};

@@ -80,7 +80,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     *d_at(p, batch, row, col) = gs_f32_to_f16(x < 0 ? 0.0f : x);
 }
 
-//// 5 takes the matrices of aux for packed | guard unwritten | f16:24x16x40:tn:b=3:saux=400:ep=relu+aux
+//// 5 takes the matrices of aux for packed | guard unwritten fault | f16:24x16x40:tn:b=3:saux=400:ep=relu+aux
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;

@@ -204,7 +204,7 @@ static gs_status decode_load(gs_emu_decoder *d, const gs_ptx_instruction *in, gs
     op->exec = load;
     op->class = class_of(parts.space);
     op->space = (uint8_t)parts.space;
-    op->flags = parts.flags;
+    op->flags = parts.flags | (strcmp(in->part[0], "ldu") == 0 ? GS_EMU_ACCESS_CONSTANT : 0);
     gs_emu_access_address(d, gs_emu_operand(d, 1), parts.space);
     if (parts.hint) gs_emu_source(d, gs_emu_operand(d, 2), GS_PTX_B64);
     return decode_elements(d, &parts, gs_emu_operand(d, 0), true);

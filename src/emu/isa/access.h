@@ -18,7 +18,7 @@ enum {
     GS_EMU_ACCESS_UNREAD     = 0x10,   /* atom: nobody reads the result */
     GS_EMU_ACCESS_IN_BLOCK   = 0x20,   /* scope cta: other blocks are not expected */
     GS_EMU_ACCESS_IN_CLUSTER = 0x40,   /* scope cluster: other clusters are not */
-    GS_EMU_ACCESS_CONSTANT   = 0x80,   /* .nc: nobody may write the bytes during the launch */
+    GS_EMU_ACCESS_CONSTANT   = 0x80,   /* .nc, ldu: nobody may write the bytes during the launch */
     GS_EMU_ACCESS_OWN        = 0x100   /* the first flag of the file's own */
 };
 

@@ -46,7 +46,9 @@ static bool may_reach(const gs_emu_use *use, uint64_t address, uint64_t size, bo
 {
     const uint64_t end = address + size;
     if (!stores) return address >= (use->from & ~15ull) && end <= ((use->to + 15) & ~15ull) && use->from < use->to;
-    return use->written && address >= use->from && end <= use->to && (!use->pitch || (address - use->from) % use->pitch + size <= use->row);
+    if (!use->written || address < use->from || end > use->to) return false;
+    const uint64_t at = use->period ? (address - use->from) % use->period : address - use->from;
+    return (!use->period || at + size <= use->part) && (!use->pitch || at % use->pitch + size <= use->row);
 }
 
 const char *gs_emu_forbidden(const gs_emu_launch *launch, const gs_emu_allocation *a, uint64_t address, uint64_t size, bool stores)
@@ -357,7 +359,7 @@ static bool all_allowed(const gs_emu_launch *launch, const gs_emu_reach *reach, 
 {
     for (size_t i = 0; i < GS_COUNT(launch->reach) && launch->reach[i].from; i++) {
         const gs_emu_use *const use = &launch->reach[i];
-        if (!may_reach(use, reach->address[0], size, stores) || (stores && use->pitch)) continue;
+        if (!may_reach(use, reach->address[0], size, stores) || (stores && (use->pitch || use->period))) continue;
         const uint64_t from = stores ? use->from : use->from & ~15ull, to = stores ? use->to : (use->to + 15) & ~15ull;
         if (lie_in(reach, from, to - from, size)) return true;
     }

@@ -386,7 +386,7 @@ static void tell_constant(request *r, const segment *s)
 {
     char place[96];
     gs_emu_describe_op(r->w->cluster, s->op, place, sizeof place);
-    gs_emu_report(r->w, r->op, GS_EMU_UNORDERED_FINDING, "read of %u bytes at %#llx as constant (.nc, __ldg); written in this launch by warp %d of block %u %u %u at %s: only what no thread of a launch writes may be read so",
+    gs_emu_report(r->w, r->op, GS_EMU_UNORDERED_FINDING, "read of %u bytes at %#llx as constant (.nc, __ldg, ldu); written in this launch by warp %d of block %u %u %u at %s: only what no thread of a launch writes may be read so",
                   r->bytes, (unsigned long long)r->address, s->warp % r->w->block->warps, s->block[0], s->block[1], s->block[2], place);
     r->constant = false;   /* told once is enough */
 }
@@ -456,7 +456,7 @@ static void access_range(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_alloc
     const bool is_strong = access == GS_EMU_STRONG_READ || access == GS_EMU_STRONG_WRITE || access == GS_EMU_ATOMIC;
     const uint8_t strong = is_strong ? scope_of(op) : WEAK;
     const bool writes = access == GS_EMU_WRITE || access == GS_EMU_STRONG_WRITE || access == GS_EMU_ATOMIC;
-    const bool constant = access == GS_EMU_READ && strncmp(op->name, "ld.", 3) == 0 && op->flags & GS_EMU_ACCESS_CONSTANT;
+    const bool constant = access == GS_EMU_READ && strncmp(op->name, "ld", 2) == 0 && op->flags & GS_EMU_ACCESS_CONSTANT;
     request r = {.w = w, .op = op, .address = address, .bytes = size, .writes = writes, .constant = constant, .strong = strong};
     if (w->cluster->order->order->lost) return;
     const bool wide = strong == OF_DEVICE, flags = wide || strong == OF_CLUSTER;

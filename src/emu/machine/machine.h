@@ -327,6 +327,7 @@ typedef struct gs_emu_span {
 typedef struct gs_emu_use {
     uint64_t from, to;      /* from 0: ends a list */
     uint64_t row, pitch;    /* 0: all of it */
+    uint64_t part, period;  /* which these lie within */
     bool     written;
 } gs_emu_use;
 
