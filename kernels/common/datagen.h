@@ -134,14 +134,21 @@ GS_SHARED float gs_value_integer(const gs_datagen *g, long long batch, long long
     return gs_small_integer(g, gs_draw(g, 0, batch, line, k));
 }
 
-/* Lines as programs have them and independent draws never are: of one sign, of one number, ascending, nearly empty, empty. Nothing is larger than it may be. */
-enum { GS_STYLE_POSITIVE, GS_STYLE_NEGATIVE, GS_STYLE_ZERO, GS_STYLE_FEW, GS_STYLE_CONSTANT, GS_STYLE_SIGNS, GS_STYLE_ASCENDING, GS_STYLE_ALIKE, GS_STYLES };
+/* Lines as programs have them and independent draws never are: of one sign, of one number, ascending, nearly empty, empty, without negative numbers, without two of every four. Nothing is larger than it may be. */
+enum { GS_STYLE_POSITIVE, GS_STYLE_NEGATIVE, GS_STYLE_ZERO, GS_STYLE_FEW, GS_STYLE_CONSTANT, GS_STYLE_SIGNS, GS_STYLE_ASCENDING, GS_STYLE_ALIKE, GS_STYLE_RELU, GS_STYLE_PRUNED, GS_STYLES };
 
 /* Of sixteen lines or more of A or B a block of eight in sixteen is zero. */
 GS_SHARED int gs_in_empty_block(const gs_datagen *g, long long batch, long long line)
 {
     const long long lines = (g->operand == 0) != g->transposed ? g->rows : g->cols;
     return g->operand < 2 && lines >= 16 && gs_pick_below(gs_draw(g, 7, batch, line / 8, 0), 16) == 0;
+}
+
+/* Two of four neighbours. */
+GS_SHARED int gs_is_pruned(gs_u64 bits, long long at)
+{
+    const gs_u64 pair = gs_mix(bits + (gs_u64)(at / 4)), first = pair & 3, second = (first + 1 + (pair >> 2) % 3) & 3;
+    return (gs_u64)(at & 3) == first || (gs_u64)(at & 3) == second;
 }
 
 /* most: magnitude of a constant; 0: lines must stay as empty as they are. at, count: where in the line. */
@@ -156,6 +163,8 @@ GS_SHARED float gs_in_style(const gs_datagen *g, long long batch, long long line
     case GS_STYLE_NEGATIVE: return -size;
     case GS_STYLE_ZERO:     return (gs_mix(bits + (gs_u64)at) & 1) ? -0.0f : 0.0f;
     case GS_STYLE_FEW:      return gs_pick_below(gs_draw(g, 6, batch, line, at), count) < 3 ? value : 0.0f;
+    case GS_STYLE_RELU:     return value > 0 ? value : 0.0f;
+    case GS_STYLE_PRUNED:   return gs_is_pruned(bits, at) ? 0.0f : value;
     default: break;
     }
     if (!most) return value;
@@ -220,6 +229,8 @@ GS_SHARED float gs_value_normal(const gs_datagen *g, long long batch, long long 
     case GS_STYLE_ZERO:      return vector ? 0.0f : value;
     case GS_STYLE_FEW:       return vector ? value / 64 : value;
     case GS_STYLE_CONSTANT:  return one;
+    case GS_STYLE_RELU:      return value < 0 ? 0.0f : value;
+    case GS_STYLE_PRUNED:    return gs_is_pruned(bits, k) ? 0.0f : value;
     case GS_STYLE_SIGNS:     return !vector ? value : value < 0 ? -one : one;   /* of two such lines a sum may be 0 but for its roundings, and that times an infinity anything */
     default:                 return value;
     }

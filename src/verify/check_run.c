@@ -497,6 +497,22 @@ static gs_status poison_workspace(gs_check_run *trial, gs_error *error)
     return gs_watch_fill(&trial->watch, trial->contender, trial->poison, workspace_seed(trial), trial->verifier->queue, error);
 }
 
+/* Of a batch by pointers matrices lie anywhere. */
+bool gs_check_run_may_be_in_place(const gs_check_run *trial)
+{
+    const gs_problem *const p = &trial->problem;
+    const gs_shape c = gs_shape_of(p, 'c'), d = gs_shape_of(p, 'd');
+    const bool alike = c.row == d.row && c.ld == d.ld && c.rows == d.rows && c.matrices == d.matrices, same = c.matrices == 1 || c.stride == d.stride;
+    const bool packed = d.ld == d.row && (d.matrices == 1 || d.stride == d.ld * d.rows);
+    return p->beta != 0 && alike && (trial->once ? same || trial->pointers : same && packed && !p->groups);
+}
+
+bool gs_check_run_is_aligned_in_place(const gs_check_run *trial)
+{
+    const int asked = trial->contender->align[2];   /* a call whose matrix for both is less aligned is refused */
+    return !asked || trial->operand[3].at % (gs_pointer)asked == 0;
+}
+
 gs_status gs_check_run_launch(gs_check_run *trial, bool zero, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;

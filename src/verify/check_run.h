@@ -110,6 +110,10 @@ gs_status gs_check_run_age(gs_check_run *trial, gs_error *error);
 /* As when it is timed: D and the workspace hold what the launch before left. */
 gs_status gs_check_run_launch_stale(gs_check_run *trial, gs_error *error);
 
+/* Whether C may be D: both lie alike. Libraries are asked for packed ones only. And whether D is aligned as C must be. */
+bool gs_check_run_may_be_in_place(const gs_check_run *trial);
+bool gs_check_run_is_aligned_in_place(const gs_check_run *trial);
+
 /* Changes one element of A and one of B, and with them the reference and the hashes. Integer data stay exact. m, n and k must not be 0. */
 gs_status gs_check_run_change(gs_check_run *trial, gs_error *error);
 

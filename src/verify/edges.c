@@ -27,15 +27,15 @@ static const edge edges[] = {
     {  127, 129,  65, 1,   0, 1,     0,     USUAL, 0, ALPHA },
     {   59,  59,  59, 1,   5, 1,     0,     USUAL, 0, ALPHA },   /* square */
     {    1, 264,  96, 1,   0, 1,     0,     USUAL },
-    {    1, 257,  33, 1,   0, 1,     0,     USUAL, 0, ALPHA },
+    {    1, 257,  36, 1,   0, 1,     0,     USUAL, 0, ALPHA },
     {  193,   1,  64, 1,   0, 1,     0,     USUAL, 0, ALPHA },
     {   72,  40,   8, 1,   0, 1,    -0.0f,  USUAL, 0, ALPHA },   /* such a beta reads no C either */
-    {   65,  33,   1, 1,   0, 1,     1,     USUAL, 0, BOTH },
-    {  100,  72,  77, 1,   0, 1,     1,     USUAL },
+    {   66,  33,   1, 1,   0, 1,     1,     USUAL, 0, BOTH },
+    {  100,  74,  77, 1,   0, 1,     1,     USUAL },
     {   96,  80,  64, 1,  72, 0.5f, -1.5f,  USUAL, 0, BOTH },   /* rows as long as those of two or three matrices side by side */
     {   48,  60,  64, 1,   1, 1,     0,     USUAL, 'd' },        /* multiples of 8, as of no row of D */
     {  136, 200,  72, 1,   8, 0.70044f, -0.30017f, USUAL, 'c' },   /* half way between two of 16 bits */
-    {   67,  45,  51, 1,   1, -2,    0,     USUAL, 'a', ALPHA },
+    {   67,  45,  51, 1,   1, -2,    0,     USUAL, 'a', ALPHA },   /* of a user kernel any size */
     {   56,  24,  24, 1,   0, 0,    -1.5f,  USUAL, 0, BOTH },
     {   24,  56,  40, 1,   0, 0,    -0.0f,  USUAL },
     {   72,  88,   0, 1,   0, 1,     0,     USUAL },
@@ -43,8 +43,8 @@ static const edge edges[] = {
     {    0,  64,  64, 1,   0, 1,     0,     USUAL },
     {   64,   0,  64, 1,   0, 1,     0,     USUAL },
     {   72,  40,  56, 3,   0, 1,     0,     USUAL, 0, ALPHA },
-    {   31,  17,  23, 5,   5, 0.5f,  1,     USUAL, 0, BOTH },
-    {  136, 264, 200, 1,   0, 1,     0,     LARGE },
+    {   31,  18,  22, 5,   5, 0.5f,  1,     USUAL, 0, BOTH },
+    {  128, 256, 192, 1,   0, 1,     0,     LARGE },        /* whole tiles */
     {  264, 136, 136, 1,   8, 1,     1,     SMALL, 'b' },
     {   77,  91,  55, 1,   0, 1,     0,     TINY  },   /* seven behind the last eight: a kernel has code for each */
 };
@@ -73,9 +73,8 @@ static void as_in(gs_problem *p, const gs_problem *like)
     if (like->stride_bias) p->stride_bias = GS_MAX(gs_shape_of(p, 'e').row, 1) + 3;
 }
 
-static gs_problem edge_with(const gs_problem *like, int index, int groups)
+static gs_problem edge_with(const gs_problem *like, const edge *e, int index, int groups)
 {
-    const edge *const e = &edges[index];
     const int m = like->grouping == GS_GROUPS_MASKED ? (e->m + groups - 1) / groups * groups : e->m;
     gs_problem p = gs_problem_make(like->in, like->layout, m, e->n, e->k);
     p.acc = like->acc;
@@ -102,7 +101,7 @@ static gs_problem edge_with(const gs_problem *like, int index, int groups)
     return p;
 }
 
-gs_problem gs_verify_edge(const gs_problem *like, int index) { return edge_with(like, index, like->groups ? 1 + index * 5 % 13 : 0); }
+gs_problem gs_verify_edge(const gs_problem *like, int index) { return edge_with(like, &edges[index], index, like->groups ? 1 + index * 5 % 13 : 0); }
 
 /* Sums of many products, large or small, and results that are so, too; where D holds no such results, or something is added to them, beside an alpha that is so the other way. At the size that
  * is asked for the seed says which of the two there are. */
@@ -166,6 +165,14 @@ static void draw_scalars(gs_problem *p, const edge *e, uint64_t seed, int turn)
     if (e->alpha == 0 ? bits & 1 : (bits & 3) == 0) p->beta = e->alpha == 0 ? 1 : bits & 4 ? p->alpha : -p->alpha;
 }
 
+/* Of a user kernel, whose code is made for no size, one problem has any: whatever remains of an extent behind whole tiles is there some time. */
+static void draw_size(edge *e, uint64_t seed)
+{
+    enum { LEAST = 33, CHOICES = 64 };
+    int *const extent[] = {&e->m, &e->n, &e->k};
+    for (int i = 0; i < 3; i++) *extent[i] = LEAST + (int)gs_pick_below(gs_mix(seed + (uint64_t)i), CHOICES);
+}
+
 gs_status gs_verify_edges(gs_check_run *trial, const gs_problem *problem, int *taken, int *offered, gs_error *error)
 {
     *taken = 0;
@@ -173,14 +180,17 @@ gs_status gs_verify_edges(gs_check_run *trial, const gs_problem *problem, int *t
     trial->edge = true;
     int turn = 0;
     for (size_t i = 0; i < GS_COUNT(edges); i++) {
-        gs_problem p = trial->contender->fixed_groups ? edge_with(problem, (int)i, (int)problem->groups) : gs_verify_edge(problem, (int)i);
-        if (trial->once && edges[i].drawn) draw_scalars(&p, &edges[i], trial->seed + 0x6c44198cu, turn);
+        edge e = edges[i];
+        const bool users = trial->contender->fixed_groups;
+        if (users && e.alone == 'a') draw_size(&e, trial->seed + 0x1f9d2c57u);
+        gs_problem p = users ? edge_with(problem, &e, (int)i, (int)problem->groups) : gs_verify_edge(problem, (int)i);
+        if (trial->once && e.drawn) draw_scalars(&p, &e, trial->seed + 0x6c44198cu, turn);
         if (!trial->once && p.beta == 0) p.beta = 0;   /* of either sign */
-        turn += edges[i].drawn && edges[i].alpha != 0 && edges[i].k > 0;
+        turn += e.drawn && e.alpha != 0 && e.k > 0;
         GS_TRY(gs_check_run_prepare(trial, &p, error));
         gs_status status = GS_OK;
         if (!gs_check_run_failed(trial)) {
-            status = run_edge(trial, &edges[i], error);
+            status = run_edge(trial, &e, error);
             gs_check_run_lift(trial, 0);
             gs_check_run_free(trial);
         }

@@ -159,8 +159,8 @@ static gs_status look_through(watcher *w, char output, gs_error *error)
     return GS_OK;
 }
 
-/* One launch, of w->rows; *taken counts it, if the contender takes its size. */
-static gs_status try_size(watcher *w, const gs_problem *p, bool least, int *taken, gs_error *error)
+/* One launch, of w->rows; *taken counts it, if the contender takes its size. in_place: C and D are the same matrix, where they may be. */
+static gs_status try_size(watcher *w, const gs_problem *p, bool least, bool in_place, int *taken, gs_error *error)
 {
     gs_check_run *const trial = w->trial;
     GS_TRY(gs_check_run_prepare(trial, p, error));
@@ -171,7 +171,9 @@ static gs_status try_size(watcher *w, const gs_problem *p, bool least, int *take
         if (status == GS_OK && w->plain && !w->looked) status = gs_ties_find(trial, w->matrices, &w->ties, error);
         w->looked = true;
         if (status == GS_OK && w->plain) status = gs_ties_put(trial, &w->ties, &w->rows, error);
+        trial->in_place = in_place && trial->once && gs_check_run_may_be_in_place(trial) && gs_check_run_is_aligned_in_place(trial);
         if (status == GS_OK) status = gs_check_run_launch(trial, false, error);
+        trial->in_place = false;
         if (status == GS_OK && !gs_check_run_failed(trial)) status = look_through(w, 'd', error);
         if (status == GS_OK && !gs_check_run_failed(trial) && p->aux) status = look_through(w, 'g', error);
         gs_check_run_free(trial);
@@ -213,7 +215,7 @@ static gs_status rows_of_kind(watcher *w, const gs_problem *problem, int *taken,
         const uint64_t bits = gs_mix(seed + 0x71374491u + (uint64_t)turn), which = gs_mix(seed + 0xb5c0fbcfu) & 1;
         const bool as_they_are = w->plain && turn < 2;
         w->rows = (gs_pool_rows){pool, as_they_are ? 1 : 1 + (int64_t)(bits % (uint64_t)(pool - 1)), as_they_are ? 0 : (int64_t)(bits >> 32) % pool};
-        GS_TRY(try_size(w, &p, w->plain ? turn == PLAIN - 1 : (turn + which) % 2, taken, error));   /* the size asked for with both */
+        GS_TRY(try_size(w, &p, w->plain ? turn == PLAIN - 1 : (turn + which) % 2, bits >> 20 & 1, taken, error));   /* the size asked for with both */
     }
     return GS_OK;
 }

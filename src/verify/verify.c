@@ -39,27 +39,44 @@ static gs_status stale_launch(gs_check_run *trial, gs_error *error)
     return launch_over(trial, 1, 0, "after one element of A and one of B changed", error);
 }
 
-/* Over what the last launch of the same data left, every second element a little changed (by 2^-7 to 2^-6): who keeps what is nearly right, or does otherwise over what is right, is wrong.
- * Of a large D the first rows. */
+/* Every second element of an output is changed in one bit, from the last one to the seventh of its fraction; the first rows and matrices, where it is large. */
+static gs_status change_a_little(gs_check_run *trial, int output, gs_error *error)
+{
+    enum { MOST = 4 << 20, MATRICES = 64, BITS = 6 };
+    gs_device *const device = trial->verifier->device;
+    const gs_placed placed = gs_placed_of(&trial->problem, GS_OPERAND_LETTERS[output]);
+    const gs_type type = trial->problem.out;
+    const size_t size = gs_type_size(type), pitch = (size_t)placed.ld * size;
+    const int64_t rows = GS_MIN((int64_t)placed.rows, GS_MAX(MOST / (int64_t)GS_MAX(pitch, 1u), 1)), highest = (type == GS_F16 ? 10 : type == GS_BF16 ? 7 : 23) - BITS;
+    if (rows == 0 || placed.cols == 0) return GS_OK;
+    const size_t bytes = (size_t)(rows - 1) * pitch + (size_t)placed.cols * size;
+    const int64_t matrices = GS_MIN(GS_MIN((int64_t)placed.matrices, MATRICES), GS_MAX(MOST / (int64_t)bytes, 1));
+    unsigned char *const lines = malloc(bytes);
+    if (!lines) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %zu bytes of an output", bytes);
+    gs_status status = GS_OK;
+    for (int64_t matrix = 0; matrix < matrices && status == GS_OK; matrix++) {
+        const gs_pointer at = trial->operand[output].at + (gs_pointer)(matrix * placed.stride) * size;
+        status = device->ops->copy_out(device, lines, at, bytes, error);
+        for (int64_t row = 0; row < rows && status == GS_OK; row++)
+            for (int64_t col = row & 1; col < placed.cols; col += 2) {
+                const int64_t bit = (row + col / 2) % (highest + 1);
+                lines[(size_t)row * pitch + (size_t)col * size + (size_t)bit / 8] ^= (unsigned char)(1 << bit % 8);   /* low bytes come first */
+            }
+        if (status == GS_OK) status = device->ops->copy_in(device, at, lines, bytes, error);
+    }
+    free(lines);
+    return status;
+}
+
+/* Over what the last launch of the same data left, a little changed: who keeps what is nearly right, or does otherwise over what is right, is wrong. */
 static gs_status over_nearly_right(gs_check_run *trial, double tolerance, gs_error *error)
 {
-    enum { MOST = 4 << 20, BITS = 6 };
-    gs_device *const device = trial->verifier->device;
-    const gs_placed d = gs_placed_of(&trial->problem, 'd');
-    const gs_type type = trial->problem.out;
-    const size_t size = gs_type_size(type), pitch = (size_t)d.ld * size;
-    const int64_t rows = GS_MIN((int64_t)d.rows, GS_MAX(MOST / (int64_t)pitch, 1));
-    if (gs_has_offsets(&trial->problem) || trial->pointers || d.rows == 0 || d.cols == 0) return GS_OK;
-    const size_t bytes = (size_t)(rows - 1) * pitch + (size_t)d.cols * size;
-    unsigned char *const lines = malloc(bytes);
-    if (!lines) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for %zu bytes of D", bytes);
-    gs_status status = device->ops->copy_out(device, lines, trial->operand[3].at, bytes, error);
-    const int bit = (type == GS_F16 ? 10 : type == GS_BF16 ? 7 : 23) - BITS;
-    for (int64_t row = 0; row < rows; row++)
-        for (int64_t col = row & 1; col < d.cols; col += 2) lines[(size_t)row * pitch + (size_t)col * size + (size_t)bit / 8] ^= (unsigned char)(1 << bit % 8);   /* low bytes come first */
-    if (status == GS_OK) status = device->ops->copy_in(device, trial->operand[3].at, lines, bytes, error);
-    free(lines);
-    return status == GS_OK ? launch_over(trial, 4, tolerance, "every second element of D a little changed", error) : status;
+    const gs_problem *const p = &trial->problem;
+    if (p->m == 0 || p->n == 0) return GS_OK;
+    GS_TRY(change_a_little(trial, 3, error));
+    if (p->aux) GS_TRY(change_a_little(trial, 6, error));
+    if (p->bias == GS_DBIAS) GS_TRY(change_a_little(trial, 4, error));
+    return launch_over(trial, 4, tolerance, "every second element of its outputs a little changed", error);
 }
 
 /* All operands are others: of groups, a bias or aux that were copied to the workspace nothing may be left. */
@@ -79,16 +96,6 @@ static gs_status exact_launch(gs_check_run *trial, int part, gs_error *error)
     if (counts.mismatches) return gs_check_run_diagnose(trial, part, tolerance, &counts, error);
     trial->right = true;
     return GS_OK;
-}
-
-/* C may be D, where both lie alike; of a batch by pointers matrices lie anywhere. Libraries are asked for packed ones only. */
-static bool may_be_in_place(const gs_check_run *trial)
-{
-    const gs_problem *const p = &trial->problem;
-    const gs_shape c = gs_shape_of(p, 'c'), d = gs_shape_of(p, 'd');
-    const bool alike = c.row == d.row && c.ld == d.ld && c.rows == d.rows && c.matrices == d.matrices, same = c.matrices == 1 || c.stride == d.stride;
-    const bool packed = d.ld == d.row && (d.matrices == 1 || d.stride == d.ld * d.rows);
-    return p->beta != 0 && alike && (trial->once ? same || trial->pointers : same && packed && !p->groups);
 }
 
 /* A launch with C and D the same matrix. D holds C's elements then, or poison where beta is 0. Who is wrong is asked again with a C of its own. */
@@ -112,9 +119,7 @@ static gs_status in_place_launch(gs_check_run *trial, int part, gs_error *error)
 /* The seed says whether C and D are the same matrix: also beside NaN, large numbers, or where pointers are less aligned. */
 static gs_status either_launch(gs_check_run *trial, int part, uint64_t bits, gs_error *error)
 {
-    const int asked = trial->contender->align[2];   /* of C: a call whose matrix for both is less aligned is refused */
-    const bool fits = !asked || trial->operand[3].at % (gs_pointer)asked == 0;
-    const bool there = trial->once && fits && (trial->problem.beta == 0 || may_be_in_place(trial)) && gs_mix(trial->seed + bits) & 1;
+    const bool there = trial->once && gs_check_run_is_aligned_in_place(trial) && (trial->problem.beta == 0 || gs_check_run_may_be_in_place(trial)) && gs_mix(trial->seed + bits) & 1;
     return there ? in_place_launch(trial, part, error) : exact_launch(trial, part, error);
 }
 
@@ -183,11 +188,11 @@ static gs_status exact_part(gs_check_run *trial, int part, int kind, gs_error *e
     const float beta = trial->asked.beta;
     if (part == 2) lift_results(trial, kind);
     const bool idle = part == 3 && trial->scalars && trial->once && beta != 0;   /* a call may have 0 there: C, which is NaN then, counts for nothing */
-    if (idle) GS_TRY(put_beta(trial, 0, error));
+    if (idle) GS_TRY(put_beta(trial, gs_mix(trial->seed + 0x5be0cd19u) & 1 ? 0 : -0.0f, error));   /* of either sign */
     if (!over) GS_TRY(gs_check_run_data(trial, kind, -1, error));
     GS_TRY(over ? stale_data(trial, part, kind, 0, error) : exact_launch(trial, part, error));
     if (!gs_check_run_failed(trial) && part == 1 && (trial->parts & GS_PART_MEMORY)) GS_TRY(stale_launch(trial, error));
-    if (!gs_check_run_failed(trial) && part == 1 && may_be_in_place(trial)) GS_TRY(in_place_launch(trial, part, error));
+    if (!gs_check_run_failed(trial) && part == 1 && gs_check_run_may_be_in_place(trial)) GS_TRY(in_place_launch(trial, part, error));
     if (gs_check_run_failed(trial)) return GS_OK;
     if (idle) GS_TRY(put_beta(trial, beta, error));
     if (part == 2) GS_TRY(move_far(trial, error));
@@ -348,7 +353,7 @@ static gs_status as_timed(gs_check_run *trial, const gs_compare *yardstick, gs_e
 /* In place of the last repeats: the same data where C is D, and where pointers are no better aligned than the contender asks for. Neither needs have the bits of the others. */
 static gs_status other_places(gs_check_run *trial, const gs_compare *yardstick, gs_error *error)
 {
-    trial->in_place = trial->once && may_be_in_place(trial);
+    trial->in_place = trial->once && gs_check_run_may_be_in_place(trial);
     if (trial->in_place) GS_TRY(normal_launch(trial, yardstick, error));
     trial->in_place = false;
     if (gs_check_run_failed(trial)) return GS_OK;
@@ -389,7 +394,7 @@ static gs_status normal_part(gs_check_run *trial, const gs_verify_options *optio
     if (options->yardstick && (trial->parts & GS_PART_NORMAL))
         GS_TRY(measure_yardstick(trial, options->yardstick, &theirs, &measured, error));
     const bool poked = repeats - over > 2 && trial->parts & GS_PART_NORMAL;
-    const int places = poked && repeats >= GS_VERIFY_REPEATS ? 1 + (trial->once && may_be_in_place(trial)) : 0;
+    const int places = poked && repeats >= GS_VERIFY_REPEATS ? 1 + (trial->once && gs_check_run_may_be_in_place(trial)) : 0;
     for (int i = over; i < repeats - poked - places; i++) {
         const bool judged = i == over || !trial->contender->bitwise;
         uint64_t hash;

@@ -279,13 +279,14 @@ static void likely_sums_hold(void **state)
 static void count_styles(const gs_datagen *g, int64_t lines, int64_t length, int found[GS_STYLES])
 {
     for (int64_t line = 0; line < lines; line++) {
-        int64_t positive = 0, negative = 0, zero = 0, minus_zero = 0, same = 0, size = 0, rising = 0, alike = 0;
+        int64_t positive = 0, negative = 0, zero = 0, minus_zero = 0, pairs = 0, same = 0, size = 0, rising = 0, alike = 0;
         const float first = g->operand == 1 ? gs_value(g, 0, 0, line) : gs_value(g, 0, line, 0);
         float before = first;
         for (int64_t k = 0; k < length; k++) {
             const float x = g->operand == 1 ? gs_value(g, 0, k, line) : gs_value(g, 0, line, k);
             positive += x > 0, negative += x < 0, zero += x == 0, minus_zero += x == 0 && signbit(x);
             same += x == first, size += fabsf(x) == fabsf(first), rising += x >= before, alike += k % 4 == 0 || x == before;
+            pairs += k % 4 == 3 && zero >= (k + 1) / 2;
             before = x;
         }
         found[GS_STYLE_POSITIVE] += positive > length / 2 && negative == 0 && same < length;
@@ -295,6 +296,8 @@ static void count_styles(const gs_datagen *g, int64_t lines, int64_t length, int
         found[GS_STYLE_CONSTANT] += first != 0 && same == length;
         found[GS_STYLE_SIGNS] += first != 0 && size == length && same < length && alike < length;
         found[GS_STYLE_ASCENDING] += rising == length && same < length && first < 0 && before >= 0;
+        found[GS_STYLE_RELU] += negative == 0 && positive > length / 4 && zero > length / 4;
+        found[GS_STYLE_PRUNED] += pairs == length / 4 && positive > length / 8 && negative > length / 8;
         found[GS_STYLE_ALIKE] += first != 0 && size == length && alike == length && same < length;
     }
 }
