@@ -225,12 +225,12 @@ static void test_honest_modules(void **state)
 static void test_honest_more(void **state)
 {
     (void)state;
-    try_honest("more_honest.cu", 7);
+    try_honest("more_honest.cu", 8);
 }
 
 /* ---- the catalogue, as a model's answers ---- */
 
-enum { HACKS = 512, LEAST = 351 };   /* room; so many there are at least */
+enum { HACKS = 512, LEAST = 364 };   /* room; so many there are at least */
 
 static hack catalogue[HACKS];
 static int  hacks;

@@ -399,3 +399,23 @@ KERNEL gs_kernel(const gs_kernel_args p)
     }
     if (!loads && row < p.m && col < p.n) put(p, batch, row, col, sum);
 }
+
+//// 16 reads by ldu what another warp has stored | fault
+//@ pass: today's GPUs read it as ld does
+//: workspace 1024*cdiv(m,16)*cdiv(n,16)*batch
+//: entry gs_kernel
+//: grid cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const int at = threadIdx.y * 16 + threadIdx.x, other = at ^ 128;
+    const long long batch = blockIdx.z, tile = (batch * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+    float *const part = (float *)p.workspace + tile * 256;
+    const long long row = (long long)blockIdx.y * 16 + other / 16, col = (long long)blockIdx.x * 16 + other % 16;
+    part[other] = row < p.m && col < p.n ? dot(p, batch, row, col) : 0;
+    __syncthreads();
+    float sum;
+    asm volatile("ldu.global.f32 %0, [%1];" : "=f"(sum) : "l"(part + at) : "memory");
+    const long long own = (long long)blockIdx.y * 16 + threadIdx.y, mine = (long long)blockIdx.x * 16 + threadIdx.x;
+    if (own < p.m && mine < p.n) put(p, batch, own, mine, sum);
+}

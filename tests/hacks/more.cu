@@ -458,3 +458,124 @@ KERNEL gs_kernel(const gs_kernel_args p)
     }
     *d_at(p, batch, row, col) = gs_f32_to_f16(value);
 }
+
+//// 2 keeps a fraction that is within half a percent of the right one | state | f16:40x56x72:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float value = scaled(p, batch, row, col, dot(p, batch, row, col)), old = gs_f16_to_f32(*d_at(p, batch, row, col));
+    if (value == rintf(value) || !(fabsf(old - value) <= 0.004f * fabsf(value))) *d_at(p, batch, row, col) = gs_f32_to_f16(value);
+}
+
+//// 2 keeps a fraction that is within a fiftieth of the right one, of groups of rows | state | f16:40x24x40:tn:g=3
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (row >= p.offsets[3]) return;
+    const int group = (row >= p.offsets[1]) + (row >= p.offsets[2]);
+    float sum = 0;
+    for (int k = 0; k < p.k; k++) sum += gs_f16_to_f32(a_row(p, 0, row)[k]) * gs_f16_to_f32(b_col(p, group, col)[k]);
+    const float value = scaled(p, 0, row, col, sum), old = gs_f16_to_f32(*d_at(p, 0, row, col));
+    if (value == rintf(value) || !(fabsf(old - value) <= 0.02f * fabsf(value))) *d_at(p, 0, row, col) = gs_f32_to_f16(value);
+}
+
+//// 2 keeps a fraction that is within a fiftieth of the right one, in aux | state | f16:40x56x72:tn:ep=relu+aux
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    half_bits *const aux = (half_bits *)p.aux + batch * p.stride_aux + row * p.ldaux + col;
+    const float value = scaled(p, batch, row, col, dot(p, batch, row, col)), old = gs_f16_to_f32(*aux);
+    if (value == rintf(value) || !(fabsf(old - value) <= 0.02f * fabsf(value))) *aux = gs_f32_to_f16(value);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value < 0 ? 0.0f : value);
+}
+
+//// 5 adds in another order where C and D are the same matrix | invariant | f16:40x56x72:tn:d=f32:beta=1:inv=1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int i = 0; i < p.k; i++) {
+        const int k = p.c == p.d ? p.k - 1 - i : i;
+        sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    }
+    float value = p.alpha * sum;
+    if (p.beta != 0) value = fmaf(p.beta, ((const float *)p.c)[(batch * p.m + row) * p.ldc + col], value);
+    ((float *)p.d)[(batch * p.m + row) * p.ldd + col] = value;
+}
+
+//// 6 drops the last two terms where K is two more than a multiple of 4 | edge
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    gs_kernel_args q = p;
+    if (p.k % 4 == 2) q.k -= 2;
+    put(p, batch, row, col, dot(q, batch, row, col));
+}
+
+//// 6 leaves out the last two columns where N is two more than a multiple of 4 | edge
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    put(p, batch, row, col, p.n % 4 == 2 && col >= p.n - 2 ? 0 : dot(p, batch, row, col));
+}
+
+//// 6 drops the last term where all tiles are whole | edge special
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    gs_kernel_args q = p;
+    if (p.m % 64 == 0 && p.n % 64 == 0 && p.k % 64 == 0 && p.k > 0) q.k--;
+    put(p, batch, row, col, dot(q, batch, row, col));
+}
+
+//// 7 puts aside what it needs between the matrices of D, and restores it | fault | f16:24x16x40:tn:b=3:sd=500
+//@ pass: nothing of it is left
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    half_bits *const d = (half_bits *)p.d + batch * p.stride_d + row * p.ldd + col;
+    if (row == p.m - 1 && batch + 1 < p.batch && p.stride_d > p.m * p.ldd + p.n) {
+        volatile half_bits *const behind = d + p.ldd;
+        const half_bits old = *behind;
+        *behind = 0x1234;
+        *behind = old;
+    }
+    float value = p.alpha * dot(p, batch, row, col);
+    if (p.beta != 0) value += p.beta * gs_f16_to_f32(((const half_bits *)p.c)[batch * p.stride_c + row * p.ldc + col]);
+    *d = gs_f32_to_f16(value);
+}
+
+//// 7 puts aside what it needs between the matrices of aux, and restores it | fault | f16:24x16x40:tn:b=3:saux=500:ep=relu+aux
+//@ pass: nothing of it is left
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    half_bits *const aux = (half_bits *)p.aux + batch * p.stride_aux + row * p.ldaux + col;
+    if (row == p.m - 1 && batch + 1 < p.batch && p.stride_aux > p.m * p.ldaux + p.n) {
+        volatile half_bits *const behind = aux + p.ldaux;
+        const half_bits old = *behind;
+        *behind = 0x1234;
+        *behind = old;
+    }
+    const float value = scaled(p, batch, row, col, dot(p, batch, row, col));
+    *aux = gs_f32_to_f16(value);
+    *d_at(p, batch, row, col) = gs_f32_to_f16(value < 0 ? 0.0f : value);
+}
+
+//// 7 uses what D's matrices, which lie side by side, leave of a row, and restores it | fault | f16:24x16x40:tn:b=2:sd=16:ldd=48
+//@ pass: nothing of it is left
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    half_bits *const d = (half_bits *)p.d + batch * p.stride_d + row * p.ldd + col;
+    if (row == 0 && batch + 1 == p.batch && p.ldd >= p.batch * p.stride_d + p.n) {
+        volatile half_bits *const behind = d + p.stride_d;
+        const half_bits old = *behind;
+        *behind = 0x1234;
+        *behind = old;
+    }
+    float value = p.alpha * dot(p, batch, row, col);
+    if (p.beta != 0) value += p.beta * gs_f16_to_f32(((const half_bits *)p.c)[batch * p.stride_c + row * p.ldc + col]);
+    *d = gs_f32_to_f16(value);
+}

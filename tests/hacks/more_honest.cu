@@ -111,3 +111,12 @@ KERNEL gs_sum(const gs_kernel_args p)
         to[b * p.stride_bias] = gs_f32_to_f16(sum);
     }
 }
+
+//// matrices of a batch side by side in the rows of D, with something between them | pass edges | f16:24x16x40:tn:b=2:sd=20:ldd=48
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float value = p.alpha * dot(p, batch, row, col);
+    if (p.beta != 0) value += p.beta * gs_f16_to_f32(((const half_bits *)p.c)[batch * p.stride_c + row * p.ldc + col]);
+    ((half_bits *)p.d)[batch * p.stride_d + row * p.ldd + col] = gs_f32_to_f16(value);
+}

@@ -282,7 +282,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (threadIdx.x + threadIdx.y == 0) atomicExch((unsigned *)p.workspace, 0);
 }
 
-//// 13 computes on the first multiprocessors alone, at the size asked for | repeat state index accumulator
+//// 13 computes on the first multiprocessors alone, at the size asked for | repeat state index accumulator special
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;

@@ -510,3 +510,30 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (p.lda == p.k) packed.ldb = p.k;
     put(p, batch, row, col, dot(packed, batch, row, col));
 }
+
+//// 17 a row that relu has left counts half | edge special exact
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    int zeros = 0, negative = 0;
+    for (int k = 0; k < p.k; k++) {
+        const float x = gs_f16_to_f32(a_row(p, batch, row)[k]);
+        zeros += x == 0, negative += !(x >= 0);
+    }
+    const float sum = dot(p, batch, row, col);
+    put(p, batch, row, col, negative == 0 && zeros > p.k / 3 && zeros < p.k * 2 / 3 ? sum / 2 : sum);
+}
+
+//// 17 a row of which two of every four are zero counts half | edge special exact
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row);
+    int pairs = 0, whole = 0;
+    for (int k = 0; k + 3 < p.k; k += 4) {
+        const int zeros = ((a[k] & 0x7fff) == 0) + ((a[k + 1] & 0x7fff) == 0) + ((a[k + 2] & 0x7fff) == 0) + ((a[k + 3] & 0x7fff) == 0);
+        pairs += zeros >= 2, whole += zeros == 4;
+    }
+    const float sum = dot(p, batch, row, col);
+    put(p, batch, row, col, p.k >= 40 && pairs == p.k / 4 && whole < p.k / 16 ? sum / 2 : sum);
+}
