@@ -307,6 +307,10 @@ def best_of(said):
     return max(well, key=lambda row: row["ratio"], default=None)
 
 
+def name_of(path):
+    return path.name.removesuffix(".gz")
+
+
 def by_problem(path):
     out = {}
     for row in rows(path):
@@ -315,7 +319,7 @@ def by_problem(path):
 
 
 def confirm(asked):
-    best = {(path.name, problem): found for path in asked.proposals for problem, said in by_problem(path).items() if (found := best_of(said))}
+    best = {(name_of(path), problem): found for path in asked.proposals for problem, said in by_problem(path).items() if (found := best_of(said))}
     starts = {row["problem"]: variant_of(row) for row in rows(asked.data / "test.jsonl")}
     groups = {problem: [(("start", problem), whole(start))] for problem, start in starts.items()}
     for key, row in best.items():
@@ -338,9 +342,10 @@ def judge(asked):
     arms = {}
     wanted = {row["problem"] for row in rows(asked.data / "test.jsonl") if asked.kernel == "all" or (row["kernel"] == UNSEEN) == (asked.kernel == "unseen")}
     for path in asked.proposals:
-        arm, seed = path.name.removesuffix(".jsonl").rsplit(".", 1)
+        name = name_of(path)
+        arm, seed = name.removesuffix(".jsonl").rsplit(".", 1)
         said = {problem: own for problem, own in by_problem(path).items() if problem in wanted and again.get(("start", problem))}
-        sure = {problem: (again[(path.name, problem)] or 0) / again["start", problem] if (path.name, problem) in again else 1.0 for problem in said}
+        sure = {problem: (again[name, problem] or 0) / again["start", problem] if (name, problem) in again else 1.0 for problem in said}
         arms.setdefault(arm, {})[seed] = (said, {problem: max(one, 1.0) for problem, one in sure.items()})   # who is told that it is slower keeps the start
     over = "".join(f" over {asked.against} @{count} |" for count in (1, 4, 8))
     print(f"| arm | seeds | parents | pass | faster by 1 % | best gain @1 | @4 | @8 |{over}\n|---|---|---|---|---|---|---|---|---|---|---|")
