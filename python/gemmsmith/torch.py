@@ -231,33 +231,42 @@ def is_enabled():
     return _routes is not None
 
 
-def _problems_of(model, rows):
-    """The products of a model's linear layers, each once: of nn.Linear and of this module's, in f16 and bf16."""
-    found = {}
+def _layers_of(model):
+    """Of each linear layer, nn.Linear and of this module, in f16 and bf16: its weight, the number of its outputs, its bias, its activation and whether that is a gate."""
     for module in model.modules():
         if isinstance(module, _torch.nn.Linear):
-            epilogue = "+".join((["bias"] if module.bias is not None else []) + [_fused.WORDS[word] for word in [getattr(module, "activation", "none")] if word != "none"])
-            weights = [(module.weight, module.weight.shape[0], epilogue)]
+            yield module.weight, module.weight.shape[0], module.bias is not None, getattr(module, "activation", "none"), False
         elif isinstance(module, SwiGLU):
-            weights = [(module.gate_up, module.gate_up.shape[0] // 2, f"{_fused.WORDS[module.activation]}+gate"), (module.down, module.down.shape[0], "")]
-        else:
+            yield module.gate_up, module.gate_up.shape[0] // 2, False, module.activation, True
+            yield module.down, module.down.shape[0], False, "none", False
+
+
+def _problems_of(model, rows, training):
+    """The products of a model's linear layers, each once."""
+    found = {}
+    for weight, outputs, bias, activation, gate in _layers_of(model):
+        if weight.dtype not in _fused.HALVES:
             continue
-        for weight, outputs, epilogue in weights:
-            if weight.dtype in _fused.HALVES:
-                kind = "f16" if weight.dtype == _torch.float16 else "bf16"
-                found.update({f"{kind}:{count}x{outputs}x{weight.shape[1]}:tn" + (f":ep={epilogue}" if epilogue else ""): None for count in rows})
+        kind, (width, inputs), keeps = "f16" if weight.dtype == _torch.float16 else "bf16", weight.shape, training and (gate or activation not in ("none", "relu"))
+        words = (["bias"] if bias else []) + ([_fused.WORDS[activation]] if activation != "none" and (keeps or not training) else []) + (["gate"] if gate else []) + (["aux"] if keeps else [])
+        for count in rows:
+            found[f"{kind}:{count}x{outputs}x{inputs}:tn" + (f":ep={'+'.join(words)}" if words else "")] = None
+            if training:
+                found.update(dict.fromkeys((f"{kind}:{count}x{inputs}x{width}:nn", f"{kind}:{width}x{inputs}x{count}:nt")))   # gradients of what goes in, and of the weight
+        if training and gate:
+            found[f"{kind}:gate_gradients:{_fused.WORDS[activation]}"] = None
     return list(found)
 
 
-def prepare(problems, device=None, rows=(1,)):
+def prepare(problems, device=None, rows=(1,), training=False):
     """Makes plans now, so that a capture finds them. problems: a problem's text or a list of them, "bf16:16x4096x14336:tn" for nn.Linear(14336, 4096) with 16 rows; or a model, whose linear layers
-    are prepared for each number of rows (tokens of a call) in `rows`. Returns what is used: a text, or for a list a list of them, or for a model a dict by problem.
-    device: torch's number of it; None: the current one."""
+    are prepared for each number of rows (tokens of a call) in `rows`; training: for a training step with so many, not compiled: layers that keep what their gradients need, and these gradients, of
+    every layer's input and weight. Returns what is used: a text, or for a list a list of them, or for a model a dict by problem. device: torch's number of it; None: the current one."""
     if _key is None and not _alone:
         raise RuntimeError("gemmsmith.torch: enable() comes first")
     number = (_torch.cuda.current_device() if device is None else int(device)) if _key == "CUDA" else 0
     if isinstance(problems, _torch.nn.Module):
-        return {problem: prepare(problem, device) for problem in _problems_of(problems, [rows] if isinstance(rows, int) else rows)}
+        return {problem: prepare(problem, device) for problem in _problems_of(problems, [rows] if isinstance(rows, int) else rows, training)}
     many = [problems] if isinstance(problems, str) else list(problems)
     found = ["torch's own kernels: there is no GPU" if _key is None else _call(_library.gs_torch_prepare_text, number, problem.encode()) for problem in many]
     return found[0] if isinstance(problems, str) else found
@@ -266,7 +275,7 @@ def prepare(problems, device=None, rows=(1,)):
 @_dataclasses.dataclass(frozen=True)
 class Used:
     """One line of why(): of the calls of this problem, `calls` were run by `kernel` and `passed` went to torch's own kernel. origin: where the kernel comes from ("table", "pack", "default",
-    ...), or "torch". reason: in words. device is None and problem empty for calls that no problem describes."""
+    ...), or "torch". reason: in words. device is None and problem empty for calls that no problem describes. "bf16:gate_gradients:silu" is the kernel that makes both gradients of a gate."""
     device: "int | None"
     calls: int
     passed: int
@@ -280,7 +289,7 @@ class Used:
 
 
 def why():
-    """What was used so far, in the order in which problems were first seen: a list of Used."""
+    """What was used so far, in the order in which problems were first seen, gradients of gates behind them: a list of Used."""
     lines, text = [], _c.create_string_buffer(_LINE)
     while _library is not None and _library.gs_torch_why(len(lines), text, len(text)):
         device, calls, passed, problem, origin, kernel, reason = text.value.decode(errors="replace").split("\t")

@@ -373,17 +373,17 @@ static void report_entry(const gs_torch_entry *e, char *text, size_t size)
              (unsigned long long)atomic_load(&((gs_torch_entry *)e)->passed), problem, state == READY ? e->origin : "torch", state == READY ? e->kernel : "", why);
 }
 
-bool gs_torch_report(int line, char *text, size_t size)
+bool gs_torch_report(int *line, char *text, size_t size)
 {
     const gs_torch_entry *e = atomic_load_explicit(&first, memory_order_acquire);
     for (; e; e = atomic_load_explicit(&((gs_torch_entry *)e)->later, memory_order_acquire)) {
-        if (line-- > 0) continue;
+        if ((*line)-- > 0) continue;
         report_entry(e, text, size);
         return true;
     }
     for (int reason = GS_TORCH_FITS + 1; reason < GS_TORCH_REASONS; reason++) {
         const unsigned long long count = atomic_load(&passed[reason]);
-        if (count == 0 || line-- > 0) continue;
+        if (count == 0 || (*line)-- > 0) continue;
         snprintf(text, size, "\t0\t%llu\t\ttorch\t\t%s", count, gs_torch_reason_text(reason));
         return true;
     }

@@ -47,7 +47,7 @@ void gs_torch_stage(bool begin);
 void gs_torch_count_passed(gs_torch_reason reason);
 
 /* The report's line of this number: "DEVICE<TAB>CALLS<TAB>PASSED<TAB>PROBLEM<TAB>ORIGIN<TAB>KERNEL<TAB>WHY". Behind the entries there is one for each reason why calls had no key, without
- * device and problem. false: there are no more. */
-bool gs_torch_report(int line, char *text, size_t size);
+ * device and problem. false: there are no more, and *line counts on from the end. */
+bool gs_torch_report(int *line, char *text, size_t size);
 
 #endif

@@ -405,6 +405,26 @@ def prepared():
 
 
 @case
+def prepared_for_training():
+    """All that a training step of a model asks for, and nothing else."""
+    layers = [torch.nn.Linear(FEATURES, 88), ours.Linear(88, 72, bias=False, activation="gelu"), ours.Linear(72, FEATURES, activation="relu"), ours.SwiGLU(FEATURES, 104, "gelu_tanh")]
+    model = torch.nn.Sequential(*layers).to(torch.bfloat16)
+    said = ours.prepare(model, rows=10, training=True)
+    assert "bf16:10x72x88:tn:ep=gelu_erf+aux" in said and said["bf16:gate_gradients:gelu"] == "one kernel for both gradients", said
+    known = {line.problem: line.calls for line in ours.why()}
+    assert set(said) <= set(known)
+    x = random(10, FEATURES).requires_grad_()
+    model(x).square().sum().backward()   # a gradient without strides of 0
+    used = {line.problem for line in ours.why() if line.calls > known.get(line.problem, 0)}
+    assert used == set(said), (used ^ set(said))
+    try:
+        assert not ours.prepare("bf16:gate_gradients:none")
+    except RuntimeError as error:
+        assert "expected f16 or bf16" in str(error)
+    assert [line for line in ours.why() if line.problem == "bf16:gate_gradients:gelu"][0].kernel == "gate_gradients"
+
+
+@case
 def refusals():
     x, weight, offsets = random(6, FEATURES), random(HIDDEN, FEATURES), torch.tensor([0, 3, 6], dtype=torch.int32)
     for function, words in ((lambda: ours.linear(x, weight, activation="tanh"), "not one of none, relu"),
