@@ -160,6 +160,9 @@ ARMS = {
     "rl-no-metrics": without_metrics,
     "rl-surrogate": lambda prompt: prompt,
     "rl-rounds": lambda prompt: prompt,
+    "rl-rounds-no-examples": without_examples,
+    "rl-rounds-no-metrics": without_metrics,
+    "rl-rounds-surrogate": lambda prompt: prompt,
 }
 
 

@@ -99,7 +99,7 @@ def main():
     parser.add_argument("data", type=Path)
     parser.add_argument("start", type=Path, metavar="FROM")
     parser.add_argument("out", type=Path)
-    parser.add_argument("--arm", choices=[arm for arm, edit in ARMS.items() if edit and arm != "rl-rounds"], default="rl")
+    parser.add_argument("--arm", choices=[arm for arm, edit in ARMS.items() if edit and not arm.startswith("rl-rounds")], default="rl")
     parser.add_argument("--judge", choices=("evaluate", "races"), default="evaluate")
     parser.add_argument("--reward", default="headroom", help="of the service, or share with --judge races: by the fastest answer to the question")
     parser.add_argument("--deadline", type=float, default=600.0)

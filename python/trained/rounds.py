@@ -29,7 +29,7 @@ from pathlib import Path
 BEGAN = time.monotonic()   # to load what is next takes long
 import torch  # noqa: E402
 
-from common import read_times, rows, schedules, with_measured  # noqa: E402
+from common import ARMS, read_times, rows, schedules, with_measured, without_examples  # noqa: E402
 from imitate import CLIP, GRAIN  # noqa: E402
 from model import Log, answers, device_of, load, text_of  # noqa: E402
 from predicted import Predicted  # noqa: E402
@@ -72,13 +72,13 @@ class Group:
         return next(iter(self.us))
 
 
-def example(group, shown, sharpness, words):
-    """Tokens of the question, of each answer, and what part of the probability each should have. shown: the first schedule is known."""
+def example(group, shown, sharpness, words, edit=lambda prompt: prompt):
+    """Tokens of the question, of each answer, and what part of the probability each should have. shown: the first schedule is known. edit: what the arm does to a question."""
     us = dict(list(group.us.items())[1:]) if shown else group.us
     best = min(us.values())
     weights = [math.exp(math.log2(best / one) / sharpness) for one in us.values()]
     told = {group.first(): group.us[group.first()]} if shown else {}
-    asked = words(text_of(words, with_measured(group.row["prompt"], told, group.row["floor_us"])), add_special_tokens=False)["input_ids"]
+    asked = words(text_of(words, edit(with_measured(group.row["prompt"], told, group.row["floor_us"]))), add_special_tokens=False)["input_ids"]
     answered = [words(group.text[name] + "<|end|>", add_special_tokens=False)["input_ids"] for name in us]
     return asked, answered, [one / sum(weights) for one in weights]
 
@@ -172,7 +172,7 @@ class Learner:
         self.asked, self.device = asked, device
         self.model, self.words = load(asked.start, device)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=asked.rate, betas=(0.9, 0.95), weight_decay=0.0, fused=device.type == "cuda")
-        self.source, self.step = random.Random(asked.seed), 0
+        self.source, self.step, self.edit = random.Random(asked.seed), 0, ARMS[asked.arm]
         self.began = time.monotonic()
         torch.manual_seed(asked.seed)
 
@@ -184,7 +184,7 @@ class Learner:
         with open(path, "w", encoding="utf-8") as whole:
             for at in range(0, len(questions), PART):
                 part = questions[at:at + PART]
-                drawn = answers(self.model, self.words, [row["prompt"] for row in part], self.asked.draws)
+                drawn = answers(self.model, self.words, [self.edit(row["prompt"]) for row in part], self.asked.draws)
                 own = [Group(row, got, valid) for row, got in zip(part, drawn, strict=True)]
                 groups += own
                 text = ""
@@ -202,6 +202,10 @@ class Learner:
         done = min((time.monotonic() - self.began) / self.asked.seconds, 1)
         return self.asked.rate * min((self.step + 1) / 20, 0.55 + 0.45 * math.cos(math.pi * done))
 
+    def shows(self, group):
+        """Whether the question shows the group's first schedule as measured."""
+        return self.edit is not without_examples and len(group.us) > 2 and self.source.random() < 0.5
+
     def learn(self, groups, until):
         """One pass over the groups; the mean of the losses."""
         self.model.train()
@@ -209,7 +213,7 @@ class Learner:
         for at in range(0, len(order), self.asked.batch):
             if time.monotonic() > until:
                 break
-            made = [example(group, len(group.us) > 2 and self.source.random() < 0.5, self.asked.sharpness, self.words) for group in order[at:at + self.asked.batch]]
+            made = [example(group, self.shows(group), self.asked.sharpness, self.words, self.edit) for group in order[at:at + self.asked.batch]]
             for parameters in self.optimizer.param_groups:
                 parameters["lr"] = self.rate()
             loss = loss_of(self.model, made, self.device, self.asked.within)
@@ -300,6 +304,7 @@ def main():
     parser.add_argument("out", type=Path)
     parser.add_argument("--predict", default="build/release/tools/predict_pairs", help="says which answers are schedules of their problems")
     parser.add_argument("--timer", default="build/release/tools/time_pairs")
+    parser.add_argument("--arm", choices=[arm for arm in ARMS if arm.startswith("rl-rounds")], default="rl-rounds", help="what questions show; rl-rounds-surrogate goes with a --timer that predicts")
     parser.add_argument("--timings", type=int, default=5, help="rounds of a timing")
     parser.add_argument("--seconds", type=float, default=360.0)
     parser.add_argument("--rounds", type=int, default=100, help="at most")

@@ -21,7 +21,7 @@ export PYTHONPATH="$here/.." TOKENIZERS_PARALLELISM=true
 export PYTORCH_CUDA_ALLOC_CONF=${PYTORCH_CUDA_ALLOC_CONF:-expandable_segments:True}   # questions differ in length: half the time of a step
 serve=
 
-start_of() { case $1 in rl-no-*) echo "$out/imitation-$1.$2" ;; *) echo "$out/imitation.$2" ;; esac; }   # each arm begins from a model that has seen such questions
+start_of() { case $1 in rl-rounds-no-*) start_of "rl-${1#rl-rounds-}" "$2" ;; rl-no-*) echo "$out/imitation-$1.$2" ;; *) echo "$out/imitation.$2" ;; esac; }   # each arm begins from a model that has seen such questions
 
 imitate() {   # ARM SEED
     [ ! -e "$2/done" ] || return 0
@@ -84,26 +84,32 @@ data)
 imitate)
     for seed in $seeds; do
         imitate imitation "$out/imitation.$seed" "$seed"
-        for arm in $arms; do case $arm in rl-no-*) imitate "$arm" "$(start_of "$arm" "$seed")" "$seed" ;; esac; done
+        for arm in $arms; do case $arm in rl-no-* | rl-rounds-no-*) imitate "$arm" "$(start_of "$arm" "$seed")" "$seed" ;; esac; done
     done
     ;;
 reinforce)
     service
     for seed in $seeds; do
         for arm in $arms; do
-            if [ "$arm" = imitation ] || [ "$arm" = rl-rounds ] || [ -e "$out/$arm.$seed/done" ]; then continue; fi
+            case $arm in imitation | rl-rounds*) continue ;; esac
+            [ ! -e "$out/$arm.$seed/done" ] || continue
             CUDA_VISIBLE_DEVICES=${TRAIN-0} "$python" "$here/reinforce.py" "$out/data" "$(start_of "$arm" "$seed")" "$out/$arm.$seed" --arm "$arm" --seed "$seed" --steps "$rollouts" \
                 --predict "$build/tools/predict_pairs tuned/nvidia-h200.weights" $limit ${MORE:-}
             if grep -q "\"global_step\": $rollouts," "$out/$arm.$seed/trainer_state.json"; then touch "$out/$arm.$seed/done"; fi
         done
     done
     ;;
-rounds)   # one GPU trains and measures in turn
+rounds)   # one GPU trains and measures in turn. Of ARMS those that begin with rl-rounds; none: rl-rounds
+    mine=$(for arm in $arms; do case $arm in rl-rounds*) echo "$arm" ;; esac; done)
     for seed in $seeds; do
-        [ ! -e "$out/rl-rounds.$seed/done" ] || continue
-        CUDA_VISIBLE_DEVICES=${TRAIN-0} "$python" "$here/rounds.py" "$out/data" "$out/imitation.$seed" "$out/rl-rounds.$seed" --seed "$seed" --seconds "${WITHIN:-360}" \
-            --predict "$build/tools/predict_pairs" --timer "${TIMER:-$build/tools/time_pairs}" ${MORE:-}
-        touch "$out/rl-rounds.$seed/done"
+        for arm in ${mine:-rl-rounds}; do
+            [ ! -e "$out/$arm.$seed/done" ] || continue
+            timer=${TIMER:-$build/tools/time_pairs}
+            [ "$arm" != rl-rounds-surrogate ] || timer="env BUILD=$build sh $here/surrogate.sh"
+            CUDA_VISIBLE_DEVICES=${TRAIN-0} "$python" "$here/rounds.py" "$out/data" "$(start_of "$arm" "$seed")" "$out/$arm.$seed" --arm "$arm" --seed "$seed" --seconds "${WITHIN:-360}" \
+                --predict "$build/tools/predict_pairs" --timer "$timer" ${MORE:-}
+            touch "$out/$arm.$seed/done"
+        done
     done
     ;;
 evaluate)

@@ -285,6 +285,21 @@ class Raced(unittest.TestCase):
 
 
 class Predicted(unittest.TestCase):
+    def test_in_place_of_a_timer(self):
+        """surrogate.sh writes the rows that time_pairs would, with times of the weights."""
+        with tempfile.TemporaryDirectory() as at:
+            pairs = os.path.join(at, "pairs.csv")
+            with open(pairs, "w", encoding="utf-8") as file:
+                file.write("".join(f"f16:512x512x768:tn,{one}\n" for one in SCHEDULES[:3]))
+            environment = {**os.environ, "BUILD": os.path.dirname(os.path.dirname(PREDICT)), "WEIGHTS": os.path.join(ROOT, "tuned", "nvidia-h200.weights")}
+
+            def timer(*words):
+                return subprocess.run(["sh", os.path.join(TRAINED, "surrogate.sh"), *words], env=environment, check=True, text=True, stdout=subprocess.PIPE).stdout
+            self.assertEqual(timer("compile", pairs, "0", "1"), "")
+            rows = [line.split(",") for line in timer("time", pairs, "10", "5").splitlines()]
+            self.assertEqual([row[:2] for row in rows], [["f16:512x512x768:tn", one] for one in SCHEDULES[:3]])
+            self.assertTrue(all(1 < float(row[2]) < 100 for row in rows), rows)
+
     def test_lines(self):
         weights = os.path.join(ROOT, "tuned", "nvidia-h200.weights")
         for arguments in ([], [weights]):

@@ -503,6 +503,10 @@ class Trained(unittest.TestCase):
         self.assertTrue(all(0 < entry["distinct"] <= entry["valid"] <= 1 for entry in entries[:2]))
         with gzip.open(os.path.join(self.out, "rl-rounds.1", "times.csv.gz"), "rt", encoding="utf-8") as file:
             self.assertEqual(len(file.readlines()), sum(entry.get("pairs", 0) for entry in entries))
+        self.stage("imitate", ARMS="imitation rl-rounds-no-examples", MORE="--size tiny --vocabulary 700 --batch 8 --rate 5e-3 --every 20")
+        self.stage("rounds", ARMS="imitation rl-rounds-no-examples rl-rounds-surrogate", MORE="--rounds 1 --questions 1 --draws 16 --most 6 --batch 1 --passes 1 --cores 1", WITHIN="100")
+        for arm in ("rl-rounds-no-examples", "rl-rounds-surrogate"):
+            self.assertEqual([entry.get("round") for entry in self.entries(f"{arm}.1/log.jsonl")], [0, None], arm)
         shutil.rmtree(os.path.join(self.out, "proposals"))
         self.assertIn("| rl-rounds | 1 | 1 |", self.stage("evaluate", ARMS="imitation rl-rounds", VALID="1"))
         for arm in ("imitation", "rl-rounds"):
