@@ -367,6 +367,30 @@ static void gates(void **state)
     launches = last_launch()->count;
 }
 
+/* Kernels of gates by their names: those of the test before, and one that is made now. */
+static void named_gates(void **state)
+{
+    (void)state;
+    char text[1024];
+    need_compiler();
+    assert_true(find_line("bf16:gate_gradients:silu", text));
+    assert_string_equal(text, "0\t2\t2\tbf16:gate_gradients:silu\tdefault\tgate_gradients\tone kernel for both gradients");
+    assert_true(find_line("f16:gate_gradients:silu\ttorch", text));
+    assert_int_equal(strncmp(text, "0\t0\t2\tf16", 9), 0);
+    assert_false(find_line("gelu_erf", text));
+    assert_int_equal(gs_torch_prepare_text(0, "bf16:gate_gradients:gelu_erf", text, sizeof text), GS_OK);
+    assert_string_equal(text, "one kernel for both gradients");
+    assert_true(find_line("0\t0\t0\tbf16:gate_gradients:gelu_erf\tdefault", text));
+    assert_int_equal(gs_torch_prepare_text(0, "f16:gate_gradients:silu", text, sizeof text), GS_OK);
+    assert_int_equal(strncmp(text, "torch's own kernels: ", 21), 0);
+    assert_int_equal(gs_torch_prepare_text(7, "bf16:gate_gradients:silu", text, sizeof text), GS_OK);   /* there is no such device */
+    assert_int_equal(strncmp(text, "torch's own kernels: ", 21), 0);
+    assert_int_equal(gs_torch_prepare_text(99, "bf16:gate_gradients:silu", text, sizeof text), GS_ERROR_RANGE);
+    static const char *const wrong[] = {"f32:gate_gradients:silu", "bf16:gate_gradients:dsilu", "bf16:gate_gradients:", ":gate_gradients:silu", "bf16:gate_gradients:silu:g=2"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) assert_int_equal(gs_torch_prepare_text(0, wrong[i], text, sizeof text), GS_ERROR_PARSE);
+    launches = last_launch()->count;
+}
+
 static void prepared(void **state)
 {
     (void)state;
@@ -417,6 +441,6 @@ static void unloading(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_to_load), cmocka_unit_test(loading), cmocka_unit_test(passed_on), cmocka_unit_test(raised), cmocka_unit_test(ours),
-                                       cmocka_unit_test(fused), cmocka_unit_test(gates), cmocka_unit_test(prepared), cmocka_unit_test(forked), cmocka_unit_test(unloading)};
+                                       cmocka_unit_test(fused), cmocka_unit_test(gates), cmocka_unit_test(named_gates), cmocka_unit_test(prepared), cmocka_unit_test(forked), cmocka_unit_test(unloading)};
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }
