@@ -206,7 +206,7 @@ class Stages(unittest.TestCase):
         group = edits.Group({"problem": TN, "kernel": "coop", "values": any_variant(random.Random(6)).values, "ratio": 0.5}, [("a", -2.0), ("b", -1.0), ("a", -2.0), ("c", -3.0)], 3)
         self.assertEqual(group.texts, ["b", "a", "c"])
         self.assertEqual((group.distinct, group.nats), (0.75, 2.0))
-        self.assertTrue(group.judged([{"verdict": "deadline"}, {"verdict": "pass", "ratio": 1.0}, {"verdict": "spill"}]))
+        self.assertTrue(group.judged([{"verdict": "memory"}, {"verdict": "pass", "ratio": 1.0}, {"verdict": "spill"}]))
         self.assertEqual((group.texts, group.rewards), (["a", "c"], [1.0, None]))
         self.assertFalse(group.judged([{"verdict": "spill"}, {"verdict": "compile"}]))
 
