@@ -171,6 +171,7 @@ static gs_status recover(gs_pg *pg, outcome is, int64_t deadline, bool *done)
     if (pg->in && !pg->again) {
         pg->in = false;
         if (is == LOST) connect_again(pg, deadline);
+        else roll_back(pg);
         return GS_ERROR_IO;   /* of what went before there is no record */
     }
     do {

@@ -148,13 +148,36 @@ static void a_lost_connection_is_made_again(void **state)
     gs_store_close(&other);
 }
 
+/* A transaction that is not done again fails, and what comes behind it finds a connection outside of any: that was lost, or that another one had to give way to. */
+static void a_long_transaction_fails_once(void **state)
+{
+    (void)state;
+    SERVER_ONLY();
+    int64_t count;
+    gs_store *store = open_store("long"), *other = open_store("long");
+    static const char end[] = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name = 'gemmsmith'";
+    static const char way[] = "CREATE FUNCTION pg_temp.give_way() RETURNS int AS $$ BEGIN RAISE EXCEPTION USING ERRCODE = '40P01'; END $$ LANGUAGE plpgsql";
+    for (int lost = 0; lost < 2; lost++) {
+        if (!lost) assert_int_equal(gs_sql_text_run(store, way), SQLITE_OK);
+        assert_int_equal(gs_sql_begin_once(store), SQLITE_OK);
+        if (lost) assert_int_equal(gs_sql_number(other, end, &count), SQLITE_OK);
+        assert_int_not_equal(gs_sql_number(store, lost ? "SELECT 1" : "SELECT pg_temp.give_way()", &count), SQLITE_OK);
+        assert_int_equal(gs_sql_end(store, GS_ERROR_IO, &error), GS_ERROR_IO);
+        assert_int_equal(gs_sql_text_run(store, "SELECT 1"), SQLITE_OK);   /* which is sent once, whatever becomes of it */
+        assert_int_equal(gs_sql_number(store, lost ? "SELECT 5" : "SELECT 5 + count(*) - 1 FROM pg_proc WHERE proname = 'give_way'", &count), SQLITE_OK);
+        assert_int_equal(count, 5);   /* on the same connection, where it was not lost */
+    }
+    gs_store_close(&store);
+    gs_store_close(&other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_connection_string_is_told_from_a_file), cmocka_unit_test(no_server_is_told_without_the_password),
         cmocka_unit_test(what_files_alone_have_is_refused),        cmocka_unit_test(versions_and_other_databases),
         cmocka_unit_test(a_reader_writes_nothing),                 cmocka_unit_test(copies_go_both_ways),
-        cmocka_unit_test(a_lost_connection_is_made_again),
+        cmocka_unit_test(a_lost_connection_is_made_again),         cmocka_unit_test(a_long_transaction_fails_once),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
