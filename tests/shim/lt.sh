@@ -18,6 +18,10 @@ counted cublasLtMatmul attribute 2
 counted cublasLtMatmul epilogue 3
 grep -q 'cublasLtMatmul f16:32x64x64:nn:ep=bias+gelu+aux: served' "$work/log" || fail "the epilogue in the log"
 
+# descriptors that are not known by their bytes are read each time
+preloaded FAKE_BLAS_APART=1 "$programs/shim_lt" usual epilogue=4 usual
+says "$(each "usual epilogue=4 usual" served)" "descriptors of other libraries"
+
 preloaded GEMMSMITH_BLAS=off "$programs/shim_lt" usual algo=1
 says "$(each "usual algo=1" 'passed on')" "mode off"
 

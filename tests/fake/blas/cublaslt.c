@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A cuBLASLt without a GPU that computes on the host, in f64: column-major, strided batches, bias, relu, gelu with its input beside it, gelu's gradient with that of a bias. Descriptors have the sizes of the
- * real ones and the same attributes. FAKE_BLAS_WRONG=N: element N of D is wrong. */
+ * real ones and the same attributes. FAKE_BLAS_WRONG=N: element N of D is wrong. FAKE_BLAS_APART=1: what a product's descriptor holds lies elsewhere, and its own bytes
+ * stay the same. */
 #include "cublaslt.h"
 
 #include <math.h>
@@ -31,6 +32,15 @@ static const place of_desc[ATTRIBUTES] = {
 };
 static const place of_layout[ATTRIBUTES] = {[0] = {0, 4}, [1] = {4, 4}, [2] = {8, 8}, [3] = {16, 8}, [4] = {24, 8}, [5] = {32, 4}, [6] = {40, 8}, [7] = {48, 8}, [8] = {36, 4}};
 
+static bool is_apart(const place *table) { return table == of_desc && getenv("FAKE_BLAS_APART"); }
+
+static void *bytes_of(const void *own, const place *table)
+{
+    void *at = (void *)(uintptr_t)own;
+    if (own && is_apart(table)) memcpy(&at, own, sizeof at);
+    return at;
+}
+
 static atomic_int calls, asked_for;
 static int        object;
 
@@ -40,7 +50,7 @@ int fake_blaslt_asked(void) { return atomic_load(&asked_for); }
 static int set(void *to, const place *table, int attribute, const void *value, size_t size)
 {
     if (!to || !value || attribute < 0 || attribute >= ATTRIBUTES || table[attribute].size == 0 || table[attribute].size != size) return GS_CUBLAS_INVALID_VALUE;
-    memcpy((unsigned char *)to + table[attribute].at, value, size);
+    memcpy((unsigned char *)bytes_of(to, table) + table[attribute].at, value, size);
     return GS_CUBLAS_SUCCESS;
 }
 
@@ -49,14 +59,14 @@ static int get(const void *from, const place *table, int attribute, void *value,
     atomic_fetch_add(&asked_for, 1);
     if (!from || attribute < 0 || attribute >= ATTRIBUTES || table[attribute].size == 0 || (size == 0 && !written) || (size && (!value || table[attribute].size != size))) return GS_CUBLAS_INVALID_VALUE;
     if (written) *written = table[attribute].size;
-    if (size) memcpy(value, (const unsigned char *)from + table[attribute].at, size);
+    if (size) memcpy(value, (const unsigned char *)bytes_of(from, table) + table[attribute].at, size);
     return GS_CUBLAS_SUCCESS;
 }
 
 static int64_t number(const void *from, const place *table, int attribute)
 {
     int64_t value = 0;
-    memcpy(&value, (const unsigned char *)from + table[attribute].at, table[attribute].size);
+    memcpy(&value, (const unsigned char *)bytes_of(from, table) + table[attribute].at, table[attribute].size);
     return table[attribute].size == 4 ? (int32_t)value : value;
 }
 
@@ -68,14 +78,22 @@ int cublasLtMatmulDescCreate(void **out, int compute_type, int scale_type)
 {
     const int32_t unset = -1, one = 1;
     if (compute_type < GS_CUBLAS_COMPUTE_16F || scale_type >= GS_CUBLAS_COMPUTE_16F) return GS_CUBLAS_INVALID_VALUE;   /* as if one were the other */
-    if (!(*out = calloc(1, sizeof(description)))) return GS_CUBLAS_ALLOC_FAILED;
+    description *const made = calloc(1, sizeof *made);
+    void **const apart = is_apart(of_desc) ? malloc(sizeof *apart) : NULL;
+    if (apart) *apart = made;
+    *out = apart ? (void *)apart : made;
+    if (!made) return GS_CUBLAS_ALLOC_FAILED;
     set(*out, of_desc, 0, &compute_type, 4);
     set(*out, of_desc, 1, &scale_type, 4);
     set(*out, of_desc, 7, &one, 4);
     set(*out, of_desc, 22, &unset, 4);
     return set(*out, of_desc, 26, &unset, 4);
 }
-int cublasLtMatmulDescDestroy(void *desc) { return free(desc), GS_CUBLAS_SUCCESS; }
+int cublasLtMatmulDescDestroy(void *desc)
+{
+    if (is_apart(of_desc)) free(bytes_of(desc, of_desc));
+    return free(desc), GS_CUBLAS_SUCCESS;
+}
 int cublasLtMatmulDescSetAttribute(void *desc, int attribute, const void *value, size_t size) { return set(desc, of_desc, attribute, value, size); }
 int cublasLtMatmulDescGetAttribute(void *desc, int attribute, void *value, size_t size, size_t *written) { return get(desc, of_desc, attribute, value, size, written); }
 
