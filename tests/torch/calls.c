@@ -228,6 +228,12 @@ static void raised(void **state)
     expect_raised(CALL("aten", "mm", H(MATRIX(FAKE_TORCH_F16, 6, 5)), H(handle_of(FAKE_TORCH_F16, FAKE_TORCH_CPU, 2, SIZE(5, 6)))), "same device");
     expect_raised(CALL("aten", "mm.out", H(MATRIX(FAKE_TORCH_F16, 6, 5)), H(MATRIX(FAKE_TORCH_F16, 5, 6)), H(MATRIX(FAKE_TORCH_F32, 6, 6))), "same dtype");
     expect_raised(CALL("gemmsmith", "addmm", H(MATRIX(FAKE_TORCH_F16, 1, 3)), H(MATRIX(FAKE_TORCH_F16, 6, 5)), H(MATRIX(FAKE_TORCH_F16, 5, 6)), number(1), number(1)), "cannot be expanded");
+    for (int i = 0; i < 2; i++) {   /* without data and with elements, as torch's meta tensors; an empty one has none either */
+        fake_tensor *const none = MATRIX(FAKE_TORCH_F16, 5, i ? 0 : 6);
+        none->data = NULL;
+        if (i) assert_non_null(CALL("aten", "mm", H(MATRIX(FAKE_TORCH_F16, 6, 5)), H(none)));
+        else expect_raised(CALL("aten", "mm", H(MATRIX(FAKE_TORCH_F16, 6, 5)), H(none)), "same device");
+    }
     torch->fail = "mm_out";
     expect_raised(mm(FAKE_TORCH_F32, 3, 4, 5), "torch's own kernel failed");
     torch->fail = "empty_strided";
