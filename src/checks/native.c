@@ -75,7 +75,7 @@ static gs_timed_set *of_sets(memory *m, const gs_timed *timed)
 {
     const gs_timed_set *const from = read_at(m, timed->sets, timed->count * sizeof *from);
     gs_timed_set *const sets = from ? malloc(timed->count * sizeof *sets) : NULL;
-    m->whole = m->whole && sets;
+    if (!sets) m->whole = false;
     for (gs_u64 i = 0; sets && i < timed->count; i++) {
         gs_timed_set *const s = &sets[i];
         *s = from[i];

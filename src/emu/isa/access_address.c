@@ -134,7 +134,6 @@ static gs_emu_result discard(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes
             memcpy(place.bytes + i, &junk, sizeof junk);
         }
         gs_emu_reach_out(w, op, 1u << l);
-        gs_emu_touch(w, op, &place, 128, GS_EMU_WRITE);
         gs_emu_order_place(w, op, &place, 128, GS_EMU_WRITE);
     }
     return GS_EMU_NEXT;

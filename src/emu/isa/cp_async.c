@@ -202,11 +202,8 @@ static gs_emu_result find_destinations(gs_emu_warp *w, const gs_emu_op *op, uint
 static gs_emu_result issue(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     if (gs_emu_tasks_full(w->cluster)) return GS_EMU_WAIT;
-    copy *const c = malloc(sizeof *c);
-    if (!c || !gs_emu_copy_room(w, lanes, 0)) {
-        free(c);
-        return gs_emu_report(w, op, GS_EMU_TRAP_FINDING, "no memory for another copy");
-    }
+    copy *const c = gs_emu_copy_room(w, lanes, 0) ? malloc(sizeof *c) : NULL;
+    if (!c) return gs_emu_report(w, op, GS_EMU_TRAP_FINDING, "no memory for another copy");
     c->task = (gs_emu_task){.step = step};
     c->warp = w;
     c->lanes = lanes;

@@ -13,9 +13,10 @@ static gs_emu_result diverged(gs_emu_warp *w, const gs_emu_op *op, uint32_t lane
     return gs_emu_report(w, op, GS_EMU_DIVERGED_FINDING, "lanes %#x execute it; it takes all threads of the warp", lanes);
 }
 
+/* Of an instruction with three parts at least. */
 static bool is_aligned(const gs_ptx_instruction *in)
 {
-    return in->parts > 2 && strcmp(in->part[1], "sync") == 0 && strcmp(in->part[2], "aligned") == 0;
+    return strcmp(in->part[1], "sync") == 0 && strcmp(in->part[2], "aligned") == 0;
 }
 
 /* ---- rows of 8 x 8 matrices in shared memory ---- */
@@ -135,7 +136,7 @@ static gs_emu_result exec_movmatrix(gs_emu_warp *w, const gs_emu_op *op, uint32_
 static bool read_parts(const gs_ptx_instruction *in, gs_emu_op *op)
 {
     int i = 3;
-    if (!is_aligned(in) || i >= in->parts || strcmp(in->part[i++], "m8n8") != 0 || i >= in->parts) return false;
+    if (i >= in->parts || !is_aligned(in) || strcmp(in->part[i++], "m8n8") != 0 || i >= in->parts) return false;
     op->count = strcmp(in->part[i], "x1") == 0 ? 1 : strcmp(in->part[i], "x2") == 0 ? 2 : strcmp(in->part[i], "x4") == 0 ? 4 : 0;
     if (op->count == 0 || ++i >= in->parts) return false;
     if (strcmp(in->part[i], "trans") == 0) op->flags |= 1, i++;
