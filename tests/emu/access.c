@@ -203,6 +203,8 @@ static void every_modifier_is_accepted(void **state)
         "createpolicy.range.global.L2::evict_last.b64 %rd4, [%rd1], 128, 256;", "createpolicy.cvt.L2.b64 %rd4, %rd3;",
         "atom.global.add.L2::cache_hint.u32 %r2, [%rd2], 1, %rd3;", "atom.add.acq_rel.gpu.global.u32 %r2, [%rd2], 1;",
         "red.relaxed.cta.shared::cta.add.u32 [smem+64], 1;",
+        /* the last bytes of local memory and of the parameters */
+        "st.local.u32 [depot+60], 1;", "mov.b64 %rd3, depot;\ncvta.local.u64 %rd3, %rd3;\nst.u32 [%rd3+60], 1;", "mov.b64 %rd3, blob;\nld.param.u32 %r2, [%rd3+60];",
     };
     for (size_t i = 0; i < GS_COUNT(accepted); i++) {
         char body[300];

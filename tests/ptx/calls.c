@@ -94,6 +94,19 @@ static void refused(void **state)
     }
 }
 
+/* As many parameters of a call as there is room for, and one more. */
+static void many(void **state)
+{
+    (void)state;
+    for (int count = 64; count <= 65; count++) {
+        char text[2048];
+        size_t size = (size_t)snprintf(text, sizeof text, HEAD ONE ".entry k() { .param .b32 p; call one, (");
+        for (int i = 0; i < count; i++) size += (size_t)snprintf(text + size, sizeof text - size, "%sp", i ? ", " : "");
+        snprintf(text + size, sizeof text - size, "); }");
+        bad(text, count > 64 ? GS_ERROR_RANGE : GS_ERROR_PARSE, count > 64 ? "more than 64 parameters of a call" : "gives back 1, and a call takes 0");
+    }
+}
+
 /* Each function calls the one before twice: the text would be read 2^40 times. */
 static void doubling(void **state)
 {
@@ -111,6 +124,7 @@ int main(void)
         cmocka_unit_test_teardown(twice, teardown),
         cmocka_unit_test_teardown(places, teardown),
         cmocka_unit_test_teardown(refused, teardown),
+        cmocka_unit_test_teardown(many, teardown),
         cmocka_unit_test_teardown(doubling, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
