@@ -149,9 +149,37 @@ static void test_costs(void **state)
         if (way_of(rates[r].name, rates[r].unit) != 0 && !slower[r]) fail_msg("no schedule takes longer by %s", rates[r].name);
 }
 
+/* What C is multiplied by takes neither registers nor memory: with beta 1 and 0.5 each schedule asks for the same. */
+static void test_factors_of_c(void **state)
+{
+    (void)state;
+    static const char *const problems[] = {"f16:512x512x512:tn", "bf16:32x32x32:tn:b=4096", "f16:4x512x512:tn", "f16:512x512x512:tn:b=3:matrices=pointers"};
+    const gs_caps *const caps = gs_caps_find("h200");
+    for (int f = 0; f < GS_FAMILIES; f++) {
+        int compared = 0;
+        for (size_t i = 0; i < GS_COUNT(problems); i++) {
+            gs_problem one, half;
+            gs_schedule schedule = gs_schedule_first((gs_family_id)f);
+            int seen = 0;
+            assert_int_equal(gs_problem_parse(&one, problems[i], NULL), GS_OK);
+            half = one;
+            one.beta = 1, half.beta = 0.5;
+            for (bool more = true; more && seen < 1000; more = gs_schedule_next(&schedule)) {
+                if (gs_schedule_check(&schedule, &one, caps, NULL) != GS_OK) continue;
+                const gs_resources with_one = gs_schedule_resources(&schedule, &one, caps), with_half = gs_schedule_resources(&schedule, &half, caps);
+                char text[GS_SCHEDULE_TEXT];
+                if (memcmp(&with_one, &with_half, sizeof with_one) != 0) fail_msg("%s: %s", problems[i], gs_schedule_format(&schedule, text));
+                seen++;
+            }
+            compared += seen;
+        }
+        if (compared == 0) fail_msg("no schedule of %s", gs_families[f]->name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_members), cmocka_unit_test(test_parameters), cmocka_unit_test(test_files),
-                                       cmocka_unit_test(test_costs)};
+                                       cmocka_unit_test(test_costs), cmocka_unit_test(test_factors_of_c)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,6 +28,7 @@
 #include "learn/weights.h"
 #include "loaded/loaded.h"
 #include "family/tiny.h"
+#include "schedule/family.h"
 #include "texts.h"
 
 /* legend: problem; together they cover layouts, types, beta, epilogues, extents that fill tiles and steps of K or do not, and rows at any element */
@@ -91,6 +92,7 @@ static void test_refuses(void **state)
     refuse("tiny/b4/r16/s2/w4", "f16:16x16x65:tn:b=1000", h200, "k");
     refuse("tiny/b4/r16/s2/w4", "f16:16x16x0:tn:b=1000", h200, "k");
     refuse("tiny/b4/r16/s2/w4", "f16:16x16x16:tn:b=63", h200, "batch");
+    refuse("tiny/b4/r16/direct/w4", "f16:16x16x16:tn:b=1000:lda=3000000000", h200, "lda");
     refuse("tiny/b4/r16/direct/w4", "f16:16x16x16:tn:b=1000:ldd=3000000000", h200, "ldd");
     refuse("tiny/b4/r16/s2/w8", good, h200, "warps");
     refuse("tiny/b4/r32/s2/w4", good, h200, "rows");
@@ -136,6 +138,20 @@ static void test_resources(void **state)
         } while (gs_schedule_next(&schedule));
         if (valid < (problem.matrices || problem.stride_d == 16 ? 12 : 40)) fail_msg("%s: %d schedule strings", problems[i], valid);
     }
+}
+
+/* What is issued for a strip of 16 rows and a tile of 8 columns, 16 k: of A two loads, of B one, each of two words, as what a store takes twice; an mma. */
+static void test_work(void **state)
+{
+    (void)state;
+    const gs_schedule schedule = schedule_of("tiny/b4/r16/direct/w4");
+    double issue[2];
+    for (int i = 0; i < 2; i++) {
+        const gs_problem problem = problem_of(i ? "f16:16x8x32:tn:b=1000" : "f16:16x8x16:tn:b=1000");
+        const gs_work work = gs_families[GS_FAMILY_TINY]->work(&schedule, &problem, gs_profile_find("h200"));
+        issue[i] = work.issue / (work.resident * 16);   /* four matrices of each of four warps */
+    }
+    assert_true(fabs(issue[1] - issue[0] - (2 * 3 + 1)) < 1e-9);
 }
 
 /* ---- compilation ---- */
@@ -228,7 +244,7 @@ static void test_choice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alignment), cmocka_unit_test(test_refuses), cmocka_unit_test(test_resources), cmocka_unit_test(test_compiles),
+        cmocka_unit_test(test_alignment), cmocka_unit_test(test_refuses), cmocka_unit_test(test_resources), cmocka_unit_test(test_work), cmocka_unit_test(test_compiles),
         cmocka_unit_test(test_choice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,6 +168,13 @@ static void counters_have_their_limits(void **state)
     assert_true(gs_launch_us(&c, &shape, h200()) >= 1e9 / 132 / rates->issue_width / caps->clock_mhz);
     c = (gs_launch_counts){.shared = 1e7, .shared_passes = 1e9};
     assert_true(gs_launch_us(&c, &shape, h200()) >= 1e9 / 132 * 128 / rates->port_bytes / caps->clock_mhz);
+    for (int i = 0; i < 2; i++) {   /* a multiplication of doubles takes two turns, an exchange four, what is special twelve: in what is issued and in a warp's chain */
+        const double few = i ? 1e4 : 1e9;
+        const gs_launch_counts other[] = {{.doubles = few / 2}, {.exchange = few / 4}, {.special = few / 12}};
+        c = (gs_launch_counts){.floating = few};
+        for (size_t j = 0; j < GS_COUNT(other); j++) near(gs_launch_us(&other[j], &shape, h200()), gs_launch_us(&c, &shape, h200()), 1e-9);
+    }
+    c = (gs_launch_counts){.shared = 1e7, .shared_passes = 1e9};
     const gs_launch_shape one = {1, 384, 1, 200000, 168};   /* the same by one multiprocessor */
     near(gs_launch_us(&c, &one, h200()) / gs_launch_us(&c, &shape, h200()), 132, 0.05);
 }
