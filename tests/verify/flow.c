@@ -70,6 +70,7 @@ static struct fake {
     int       refused;           /* allocations that did not */
     int       until_fault;       /* launches of gs_wrong, the last of which faults; 0: none does */
     int       until_damage;      /* the same for one that changes A and is wrong, behind which the next one faults */
+    int       until_other;       /* the same for one that leaves other bits in D */
     bool      faulted;           /* every wait reports a fault */
 } fake;
 
@@ -227,6 +228,7 @@ static gs_status fake_launch(gs_device *device, const gs_launch *launch, gs_queu
         wrong_on_host(p, launch, e->module);
         if (fake.until_fault > 0 && --fake.until_fault == 0) fake.faulted = true;
         if (fake.until_damage > 0 && --fake.until_damage == 0) damage(p);
+        if (fake.until_other > 0 && --fake.until_other == 0) *(uint16_t *)((const gs_kernel_args *)p)->d ^= 1;
         return GS_OK;
     }
     gridDim = blockDim = (dim){1, 1, 1};
@@ -478,6 +480,21 @@ static void what_must_be_zero_is_looked_at(void **state)
     release(adding);
 }
 
+/* The second launch is as near to the reference as the first: only their bits are compared. */
+static void a_repeat_names_its_launch(void **state)
+{
+    (void)state;
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 8, 8, 16);
+    tried *const t = contender_of(HONEST, GS_TN);
+    fake.until_other = 2;
+    const gs_verdict verdict = verdict_of(t, &problem, &(gs_verify_options){.seed = 1, .parts = GS_PART_NORMAL | GS_PART_REPEAT, .repeats = 3});
+    release(t);
+    assert_int_equal(fake.until_other, 0);
+    assert_int_equal(verdict.code, GS_VERDICT_REPEAT);
+    assert_int_equal(verdict.part, 7);
+    assert_string_equal(verdict.reason, "launch 2 of the same data gives other bits than the first");
+}
+
 /* Whichever launch it is: nothing follows it, not even one that would say another thing of the contender. */
 static void the_first_fault_is_the_verdict(void **state)
 {
@@ -621,6 +638,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(chosen_parts_are_all_that_runs, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(any_scalars, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(what_must_be_zero_is_looked_at, open_fake, close_fake),
+        cmocka_unit_test_setup_teardown(a_repeat_names_its_launch, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(the_first_fault_is_the_verdict, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(exhausted_memory_is_told_apart, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(refusals_are_verdicts_and_the_machine_is_not, open_fake, close_fake),
