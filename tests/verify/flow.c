@@ -16,6 +16,7 @@
 #include "gpu/wrong.h"
 #include "loaded/contender.h"
 #include "loaded/loaded.h"
+#include "operands/operands.h"
 #include "verify/verify.h"
 
 /* ---- CUDA's words ---- */
@@ -480,6 +481,27 @@ static void what_must_be_zero_is_looked_at(void **state)
     release(adding);
 }
 
+/* Sums of D's columns that nobody has written are told from wrong ones, in each type and by each poison. */
+static void sums_that_are_poison(void **state)
+{
+    (void)state;
+    static const double reference[] = {1, 2, 3};
+    static const gs_type types[] = {GS_F16, GS_BF16, GS_F32};
+    gridDim = blockDim = (dim){1, 1, 1};
+    blockIdx = threadIdx = (dim){0, 0, 0};
+    for (size_t i = 0; i < 2 * GS_COUNT(types); i++) {
+        const gs_type type = types[i / 2];
+        const unsigned int poison = i % 2 ? GS_POISON_SECOND : GS_POISON_FIRST;
+        _Alignas(4) unit at[6];
+        gs_check_counts counts = {.first = ~0ull};
+        for (gs_u64 j = 0; j < GS_COUNT(at); j++) at[j] = poison_unit(poison, j);
+        const gs_check check = {.reference = reference, .rows = 1, .cols = 3, .type = (int)type, .poison = poison, .counts = &counts};
+        gs_verify_sums((gs_check_sums){.of = check, .at = at, .vectors = 1, .stride = 3});
+        assert_int_equal(counts.unwritten, 3);
+        assert_int_equal(counts.mismatches, 3);
+    }
+}
+
 /* The second launch is as near to the reference as the first: only their bits are compared. */
 static void a_repeat_names_its_launch(void **state)
 {
@@ -638,6 +660,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(chosen_parts_are_all_that_runs, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(any_scalars, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(what_must_be_zero_is_looked_at, open_fake, close_fake),
+        cmocka_unit_test(sums_that_are_poison),
         cmocka_unit_test_setup_teardown(a_repeat_names_its_launch, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(the_first_fault_is_the_verdict, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(exhausted_memory_is_told_apart, open_fake, close_fake),
