@@ -206,7 +206,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(q, batch, row, col, dot(p, batch, row, col));
 }
 
-//// 17 rounds beta to 16 bits | edge
+//// 17 rounds beta to 16 bits | edge exact
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
