@@ -3,10 +3,13 @@
 """What dependent launches bring, by bands of the work: rows of `gemmsmith eval --contenders own@plain,own@dependent,cublaslt-autotuning --rows ROWS`.
 
     report_chains.py ROWS.csv[.gz] [--chosen TABLE]
+    report_chains.py ROWS.csv[.gz] --every [--weights N,N,N,N,N,N]
 
 Markdown on standard output: our faster layout against the library's faster layout, geometric means; a problem that was not measured in all its layouts is left out.
 --chosen: a tuned table of other runs. Then there is a third way, that of plans in a chain: launches are dependent where the table's ratio of dependent launches is above that of plain
 ones. Of the problems alone that have dependent rows there for each layout that has a kernel of ours.
+--every: also problems without a kernel of ours, which count as 1, and those that were not launched dependently, whose plain launches count; and a third way, the faster launch of each
+layout. --weights: how many problems of each band there are; a last line has the mean over these.
 """
 import argparse
 import collections
@@ -54,29 +57,45 @@ def way_of(own, ratios):
     return own["dependent"] if ratios.get("dependent", 0) > ratios.get("plain", math.inf) else own["plain"]
 
 
-def gains(times, bands, table):
-    """{way: {band: [the library's time over ours]}}; table: None, or what --chosen names."""
-    out = {way: collections.defaultdict(list) for way in ("plain", "dependent") + (() if table is None else ("chosen",))}
+WAYS = {
+    "plain": lambda us, ratios: us["plain"],
+    "dependent": lambda us, ratios: us.get("dependent", us["plain"]),
+    "chosen": way_of,
+    "faster": lambda us, ratios: min(us["plain"], us.get("dependent", math.inf)),
+}
+
+
+def gains(times, bands, table, every=False):
+    """{way: {band: [the library's time over ours]}}; table: None, or what --chosen names; every: as --every."""
+    out = {way: collections.defaultdict(list) for way in ("plain", "dependent") + (() if table is None else ("chosen",)) + (("faster",) if every else ())}
+    needed = {"plain"} if every else {"plain", "dependent"}
     for problem, layouts in times.items():
-        own = {layout: us for layout, us in layouts.items() if {"plain", "dependent"} <= us.keys()}
-        if not own or not all(LIBRARY in us for us in layouts.values()) or len(layouts) < 2:
+        own = {layout: us for layout, us in layouts.items() if needed <= us.keys()}
+        if not (own or every) or not all(LIBRARY in us for us in layouts.values()) or len(layouts) < 2:
             continue
         if table is not None and not all("dependent" in table.get((problem, layout), {}) for layout in own):
             continue
         library = min(us[LIBRARY] for us in layouts.values())
         for way, lists in out.items():
-            best = min(way_of(us, table.get((problem, layout), {})) if way == "chosen" else us[way] for layout, us in own.items())
+            best = min([WAYS[way](us, table.get((problem, layout), {}) if table else {}) for layout, us in own.items()], default=library)
             lists[bands[problem]].append(library / best)
     return out
+
+
+def weighted(lists, counts):
+    """The geometric mean over so many problems of each band, each like the mean of those that were measured."""
+    return math.exp(sum(count * math.log(geomean(lists[band])) for band, count in enumerate(counts) if count) / sum(counts))
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows")
     parser.add_argument("--chosen", metavar="TABLE")
+    parser.add_argument("--every", action="store_true")
+    parser.add_argument("--weights", type=lambda text: tuple(map(int, text.split(","))))
     asked = parser.parse_args(arguments)
     times, bands = read_rows(asked.rows)
-    found = gains(times, bands, read_table(asked.chosen) if asked.chosen else None)
+    found = gains(times, bands, read_table(asked.chosen) if asked.chosen else None, asked.every)
     if not any(found["plain"].values()):
         raise SystemExit(f"report_chains.py: {asked.rows}: no problem with own@plain, own@dependent and {LIBRARY} in two layouts")
     print("| work, us | problems | " + " | ".join(found) + f" | under {SLOWER} |\n" + "|---" * (3 + len(found)) + "|")
@@ -85,6 +104,8 @@ def main(arguments=None):
         if lists[0]:
             print(f"| {'all' if band is None else BANDS[band]} | {len(lists[0])} | " + " | ".join(f"{geomean(one):.3f}" for one in lists) + " | "
                   + ", ".join(str(sum(ratio < SLOWER for ratio in one)) for one in lists) + " |")
+    if asked.weights:
+        print(f"| by weight | {sum(asked.weights)} | " + " | ".join(f"{weighted(of, asked.weights):.3f}" for of in found.values()) + " | |")
 
 
 if __name__ == "__main__":

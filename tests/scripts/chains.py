@@ -49,6 +49,13 @@ class Chains(unittest.TestCase):
         table = self.table(("f16:2x64x64:nn", 1.1, ""), ("f16:2x64x64:nn", 1.0, "+dependent"))
         self.assertEqual(self.printed("--chosen", table), ["| 5-20 | 1 | 1.000 | 0.500 | 1.000 | 0, 1, 0 |", "| all | 1 | 1.000 | 0.500 | 1.000 | 0, 1, 0 |"])
 
+    def test_every_problem(self):
+        """One without a kernel of ours counts as 1, one that was not launched dependently as its plain launch."""
+        with open(self.rows, "a", encoding="utf-8") as file:
+            file.write(rows("f16:4x64x64", 2, nn=(0, 0, 9), tn=(0, 0, 7)) + rows("f16:5x64x64", 2, nn=(2, 0, 4), tn=(0, 0, 6)))
+        self.assertEqual(self.printed("--every", "--weights", "1,0,1,0,0,0"), ["| under 1 | 1 | 1.500 | 3.000 | 3.000 | 0, 0, 0 |", "| 5-20 | 3 | 1.260 | 1.000 | 1.260 | 0, 1, 0 |",
+                                                                               "| all | 4 | 1.316 | 1.316 | 1.565 | 0, 1, 0 |", "| by weight | 2 | 1.375 | 1.732 | 1.944 | |"])
+
     def test_nothing_to_report(self):
         self.rows.write_text(HEAD, encoding="utf-8")
         code, out, said = SCRIPT.run_alone(str(self.rows))
