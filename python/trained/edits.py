@@ -3,7 +3,7 @@
 """Edit mode: a model that makes kernels faster by search/replace edits, by imitation and then by reinforcement. All times are measured by `gemmsmith serve` ($GEMMSMITH_SERVE).
 
     edits.py form DATA [--lessons 100000] [--seed 1]
-    edits.py gather DATA [--problems 32] [--each 20] [--tests 40] [--unseen 16] [--seed 1]
+    edits.py gather DATA [--problems 24] [--each 20] [--tests 40] [--unseen 16] [--seed 1]
     edits.py reinforce DATA FROM OUT [--seconds 300] [--parents 24] [--draws 16] [--most 8] [--passes 4] [--seed 1]
     edits.py propose DATA MODEL|random OUT.jsonl [--turns 2] [--each 4] [--seed 1]
     edits.py confirm DATA ARM.SEED.jsonl... > CONFIRMED.csv
@@ -63,7 +63,16 @@ def known(result):
 
 
 def passed(result):
-    return result["verdict"] == "pass" and result.get("ratio")
+    """With a time that can be trusted: an emulated device also has others."""
+    return result["verdict"] == "pass" and bool(result.get("ratio"))
+
+
+def probabilities(drawn):
+    """{answer: logarithm of its probability}, in the order in which they were drawn."""
+    out = {}
+    for text, probability in drawn:
+        out[text] = max(out.get(text, probability), probability)
+    return out
 
 
 def kept(variant, result):
@@ -86,7 +95,7 @@ def lessons(measured, count, source):
     """Of the variants of a kernel and a problem: any as the parent, one of the fastest quarter that is faster as the answer."""
     groups = {}
     for row in measured:
-        if row["verdict"] == "pass":
+        if passed(row):
             groups.setdefault((row["problem"], row["kernel"]), []).append(row)
     out = []
     for own in groups.values():
@@ -129,14 +138,14 @@ def gather(asked):
     measured = [kept(variant, result) for group, got in zip(groups, results, strict=True) for variant, result in zip(group, got, strict=True) if known(result)]
     ours, test = [row for row in measured if row["problem"] in learned], {}
     for row in measured:
-        if row["problem"] not in learned and row["verdict"] == "pass":
+        if row["problem"] not in learned and passed(row):
             test.setdefault(row["problem"], row)
     write(asked.data / "measured.jsonl.gz", measured)
     write(asked.data / "test.jsonl", test.values())
     checked = set(learned[::10])
     write(asked.data / "lessons.0.jsonl.gz", lessons([row for row in ours if row["problem"] not in checked], asked.lessons, source))
     write(asked.data / "check.jsonl.gz", lessons([row for row in ours if row["problem"] in checked], 32, source))
-    print(f"{len(ours)} variants measured, {sum(row['verdict'] == 'pass' for row in ours)} pass; {len(test)} parents in the test")
+    print(f"{len(ours)} variants measured, {sum(map(passed, ours))} pass; {len(test)} parents in the test")
 
 
 # ---- reinforcement ----
@@ -146,9 +155,7 @@ class Group:
 
     def __init__(self, row, drawn, most):
         self.row, self.variant = row, variant_of(row)
-        best = {}
-        for text, probability in drawn:
-            best[text] = max(best.get(text, probability), probability)
+        best = probabilities(drawn)
         self.nats, self.distinct = -sum(p for _, p in drawn) / len(drawn), len(best) / len(drawn)
         first = max(best, key=best.get)
         self.texts = [first] + [text for text in best if text != first][:most - 1]
@@ -216,9 +223,9 @@ def reinforce(asked):
     began, service = time.monotonic(), Service()
     asked.out.mkdir(parents=True, exist_ok=True)
     tested = {row["problem"] for row in rows(asked.data / "test.jsonl")}
-    parents = [row for row in rows(asked.data / "measured.jsonl.gz") if row["verdict"] == "pass" and row["kernel"] != UNSEEN and row["problem"] not in tested]
+    parents = [row for row in rows(asked.data / "measured.jsonl.gz") if passed(row) and row["kernel"] != UNSEEN]
     tests = Test(tested)
-    parents = [row for row in parents if not tests.near(row["problem"])]   # those of the test that were drawn and not chosen
+    parents = [row for row in parents if not tests.near(row["problem"])]   # a problem is near to itself
     learner, log, old, spent, number = Learner(asked), Log(asked.out / "log.jsonl"), [], 0.0, 0
     kept_rows = open(asked.out / "edits.jsonl", "w", encoding="utf-8")
     while number < asked.rounds and (number == 0 or time.monotonic() + spent < began + asked.seconds):
@@ -249,9 +256,7 @@ class Attempt:
 
     def choose(self, drawn, count):
         """The most probable ones that were not tried before."""
-        best = {}
-        for text, probability in drawn:
-            best[text] = max(best.get(text, probability), probability)
+        best = probabilities(drawn)
         new = [text for text in sorted(best, key=best.get, reverse=True) if text not in self.tried][:count]
         self.tried |= set(new)
         return new
@@ -304,7 +309,7 @@ def propose(asked):
 
 def best_of(said):
     """The fastest of them that passed, None: none is faster than the start."""
-    well = [row for row in said if row["verdict"] == "pass" and row["ratio"] and row["ratio"] > row["start_ratio"]]
+    well = [row for row in said if passed(row) and row["ratio"] > row["start_ratio"]]
     return max(well, key=lambda row: row["ratio"], default=None)
 
 
@@ -334,7 +339,7 @@ def confirm(asked):
 
 def gains(said, count):
     """{problem: gain} of the fastest of the first so many edits, as measured when they were proposed; 1: none gained."""
-    return {problem: max([1.0] + [row["ratio"] / row["start_ratio"] for row in own[:count] if row["verdict"] == "pass"]) for problem, own in said.items()}
+    return {problem: max([1.0] + [row["ratio"] / row["start_ratio"] for row in own[:count] if passed(row)]) for problem, own in said.items()}
 
 
 def judge(asked):
@@ -356,7 +361,7 @@ def judge(asked):
         return [sure if count == 8 else gains(own, count) for own, sure in arms[arm].values()]
     for arm, seeds in arms.items():
         said = [row for own, _ in seeds.values() for mine in own.values() for row in mine]
-        share = [sum(row["verdict"] == "pass" for row in said) / len(said), sum(row["verdict"] == "pass" and row["ratio"] > GAIN * row["start_ratio"] for row in said) / len(said)]
+        share = [sum(row["verdict"] == "pass" for row in said) / len(said), sum(passed(row) and row["ratio"] > GAIN * row["start_ratio"] for row in said) / len(said)]
         found = [paired(each(arm, count), each(asked.against, count)) if asked.against in arms and arm != asked.against else None for count in (1, 4, 8)]
         cells = [arm, str(len(seeds)), str(len(next(iter(seeds.values()))[0])), *(f"{one:.3f}" for one in share),
                  *(f"{geometric([geometric(one.values()) for one in each(arm, count)]):.3f}" for count in (1, 4, 8)), *("{:+.3f} ({:+.3f} to {:+.3f})".format(*one) if one else "" for one in found)]
@@ -376,7 +381,7 @@ def main():
     one.add_argument("--lessons", type=int, default=100000)
     one.add_argument("--seed", type=int, default=1)
     one = stage("gather")
-    one.add_argument("--problems", type=int, default=32, help="that are learned from, with two kernels each")
+    one.add_argument("--problems", type=int, default=24, help="that are learned from, with two kernels each")
     one.add_argument("--each", type=int, default=20, help="variants of each kernel for a problem")
     one.add_argument("--seconds", type=float, default=DEADLINE, help="what is not measured by then is left out")
     one.add_argument("--lessons", type=int, default=60, help="of each")

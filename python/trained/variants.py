@@ -31,6 +31,7 @@ LINES = {
     "wait": {"1": "        gs_wgmma_wait<1>();", "0": "        gs_wgmma_wait<0>();"},
     "bounds": {"1": 'extern "C" __global__ void __launch_bounds__(THREADS, 1)', "2": 'extern "C" __global__ void __launch_bounds__(THREADS, 2)'},
 }
+CHOICES = {**DEFINED, **LINES}   # the values of a place
 
 
 def bare(text):
@@ -90,7 +91,7 @@ class Kernel:
         while True:
             values = dict(near or {})
             for place in self.values if near is None else source.sample(list(self.values), source.randint(*changes)):
-                values[place] = source.choice([one for one in DEFINED.get(place, LINES.get(place)) if near is None or one != near[place]])
+                values[place] = source.choice([one for one in CHOICES[place] if near is None or one != near[place]])
             if self.fits(values, layout):
                 return values
 

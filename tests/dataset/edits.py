@@ -113,7 +113,7 @@ class Service:
             parent = candidate.get("parent", candidate)
             lines, values = parent["source"].split("\n"), {}
             for place, at in kernel.lines.items():
-                values |= {place: value for value in variants.DEFINED.get(place, variants.LINES.get(place)) if at < len(lines) and kernel.line(place, value) == lines[at]}
+                values |= {place: value for value in variants.CHOICES[place] if at < len(lines) and kernel.line(place, value) == lines[at]}
             if len(values) == len(kernel.lines) and f"entry {kernel.name}\n" in parent["manifest"]:
                 one = variants.Variant(kernel, candidate["problem"], values)
                 one = variants.applied(one, candidate["completion"]) if "completion" in candidate else one
@@ -128,7 +128,7 @@ class Service:
 def asked_of(problem, text):
     """The parent of a question."""
     kernel = next(kernel for name, kernel in edits.KERNELS.items() if f"\n{name}: " in text)
-    values = {place: value for place in kernel.lines for value in variants.DEFINED.get(place, variants.LINES.get(place)) if kernel.line(place, value).strip() + "\n" in text}
+    values = {place: value for place in kernel.lines for value in variants.CHOICES[place] if kernel.line(place, value).strip() + "\n" in text}
     return variants.Variant(kernel, problem, values)
 
 
