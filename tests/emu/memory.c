@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/random.h"
 #include "emu/machine/memory.h"
 
@@ -170,6 +171,7 @@ static void the_bitmap_is_exact(void **state)
     (void)state;
     enum { SIZE = 700 };
     bool expected[SIZE] = {0};
+    int seen[2] = {0};
     gs_random random = {11};
     gs_emu_memory *memory = make(1 << 20, true);
     const uint64_t address = alloc(memory, SIZE);
@@ -187,7 +189,20 @@ static void the_bitmap_is_exact(void **state)
             for (uint64_t i = from; i < from + bytes; i++) all = all && expected[i];
             assert_int_equal(gs_emu_memory_written(a, address + from, bytes), all);
         }
+        for (int j = 0; j < 60; j++) {   /* mostly where something was marked, so that all of them are written now and then */
+            const uint32_t bytes = 1u << gs_random_below(&random, 6);
+            uint64_t each[32];
+            bool all = true;
+            for (int i = 0; i < 32; i++) {
+                each[i] = gs_random_below(&random, i == j ? SIZE - 31 : GS_MAX(end - at, 1u)) + (i == j ? 0 : at);
+                each[i] = address + GS_MIN(each[i], SIZE - 32u) / bytes * bytes;
+                for (uint64_t b = each[i]; b < each[i] + bytes; b++) all = all && expected[b - address];
+            }
+            assert_int_equal(gs_emu_memory_written_each(a, each, bytes), all);
+            seen[all]++;
+        }
     }
+    assert_true(seen[0] > 100 && seen[1] > 100);
     gs_emu_memory_mark(a, address, SIZE);
     assert_true(gs_emu_memory_written(a, address, SIZE));
     gs_emu_memory_destroy(&memory);

@@ -14,12 +14,12 @@ typedef void move_element(uint8_t *registers, uint8_t *const *at, uint32_t offse
 #define EACH GS_EMU_ACCESS_EACH
 
 #define MOVES(name, memory, wide)                                                                         \
-    static void get_##name(uint8_t *registers, uint8_t *const *at, uint32_t offset, uint32_t lanes)       \
+    GS_EMU_WIDE static void get_##name(uint8_t *registers, uint8_t *const *at, uint32_t offset, uint32_t lanes) \
     {                                                                                                     \
         wide *const to = (wide *)(void *)registers;                                                       \
         EACH(l, lanes, memory value; memcpy(&value, at[l] + offset, sizeof value); to[l] = (wide)value);  \
     }                                                                                                     \
-    static void put_##name(uint8_t *registers, uint8_t *const *at, uint32_t offset, uint32_t lanes)       \
+    GS_EMU_WIDE static void put_##name(uint8_t *registers, uint8_t *const *at, uint32_t offset, uint32_t lanes) \
     {                                                                                                     \
         const wide *const from = (const wide *)(const void *)registers;                                   \
         EACH(l, lanes, const memory value = (memory)from[l]; memcpy(at[l] + offset, &value, sizeof value)); \

@@ -7,7 +7,7 @@
 #define SPAN_UNITS 1024u   /* accesses that span at most so many places are sorted, to find few ranges */
 #define EACH       GS_EMU_ACCESS_EACH
 
-void gs_emu_reach_addresses(gs_emu_warp *w, uint32_t base, bool wide, int64_t displacement, gs_emu_reach *reach)
+GS_EMU_WIDE void gs_emu_reach_addresses(gs_emu_warp *w, uint32_t base, bool wide, int64_t displacement, gs_emu_reach *reach)
 {
     uint64_t *const address = reach->address;
     if (base == GS_EMU_NONE) {
@@ -21,7 +21,7 @@ void gs_emu_reach_addresses(gs_emu_warp *w, uint32_t base, bool wide, int64_t di
     }
 }
 
-void gs_emu_reach_span(const gs_emu_reach *reach, uint32_t lanes, uint64_t *low, uint64_t *high)
+GS_EMU_WIDE void gs_emu_reach_span(const gs_emu_reach *reach, uint32_t lanes, uint64_t *low, uint64_t *high)
 {
     uint64_t least = UINT64_MAX, greatest = 0;
     EACH(l, lanes, const uint64_t at = reach->address[l]; least = at < least ? at : least; greatest = at > greatest ? at : greatest);
@@ -60,7 +60,7 @@ static int sorted_ranges(const gs_emu_reach *reach, uint32_t lanes, uint32_t siz
     return count;
 }
 
-int gs_emu_reach_ranges(const gs_emu_reach *reach, uint32_t lanes, uint32_t size, gs_emu_range range[GS_EMU_LANES])
+GS_EMU_WIDE int gs_emu_reach_ranges(const gs_emu_reach *reach, uint32_t lanes, uint32_t size, gs_emu_range range[GS_EMU_LANES])
 {
     uint64_t low, high;
     int count = 0;

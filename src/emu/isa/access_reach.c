@@ -10,7 +10,6 @@
 #include "emu/isa/unseen.h"
 
 #define RANK_BITS  ((1u << GS_EMU_RANK_SHIFT) - 1)
-#define WHOLE_SPAN 8192u   /* bytes: whether a span up to this is written is asked as a whole first */
 #define EACH       GS_EMU_ACCESS_EACH
 
 /* ---- one lane ---- */
@@ -197,12 +196,8 @@ static void touch_global(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach
     const gs_emu_allocation *const a = reach->allocation;
     const bool check = w->cluster->check && reads(access);
     gs_emu_range range[GS_EMU_LANES];
-    uint64_t low, high;
     if (!a->written || (!check && !writes(access))) return;
-    if (!reach->straight && !reach->uniform) {
-        gs_emu_reach_span(reach, reach->lanes, &low, &high);
-        if (high - low < WHOLE_SPAN && gs_emu_memory_written(a, low, high - low + size)) return;
-    }
+    if (!reach->straight && !reach->uniform && gs_emu_memory_written_each(a, reach->address, size)) return;
     const int count = gs_emu_reach_ranges(reach, reach->lanes, size, range);
     bool reported = false;
     for (int i = 0; i < count; i++) {
@@ -312,7 +307,7 @@ static bool find_global(const gs_emu_warp *w, uint32_t size, gs_emu_reach *reach
     return true;
 }
 
-static bool find_together(gs_emu_warp *w, gs_ptx_space space, uint32_t size, gs_emu_reach *reach)
+GS_EMU_WIDE static bool find_together(gs_emu_warp *w, gs_ptx_space space, uint32_t size, gs_emu_reach *reach)
 {
     if (measure(size, reach) & (size - 1)) return false;
     switch (space) {
@@ -355,7 +350,7 @@ static bool find_each(gs_emu_warp *w, const gs_emu_op *op, gs_ptx_space space, u
 }
 
 /* Whether all lanes, which reach into one allocation, stay within one operand, or each in one. */
-static bool all_allowed(const gs_emu_launch *launch, const gs_emu_reach *reach, uint32_t size, bool stores)
+GS_EMU_WIDE static bool all_allowed(const gs_emu_launch *launch, const gs_emu_reach *reach, uint32_t size, bool stores)
 {
     for (size_t i = 0; i < GS_COUNT(launch->reach) && launch->reach[i].from; i++) {
         const gs_emu_use *const use = &launch->reach[i];
@@ -420,7 +415,7 @@ static unsigned count_sectors(const uint64_t *address, uint32_t lanes)
 }
 
 /* The same, and tells the allocation. */
-static unsigned touch_sectors(const gs_emu_reach *reach, bool store)
+GS_EMU_WIDE static unsigned touch_sectors(const gs_emu_reach *reach, bool store)
 {
     const uint64_t *const address = reach->address;
     uint64_t last = address[__builtin_ctz(reach->lanes)] / GS_EMU_SECTOR;

@@ -38,7 +38,7 @@
 
 /* Execution functions of one to four sources a, b, c, e of one type each. */
 #define GS_EMU_EXEC1(name, to, from, expression)                                                                  \
-    static gs_emu_result name(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)                                \
+    GS_EMU_WIDE static gs_emu_result name(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)                    \
     {                                                                                                             \
         to *const d_ = GS_EMU_AT(w, to, op->dst);                                                                 \
         const from *const a_ = GS_EMU_AT(w, from, op->src[0]);                                                    \
@@ -46,7 +46,7 @@
         return GS_EMU_NEXT;                                                                                       \
     }
 #define GS_EMU_EXEC2(name, to, from_a, from_b, expression)                                                        \
-    static gs_emu_result name(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)                                \
+    GS_EMU_WIDE static gs_emu_result name(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)                    \
     {                                                                                                             \
         to *const d_ = GS_EMU_AT(w, to, op->dst);                                                                 \
         const from_a *const a_ = GS_EMU_AT(w, from_a, op->src[0]);                                                \
@@ -55,7 +55,7 @@
         return GS_EMU_NEXT;                                                                                       \
     }
 #define GS_EMU_EXEC3(name, to, from_a, from_b, from_c, expression)                                                \
-    static gs_emu_result name(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)                                \
+    GS_EMU_WIDE static gs_emu_result name(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)                    \
     {                                                                                                             \
         to *const d_ = GS_EMU_AT(w, to, op->dst);                                                                 \
         const from_a *const a_ = GS_EMU_AT(w, from_a, op->src[0]);                                                \

@@ -326,3 +326,15 @@ bool gs_emu_memory_written(const gs_emu_allocation *allocation, uint64_t address
         if (!has_bits(word, UINT64_MAX)) return false;
     return has_bits(end, bits_of(0, last % 64));
 }
+
+bool gs_emu_memory_written_each(const gs_emu_allocation *allocation, const uint64_t *address, uint32_t size)
+{
+    if (!allocation->written) return true;
+    const uint64_t bits = bits_of(0, size - 1);
+    uint64_t missing = 0;
+    for (int i = 0; i < 32; i++) {   /* a range lies in one word of the bitmap */
+        const uint64_t first = address[i] - allocation->address;
+        missing |= ~__atomic_load_n(word_at(allocation, first), __ATOMIC_RELAXED) >> first % 64 & bits;
+    }
+    return missing == 0;
+}

@@ -49,6 +49,9 @@ static inline uint8_t *gs_emu_memory_at(const gs_emu_memory *memory, uint64_t ad
 void gs_emu_memory_mark(const gs_emu_allocation *allocation, uint64_t address, uint64_t size);
 bool gs_emu_memory_written(const gs_emu_allocation *allocation, uint64_t address, uint64_t size);
 
+/* Of 32 ranges of one size, a power of two up to 32 of which each address is a multiple. */
+bool gs_emu_memory_written_each(const gs_emu_allocation *allocation, const uint64_t *address, uint32_t size);
+
 /* What a launch moves to and from device memory at least: the sectors that it touches, each counted once. touch: a range inside one
  * allocation, by any thread. footprint: bytes since the last settle, with no launch under way. settle: what was touched is forgotten, at the next launch, or because everything
  * has ended. stored: whether anything of a range was stored to since the last settle, as of the last footprint. */
