@@ -1,15 +1,30 @@
 /* SPDX-License-Identifier: MIT
  * Approximations: div, rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh with .approx or .full. The GPU's are within a few units of the last
- * place (of 2^-20.9 for sin and cos); here the result is computed in f64 by the C library and rounded once, so it is at least as near
- * to the exact one, but not bit by bit what a GPU gives. That of tanh has a relative error of up to 2^-16.5
+ * place (of 2^-20.9 for sin and cos), but not bit by bit what is here: computed in f64 by the C library, rounded once, and then one unit
+ * of the last place more or less for half of the results. As on the GPU a quotient is a product with a reciprocal, and a square root one
+ * with its reciprocal, so that even 49 / 49 may be less than 1. That of tanh has a relative error of up to 2^-16.5
  * on an H200 (PTX says 2^-11): here it has 16 bits. */
 #include "emu/isa/alu.h"
+
+/* A result near the exact value; the value itself where an f32 number is that, as powers of two are everywhere. By the significand
+ * alone, so that it is the same whenever it is asked for. */
+static inline double near(double value)
+{
+    const float nearest = (float)value;
+    if ((double)nearest == value || !isfinite(nearest) || fabsf(nearest) < 0x1p-100f) return value;
+    const uint32_t bits = gs_f32_bits(nearest), draw = (bits & 0x7fffff) * 0x9e3779b1u >> 30;
+    return (double)gs_bits_f32(draw == 0 ? bits + 1 : draw == 1 ? bits - 1 : bits);   /* not beyond the largest: that is exact */
+}
+
+static inline double divide_full(double a, double b) { return a * near(1 / b); }
 
 /* A divisor of more than 2^126 gives zero, as on the GPU: its reciprocal would be subnormal. */
 static inline double divide(double a, double b)
 {
-    return fabs(b) > 0x1p126 && fabs(b) < 0x1p128 ? a * copysign(0, b) : a / b;
+    return fabs(b) > 0x1p126 && fabs(b) < 0x1p128 ? a * copysign(0, b) : divide_full(a, b);
 }
+
+static inline double root(double a) { return a > 0 && isfinite(a) ? a * near(1 / sqrt(a)) : sqrt(a); }
 
 static double rounded_to_16_bits(double value)
 {
@@ -41,14 +56,14 @@ static double rounded_to_16_bits(double value)
         return GS_EMU_NEXT;                                                                        \
     }
 APPROXIMATE2(div_approx, divide(a[l], b[l]))
-APPROXIMATE2(div_full, a[l] / b[l])
-APPROXIMATE(rcp_approx, 1 / a)
-APPROXIMATE(sqrt_approx, sqrt(a))
-APPROXIMATE(rsqrt_approx, 1 / sqrt(a))
-APPROXIMATE(sin_approx, sin(a))
-APPROXIMATE(cos_approx, cos(a))
-APPROXIMATE(lg2_approx, log2(a))
-APPROXIMATE(ex2_approx, exp2(a))
+APPROXIMATE2(div_full, divide_full(a[l], b[l]))
+APPROXIMATE(rcp_approx, near(1 / a))
+APPROXIMATE(sqrt_approx, root(a))
+APPROXIMATE(rsqrt_approx, near(1 / sqrt(a)))
+APPROXIMATE(sin_approx, near(sin(a)))
+APPROXIMATE(cos_approx, near(cos(a)))
+APPROXIMATE(lg2_approx, near(log2(a)))
+APPROXIMATE(ex2_approx, near(exp2(a)))
 APPROXIMATE(tanh_approx, rounded_to_16_bits(tanh(a)))
 
 /* ---- halves ---- */
