@@ -170,6 +170,29 @@ static void products_are_exact(void **state)
     }
 }
 
+/* Sums of 16 products are not those of a loop, up or down, or of halves: bits of a matrix unit are its own. */
+static void products_have_an_order_of_their_own(void **state)
+{
+    (void)state;
+    float at[256], b[8 * 16], tile[8 * 16];
+    gs_random random = {5};
+    int unlike[3] = {0};
+    for (int i = 0; i < 256; i++) at[i] = (float)(gs_random_unit(&random) - 0.5);
+    for (int i = 0; i < 128; i++) b[i] = (float)(gs_random_unit(&random) - 0.5);
+    gs_emu_multiply(tile, at, b, 8, 16, 1, 16, false, false);
+    for (int i = 0; i < 128; i++) {
+        float up = 0, down = 0, half[2] = {0, 0};
+        for (int k = 0; k < 16; k++) {
+            const float product = at[16 * k + i % 16] * b[16 * (i / 16) + k];
+            up += product;
+            half[k / 8] += product;
+            down += at[16 * (15 - k) + i % 16] * b[16 * (i / 16) + 15 - k];
+        }
+        unlike[0] += tile[i] != up, unlike[1] += tile[i] != down, unlike[2] += tile[i] != half[0] + half[1];
+    }
+    for (int i = 0; i < 3; i++) assert_true(unlike[i] > 32);
+}
+
 /* Rounding is unbiased, and once per instruction: a long sum of positive numbers stays within a few units of the exact one. */
 static void long_sums_have_no_bias(void **state)
 {
@@ -488,6 +511,7 @@ int main(void)
         cmocka_unit_test(a_base_offset_moves_the_pattern),
         cmocka_unit_test(every_half_widens_as_defined),
         cmocka_unit_test(products_are_exact),
+        cmocka_unit_test(products_have_an_order_of_their_own),
         cmocka_unit_test(long_sums_have_no_bias),
         cmocka_unit_test(f16_accumulators_round_once),
         cmocka_unit_test(mma_of_all_shapes),

@@ -168,7 +168,8 @@ static void round_to_f16(float *tile, int count)
     for (int i = 0; i < count; i++) tile[i] = gs_f16_to_f32(gs_f32_to_f16(tile[i]));
 }
 
-/* Two vectors of rows by four columns at once: eight sums stay in registers. */
+/* Two vectors of rows by four columns at once: eight sums stay in registers. Products are added in an order that no loop over k has: a GPU
+ * gives bits of its own, so a kernel must not get the same ones from a matrix unit and from plain sums of as many products. */
 #define MULTIPLY(name, vector)                                                                                                         \
     static void name(float *restrict tile, const float *restrict at, const float *restrict b, int n, int n_step, int k_step, int depth) \
     {                                                                                                                                  \
@@ -177,7 +178,8 @@ static void round_to_f16(float *tile, int count)
             for (int row = 0; row < GS_EMU_ROWS; row += 2 * LANES) {                                                                   \
                 const float *const b0 = b + first * n_step, *const b1 = b0 + n_step, *const b2 = b1 + n_step, *const b3 = b2 + n_step; \
                 vector s00 = {0}, s01 = {0}, s10 = {0}, s11 = {0}, s20 = {0}, s21 = {0}, s30 = {0}, s31 = {0};                         \
-                for (int k = 0; k < depth; k++) {                                                                                      \
+                for (int i = 0; i < depth; i++) {                                                                                      \
+                    const int k = (5 * i + 3) & (depth - 1);                                                                           \
                     const float x0 = b0[k * k_step], x1 = b1[k * k_step], x2 = b2[k * k_step], x3 = b3[k * k_step];                    \
                     vector a0, a1;                                                                                                     \
                     memcpy(&a0, at + k * GS_EMU_ROWS + row, sizeof a0);                                                                \

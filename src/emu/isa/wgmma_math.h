@@ -51,7 +51,7 @@ void gs_emu_tile_get(float *tile, const uint32_t *reg, int element, bool half);
 void gs_emu_tile_put(const float *tile, uint32_t *reg, int element, bool half);
 
 /* tile (n columns, a multiple of 8) = A B, plus what it was if it accumulates. Products are exact; each element's `depth` products are
- * summed in f32 and the sum is added once. half: the results are rounded to f16. */
+ * summed in f32, in an order of its own, and the sum is added once. depth is a power of two. half: the results are rounded to f16. */
 void gs_emu_multiply(float *tile, const float *at, const float *b, int n, int n_step, int k_step, int depth, bool accumulate, bool half);
 
 #endif
