@@ -11,9 +11,9 @@
 static inline double near(double value)
 {
     const float nearest = (float)value;
-    if ((double)nearest == value || !isfinite(nearest) || fabsf(nearest) < 0x1p-100f) return value;
+    if ((double)nearest == value || !(fabsf(nearest) > 0x1p-100f && fabsf(nearest) < 0x1p120f)) return value;
     const uint32_t bits = gs_f32_bits(nearest), draw = (bits & 0x7fffff) * 0x9e3779b1u >> 30;
-    return (double)gs_bits_f32(draw == 0 ? bits + 1 : draw == 1 ? bits - 1 : bits);   /* not beyond the largest: that is exact */
+    return (double)gs_bits_f32(draw == 0 ? bits + 1 : draw == 1 ? bits - 1 : bits);
 }
 
 static inline double divide_full(double a, double b) { return a * near(1 / b); }
