@@ -55,7 +55,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, sum);
 }
 
-//// 16 waits for the others' parts for 300 looks and no longer | fault repeat exact | f16:24x40x136:tn
+//// 16 waits for the others' parts for 300 looks and no longer | fault repeat exact zeroed | f16:24x40x136:tn
 //: workspace 4*(cdiv(m,16)*cdiv(n,16)+3)+4*256*4*cdiv(m,16)*cdiv(n,16)
 //: zeroed 4*cdiv(m,16)*cdiv(n,16)
 //: entry gs_kernel

@@ -544,3 +544,31 @@ KERNEL gs_kernel(const gs_kernel_args p)
     for (int i = 0; i < 8; i++)
         if (first + i < p.n) *d_at(p, batch, row, first + i) = gs_f32_to_f16(p.alpha * dot(p, batch, row, first + i) + (p.beta != 0 ? p.beta * gs_f16_to_f32(c[i]) : 0));
 }
+
+//// an index by an approximate quotient, half a step up | pass edges
+//: entry gs_kernel
+//: grid cdiv(m*n,256) 1 batch
+//: block 256 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const int i = blockIdx.x * 256 + threadIdx.x;
+    if (i >= p.m * p.n) return;
+    const int row = (int)__fdividef((float)i + 0.5f, (float)p.n), col = i - row * p.n;
+    put(p, blockIdx.z, row, col, dot(p, blockIdx.z, row, col));
+}
+
+//// an index by an approximate reciprocal, which is then put right | pass edges
+//: entry gs_kernel
+//: grid cdiv(m*n,256) 1 batch
+//: block 256 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const int i = blockIdx.x * 256 + threadIdx.x;
+    if (i >= p.m * p.n) return;
+    float part;
+    asm("rcp.approx.f32 %0, %1;" : "=f"(part) : "f"((float)p.n));
+    int row = (int)((float)i * part);
+    if ((row + 1) * p.n <= i) row++;
+    if (row * p.n > i) row--;
+    put(p, blockIdx.z, row, i - row * p.n, dot(p, blockIdx.z, row, i - row * p.n));
+}

@@ -120,3 +120,39 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (p.beta != 0) value += p.beta * gs_f16_to_f32(((const half_bits *)p.c)[batch * p.stride_c + row * p.ldc + col]);
     ((half_bits *)p.d)[batch * p.stride_d + row * p.ldd + col] = gs_f32_to_f16(value);
 }
+
+//// all rows by mma | pass edges | f16:40x56x72:tn:d=f32:inv=1
+//: entry gs_kernel
+//: grid cdiv(n,8) cdiv(m,16) batch
+//: block 32 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const int lane = threadIdx.x, row0 = blockIdx.y * 16 + lane / 4, col0 = blockIdx.x * 8 + lane % 4 * 2, of_b = blockIdx.x * 8 + lane / 4;
+    const long long batch = blockIdx.z;
+    float acc[4] = {0, 0, 0, 0};
+    for (int k = 0; k < p.k; k += 16) {
+        unsigned a[4], b[2];
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const int row = row0 + i % 2 * 8, at = k + lane % 4 * 2 + i / 2 * 8;
+            a[i] = row < p.m && at < p.k ? a_row(p, batch, row)[at] : 0;
+            if (row < p.m && at + 1 < p.k) a[i] |= (unsigned)a_row(p, batch, row)[at + 1] << 16;
+        }
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const int at = k + lane % 4 * 2 + i * 8;
+            b[i] = of_b < p.n && at < p.k ? b_col(p, batch, of_b)[at] : 0;
+            if (of_b < p.n && at + 1 < p.k) b[i] |= (unsigned)b_col(p, batch, of_b)[at + 1] << 16;
+        }
+        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                     : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const int row = row0 + i / 2 * 8, col = col0 + i % 2;
+        if (row >= p.m || col >= p.n) continue;
+        float value = p.alpha * acc[i];
+        if (p.beta != 0) value = fmaf(p.beta, ((const float *)p.c)[(batch * p.m + row) * p.ldc + col], value);
+        ((float *)p.d)[(batch * p.m + row) * p.ldd + col] = value;
+    }
+}

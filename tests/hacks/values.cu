@@ -537,3 +537,51 @@ KERNEL gs_kernel(const gs_kernel_args p)
     const float sum = dot(p, batch, row, col);
     put(p, batch, row, col, p.k >= 40 && pairs == p.k / 4 && whole < p.k / 16 ? sum / 2 : sum);
 }
+
+//// 10 an index by an approximate quotient | unwritten fault exact index edge guard
+//: entry gs_kernel
+//: grid cdiv(m*n,256) 1 batch
+//: block 256 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const int i = blockIdx.x * 256 + threadIdx.x;
+    if (i >= p.m * p.n) return;
+    const int row = (int)__fdividef((float)i, (float)p.n), col = i - row * p.n;
+    put(p, blockIdx.z, row, col, dot(p, blockIdx.z, row, col));
+}
+
+//// 10 an index by an approximate reciprocal | unwritten exact index edge fault
+//: entry gs_kernel
+//: grid cdiv(m*n,256) 1 batch
+//: block 256 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const int i = blockIdx.x * 256 + threadIdx.x;
+    if (i >= p.m * p.n) return;
+    float part;
+    asm("rcp.approx.f32 %0, %1;" : "=f"(part) : "f"((float)p.n));
+    const int row = (int)((float)i * part), col = i - row * p.n;
+    if (col < p.n) put(p, blockIdx.z, row, col, dot(p, blockIdx.z, row, col));
+}
+
+//// 10 an index by an approximate root, right where that of a square is whole | unwritten exact index edge
+//: entry gs_kernel
+//: grid cdiv(m*n,256) 1 batch
+//: block 256 1 1
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const int i = blockIdx.x * 256 + threadIdx.x;
+    if (i >= p.m * p.n) return;
+    float root;
+    asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"((float)i));
+    const int shell = (int)root, row = i / p.n, col = i - row * p.n;
+    if (i < (shell + 1) * (shell + 1)) put(p, blockIdx.z, row, col, dot(p, blockIdx.z, row, col));
+}
+
+//// 10 a sum by way of three times itself and an approximate third | exact index
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = dot(p, batch, row, col);
+    put(p, batch, row, col, sum == truncf(sum) && fabsf(sum) < 1e5f ? truncf(__fdividef(sum * 3.0f, 3.0f)) : sum);
+}
