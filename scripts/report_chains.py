@@ -3,13 +3,14 @@
 """What dependent launches bring, by bands of the work: rows of `gemmsmith eval --contenders own@plain,own@dependent,cublaslt-autotuning --rows ROWS`.
 
     report_chains.py ROWS.csv[.gz] [--chosen TABLE]
-    report_chains.py ROWS.csv[.gz] --every [--weights N,N,N,N,N,N]
+    report_chains.py ROWS.csv[.gz] --every [--weights N,N,N,N,N,N] [--calls]
 
 Markdown on standard output: our faster layout against the library's faster layout, geometric means; a problem that was not measured in all its layouts is left out.
 --chosen: a tuned table of other runs. Then there is a third way, that of plans in a chain: launches are dependent where the table's ratio of dependent launches is above that of plain
 ones. Of the problems alone that have dependent rows there for each layout that has a kernel of ours.
 --every: also problems without a kernel of ours, which count as 1, and those that were not launched dependently, whose plain launches count; and a third way, the faster launch of each
 layout. --weights: how many problems of each band there are; a last line has the mean over these.
+--calls: the time of calls that the host issues back to back (rows of eval --call-time yes), in place of the device's.
 """
 import argparse
 import collections
@@ -27,15 +28,15 @@ def opened(path):
     return gzip.open(path, "rt", encoding="utf-8") if path.endswith(".gz") else open(path, encoding="utf-8")
 
 
-def read_rows(path):
+def read_rows(path, column="device_us"):
     """{problem without its layout: {layout: {contender: us}}} and {problem: band}; contenders: plain, dependent, the library."""
     times, bands = collections.defaultdict(lambda: collections.defaultdict(dict)), {}
     with opened(path) as file:
         for row in csv.DictReader(line for line in file if not line.startswith("#")):
             problem = row["problem"].replace(":" + row["layout"], "", 1)
             name = row["contender"].rpartition("@")[2] or row["contender"]
-            if row["device_us"]:
-                times[problem][row["layout"]][name] = float(row["device_us"])
+            if row[column]:
+                times[problem][row["layout"]][name] = float(row[column])
             bands[problem] = int(row["band"])
     return times, bands
 
@@ -93,8 +94,9 @@ def main(arguments=None):
     parser.add_argument("--chosen", metavar="TABLE")
     parser.add_argument("--every", action="store_true")
     parser.add_argument("--weights", type=lambda text: tuple(map(int, text.split(","))))
+    parser.add_argument("--calls", action="store_true")
     asked = parser.parse_args(arguments)
-    times, bands = read_rows(asked.rows)
+    times, bands = read_rows(asked.rows, "call_us" if asked.calls else "device_us")
     found = gains(times, bands, read_table(asked.chosen) if asked.chosen else None, asked.every)
     if not any(found["plain"].values()):
         raise SystemExit(f"report_chains.py: {asked.rows}: no problem with own@plain, own@dependent and {LIBRARY} in two layouts")

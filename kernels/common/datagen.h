@@ -137,11 +137,13 @@ GS_SHARED float gs_value_integer(const gs_datagen *g, long long batch, long long
 /* Lines as programs have them and independent draws never are: of one sign, of one number, ascending, nearly empty, empty, without negative numbers, without two of every four. Nothing is larger than it may be. */
 enum { GS_STYLE_POSITIVE, GS_STYLE_NEGATIVE, GS_STYLE_ZERO, GS_STYLE_FEW, GS_STYLE_CONSTANT, GS_STYLE_SIGNS, GS_STYLE_ASCENDING, GS_STYLE_ALIKE, GS_STYLE_RELU, GS_STYLE_PRUNED, GS_STYLES };
 
-/* Of sixteen lines or more of A or B a block of eight in sixteen is zero. */
+/* Of sixteen lines or more of A or B a block of eight in sixteen is zero; from 64 lines on one is always there. */
 GS_SHARED int gs_in_empty_block(const gs_datagen *g, long long batch, long long line)
 {
     const long long lines = (g->operand == 0) != g->transposed ? g->rows : g->cols;
-    return g->operand < 2 && lines >= 16 && gs_pick_below(gs_draw(g, 7, batch, line / 8, 0), 16) == 0;
+    const long long block = line / 8, blocks = (lines + 7) / 8;
+    const int few = blocks >= 8 && blocks < 16;
+    return g->operand < 2 && lines >= 16 && gs_pick_below(gs_draw(g, 7, batch, few ? 0 : block / 16, 0), few ? blocks : 16) == (few ? block : block % 16);
 }
 
 /* Two of four neighbours. */

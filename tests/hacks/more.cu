@@ -513,7 +513,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     ((float *)p.d)[(batch * p.m + row) * p.ldd + col] = value;
 }
 
-//// 6 drops the last two terms where K is two more than a multiple of 4 | edge
+//// 6 drops the last two terms where K is two more than a multiple of 4 | edge special
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;

@@ -534,7 +534,7 @@ KERNEL gs_kernel(const __grid_constant__ tensor_map map, const gs_kernel_args p)
     put(p, batch, row, col, dot(p, batch, row, col));
 }
 
-//// 8 leaves the last five of many rows out of the gradient of a bias | exact index tolerance | f16:32773x8x8:nn:ep=dbias
+//// 8 leaves the last five of many rows out of the gradient of a bias | exact index special tolerance | f16:32773x8x8:nn:ep=dbias
 //: entry gs_kernel
 //: grid 1 1 1
 //: block 8 1 1

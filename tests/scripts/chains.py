@@ -56,6 +56,11 @@ class Chains(unittest.TestCase):
         self.assertEqual(self.printed("--every", "--weights", "1,0,1,0,0,0"), ["| under 1 | 1 | 1.500 | 3.000 | 3.000 | 0, 0, 0 |", "| 5-20 | 3 | 1.260 | 1.000 | 1.260 | 0, 1, 0 |",
                                                                                "| all | 4 | 1.316 | 1.316 | 1.565 | 0, 1, 0 |", "| by weight | 2 | 1.375 | 1.732 | 1.944 | |"])
 
+    def test_calls(self):
+        lines = self.rows.read_text(encoding="utf-8").splitlines()
+        self.rows.write_text("problem,layout,contender,device_us,band,call_us\n" + "".join(f"{line},{2 if line.split(',')[2] == 'cublaslt-autotuning' else 1}\n" for line in lines[2:]), encoding="utf-8")
+        self.assertEqual(self.printed("--every", "--calls")[-1], "| all | 2 | 2.000 | 2.000 | 2.000 | 0, 0, 0 |")
+
     def test_nothing_to_report(self):
         self.rows.write_text(HEAD, encoding="utf-8")
         code, out, said = SCRIPT.run_alone(str(self.rows))
