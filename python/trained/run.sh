@@ -7,7 +7,7 @@
 #
 # The second line: edit mode (edits.py), in OUT too. Its stages take WITHIN, of reinforcement, SEEDS, TRAIN, MEASURE and MORE (options of edits.py) alone.
 # In the environment: OUT (trained.out), TEST (a list of problems; needed by data), TIMES (files of rows; those of docs/performance), BUILD (build/release), PYTHON (python3, with torch, transformers, TRL), SEEDS ("1 2 3"),
-# ARMS (all), TRAIN (0: the GPU that trains), MEASURE ("cuda:1,cuda:2,cuda:3": those that measure; where $GEMMSMITH_SERVE names a service, none is started),
+# ARMS (all; for evaluate also the starts of those with questions of their own, imitation-rl-no-examples and imitation-rl-no-metrics), TRAIN (0: the GPU that trains), MEASURE ("cuda:1,cuda:2,cuda:3": those that measure; where $GEMMSMITH_SERVE names a service, none is started),
 # JUDGES ("0": the GPUs that time proposals, "0 1" for two), WITHIN (seconds of reinforcement in rounds: 360), VALID (1: models are asked again until all proposals are schedules of their problems),
 # DRAWS (answers among which a proposal is the most probable: 32), UNTIL (when the last timing of an evaluation ends, in seconds as date +%s has them; what was timed by then is judged),
 # STEPS (of imitation: 6000) and ROLLOUTS (steps of reinforcement: 120), SECONDS_EACH (of one training; then the same command again), ROUNDS (of evaluation: "1 4 8 16" proposals), LAST (rounds of its last timing: 25), MORE (options of imitate.py, reinforce.py and rounds.py)
@@ -118,7 +118,7 @@ evaluate)
         waiting=
         for seed in $seeds; do
             for arm in $arms; do   # at the same time; nothing is timed meanwhile
-                CUDA_VISIBLE_DEVICES=${TRAIN-0} "$python" "$here/propose.py" "$out/data" "$out/$arm.$seed" "$out/proposals/$arm.$seed.csv" "$count" --arm "$arm" --seed "$seed" --times "$out/times/known.csv" \
+                CUDA_VISIBLE_DEVICES=${TRAIN-0} "$python" "$here/propose.py" "$out/data" "$out/$arm.$seed" "$out/proposals/$arm.$seed.csv" "$count" --arm "${arm#imitation-}" --seed "$seed" --times "$out/times/known.csv" \
                     --draws "${DRAWS:-32}" ${VALID:+--valid "$build/tools/predict_pairs"} &
                 waiting="$waiting $!"
             done
