@@ -6,7 +6,7 @@
 #include "emu/machine/machine.h"
 
 /* A function whose loops over lanes are compiled for AVX2 as well; the loader chooses. Not where a sanitizer runs, whose code the choice would call too soon. */
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define GS_EMU_WIDE __attribute__((target_clones("avx2", "default")))
 #else
 #define GS_EMU_WIDE
