@@ -131,24 +131,24 @@ class Stages(Case):
     def test_a_restart_loses_nothing_of_any_stage(self):
         for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL, signal.SIGKILL):
             with self.subTest(number):
-                s = self.serve("library=1.1;delay=300", options=["--prepare", "2"])
-                ids = [submit(s, i, "fake: prepare=100") for i in range(8)]
-                time.sleep(random.random())
+                s = self.serve("library=1.1;delay=150", options=["--prepare", "2"])
+                ids = [submit(s, i, "fake: prepare=100") for i in range(6)]
+                time.sleep(0.7 * random.random())
                 s.end(number)
                 s.start()
-                self.assertEqual([s.result(i)[1]["verdict"] for i in ids], ["pass"] * 8)
+                self.assertEqual([s.result(i)[1]["verdict"] for i in ids], ["pass"] * 6)
 
 
 class Turns(Case):
     def test_a_long_batch_holds_nobody_up(self):
         s = self.serve("library=1.1;delay=100", options=["--prepare", "1"])
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            batch = pool.submit(s.post, "evaluate/batch", {"requests": [user_kernel(i) for i in range(60)]})
+            batch = pool.submit(s.post, "evaluate/batch", {"requests": [user_kernel(i) for i in range(30)]})
             until(lambda: s.metric("evaluations_total") >= 3)
             before = s.metric("evaluations_total")
             self.assertEqual(s.post("evaluate", user_kernel(100))[1]["verdict"], "pass")
             self.assertLess(s.metric("evaluations_total") - before, 15)
-            self.assertEqual([r["verdict"] for r in batch.result()[1]["results"]], ["pass"] * 60)
+            self.assertEqual([r["verdict"] for r in batch.result()[1]["results"]], ["pass"] * 30)
 
     def test_a_device_stays_with_a_problem_for_a_while(self):
         """Tuning the library for a problem takes longer than timing beside it; but nobody waits for ever."""
@@ -370,7 +370,7 @@ class Rates(unittest.TestCase):
         self.assertEqual((rates["schedules"]["verdicts"], sorted(rates["schedules"]["spent"])), ({"pass": 8}, ["again", "all", "compile", "emulator", "time", "verify"]))
 
     def test_a_device_that_does_not_answer(self):
-        rates, said = self.rates("library=1.1;delay=600000", "--seconds", "3", "--look", "1")
+        rates, said = self.rates("library=1.1;delay=600000", "--seconds", "1.5", "--look", "0.5")
         self.assertEqual([(row["count"], row["stopped"]) for row in rates.values()], [(0, True)] * 6)
         self.assertIn("none since the last look", said)
         self.assertIn("worker --device cuda:0", said)
