@@ -8,7 +8,9 @@
 #include "llm/edit.h"
 #include "llm/edit_lines.h"
 
-#define CELLS_MOST ((size_t)8 << 20)   /* of the table of common lines; larger texts have one edit from their first to their last difference */
+#define AROUND_MOST 100                /* lines around a difference: among thousands of equal ones the search for more would not end */
+#define TOUCH_MOST  8
+#define CELLS_MOST  ((size_t)8 << 20)   /* of the table of common lines; larger texts have one edit from their first to their last difference */
 
 /* Lines of the parent that become lines of the child. */
 typedef struct hunk {
@@ -24,6 +26,8 @@ typedef struct making {
 static gs_status no_memory(gs_error *error) { return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for edits"); }
 
 static gs_status none(const char *why, gs_error *error) { return gs_fail(error, GS_ERROR_UNSUPPORTED, "child", "%s", why); }
+
+static gs_status many(gs_error *error) { return none("differs in too many places", error); }
 
 static bool equal(const making *m, int i, int j)
 {
@@ -95,12 +99,12 @@ static int unique(const making *m, int from, int to)
     return times < 0 ? -1 : times == 1;
 }
 
-/* Only the parent's lines: how far it reaches into other differences is for others to see. */
+/* Only the parent's lines: how far it reaches into other differences is for others to see. What is not alone among its neighbours stays so, and is found by trying. */
 static bool widen(const making *m, hunk *h)
 {
     const hunk least = *h;
     int is = unique(m, h->from, h->to);
-    for (bool up = true; is == 0 && (h->from > 0 || h->to < m->parent.count); up = !up) {
+    for (bool up = true; is == 0 && (h->from > 0 || h->to < m->parent.count) && h->to - h->from < least.to - least.from + AROUND_MOST; up = !up) {
         if (h->from > 0 && (up || h->to == m->parent.count)) h->from--;
         else h->to++;
         is = unique(m, h->from, h->to);
@@ -160,7 +164,7 @@ static gs_status write(const making *m, gs_text *out, gs_error *error)
     const int *signs = choices;
     while (*signs && (has_mark(&m->parent, *signs) || has_mark(&m->child, *signs))) signs++;
     if (!*signs) return none("has lines like the marks of edits, of every length", error);
-    if (m->count > GS_EDITS) return none("differs in too many places", error);
+    if (m->count > GS_EDITS) return many(error);
     for (int i = 0; i < m->count; i++) {
         const hunk *const h = &m->list[i];
         gs_text_addf(out, "%.*s SEARCH\n", *signs, left);
@@ -191,6 +195,7 @@ gs_status gs_edit_make(gs_text *out, const char *parent, const char *child, gs_e
     gs_status status = gs_edit_lines_read(&m.parent, parent, error);
     if (status == GS_OK) status = gs_edit_lines_read(&m.child, child, error);
     if (status == GS_OK) status = find_hunks(&m, error);
+    if (status == GS_OK && m.count > TOUCH_MOST * GS_EDITS) status = many(error);   /* some may come to touch each other, not so many */
     if (status == GS_OK) status = widen_all(&m, error);
     if (status == GS_OK) status = write(&m, &edits, error);
     if (status == GS_OK) status = check(parent, child, gs_text_string(&edits), error);

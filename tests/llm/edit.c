@@ -268,6 +268,30 @@ static void each_edit_is_as_small_as_it_can_be(void **state)
 }
 
 /* Marks are longer or shorter than those of the texts; where these have all lengths, there are no edits. */
+/* No search for lines around the difference that would take hours. */
+static void among_thousands_of_equal_lines(void **state)
+{
+    enum { LINES = 30000 };
+    gs_text parent = {0}, child = {0}, edits = {0};
+    (void)state;
+    for (int i = 0; i < LINES; i++) {
+        gs_text_add(&parent, "x;\n");
+        gs_text_add(&child, i == LINES / 2 ? "y;\n" : "x;\n");
+    }
+    assert_int_equal(gs_edit_make(&edits, gs_text_string(&parent), gs_text_string(&child), NULL), GS_ERROR_UNSUPPORTED);
+    gs_text_clear(&parent);
+    gs_text_clear(&child);
+    for (int i = 0; i < LINES; i++) {   /* thousands of differences in so many lines */
+        gs_text_add(&parent, i % 3 ? "x;\n" : "p;\n");
+        gs_text_add(&child, i % 3 ? "x;\n" : i < LINES / 10 ? "c;\n" : "p;\n");
+    }
+    assert_int_equal(gs_edit_make(&edits, gs_text_string(&parent), gs_text_string(&child), NULL), GS_ERROR_UNSUPPORTED);
+    assert_int_equal(edits.size, 0);
+    gs_text_free(&parent);
+    gs_text_free(&child);
+    gs_text_free(&edits);
+}
+
 static void marks_differ_from_the_texts(void **state)
 {
     (void)state;
@@ -418,7 +442,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(edits_are_applied), cmocka_unit_test(what_is_wrong_is_said), cmocka_unit_test(the_last_of_many_lines_differs), cmocka_unit_test(limits), cmocka_unit_test(kernels_of_blocks),
-        cmocka_unit_test(random_pairs), cmocka_unit_test(each_edit_is_as_small_as_it_can_be), cmocka_unit_test(marks_differ_from_the_texts),
+        cmocka_unit_test(random_pairs), cmocka_unit_test(each_edit_is_as_small_as_it_can_be), cmocka_unit_test(among_thousands_of_equal_lines), cmocka_unit_test(marks_differ_from_the_texts),
         cmocka_unit_test(all_kernels), cmocka_unit_test(the_parent_is_no_answer), cmocka_unit_test(completions_of_a_parent),
     };
     return run_without_leaks("llm/edit", tests, GS_COUNT(tests));
