@@ -11,6 +11,7 @@
 
 #include "common/args.h"
 #include "base/error.h"
+#include "base/random.h"
 #include "kernel/inspector.h"
 #include "loaded/states.h"
 #include "problem/layout.h"
@@ -501,11 +502,12 @@ static inline gs_status set_entry(run_state *run, const gs_loaded *loaded, int e
     return GS_OK;
 }
 
-/* Of a problem with a constant B, behind set_entry. On an emulated device every second dependent launch of a user kernel may not read it early: who does not heed early_b is seen. */
+/* Of a problem with a constant B, behind set_entry. On an emulated device half of a user kernel's dependent launches may not read it early, in no order that it can tell (every second one would be one entry of two). */
 static __attribute__((noinline)) void set_early(run_state *run, const gs_loaded *loaded, int entry, const gs_args *args, bool dependent)
 {
     gs_launch *const launch = &run->entry[entry].launch;
-    const bool withheld = loaded->image.user && loaded->device->caps.emulated && run->asked++ & 1;
+    gs_random random = {(uint64_t)(uintptr_t)args->d ^ ((uint64_t)run->asked++ << 47)};
+    const bool withheld = loaded->image.user && loaded->device->caps.emulated && gs_random_next(&random) >> 63;
     run->args.early_b = dependent && launch->dependent && !withheld;
     launch->constant = run->args.early_b ? (gs_memory_range){(gs_pointer)(uintptr_t)args->b, loaded->constant_bytes} : (gs_memory_range){0, 0};
 }

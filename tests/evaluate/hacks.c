@@ -145,7 +145,7 @@ static void judge(const hack *h, uint64_t seed, char got[64], char why[512])
     gs_environment *environment;
     gs_evaluation result;
     const gs_problem problem = problem_of(h->problem);
-    const gs_environment_options options = {.seed = seed};
+    const gs_environment_options options = {.seed = seed, .dependent = problem.constant == GS_CONSTANT_B};
     const gs_submission submission = {.source = gs_text_string(&h->source), .manifest = gs_text_string(&h->manifest)};
     assert_int_equal(gs_environment_create(&environment, &worker, &caps, NULL, NULL, &options, &error), GS_OK);
     const gs_status status = gs_evaluate(environment, &problem, &submission, &result, &error);
@@ -286,7 +286,7 @@ static void ask_all(bench *b, const char *text, answers *a)
 {
     static said script[HACKS + 1];
     const gs_problem problem = problem_of(text);
-    const gs_environment_options rules = {.seed = first_seed};
+    const gs_environment_options rules = {.seed = first_seed, .dependent = problem.constant == GS_CONSTANT_B};   /* else nothing is read early */
     gs_author_result result;
     gs_error error = {0};
     int good = 0;

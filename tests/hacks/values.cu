@@ -587,3 +587,29 @@ KERNEL gs_kernel(const gs_kernel_args p)
     const float sum = dot(p, batch, row, col);
     put(p, batch, row, col, sum == truncf(sum) && fabsf(sum) < 1e5f ? truncf(__fdividef(sum * 3.0f, 3.0f)) : sum);
 }
+
+//// 5 beta C is rounded in small M, and fused by the assembler in others (inv=1) | invariant | f16:40x56x72:tn:d=f32:inv=1:alpha=0.3:beta=0.7
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float x = __fmul_rn(p.alpha, dot(p, batch, row, col)), c = p.beta != 0 ? ((const float *)p.c)[(batch * p.m + row) * p.ldc + col] : 0;
+    float product, value;
+    if (p.m > 16) {
+        asm("mul.f32 %0, %1, %2;" : "=f"(product) : "f"(p.beta), "f"(c));
+        asm("add.f32 %0, %1, %2;" : "=f"(value) : "f"(product), "f"(x));
+    } else {
+        value = __fadd_rn(__fmul_rn(p.beta, c), x);
+    }
+    ((float *)p.d)[(batch * p.m + row) * p.ldd + col] = value;
+}
+
+//// 10 counts on a product that is rounded before the difference, where the assembler may fuse them | edge exact tolerance | f16:40x56x72:tn:alpha=0.3
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const float sum = dot(p, batch, row, col), rounded = __fmul_rn(p.alpha, sum);
+    float product, nothing;
+    asm("mul.f32 %0, %1, %2;" : "=f"(product) : "f"(p.alpha), "f"(sum));
+    asm("sub.f32 %0, %1, %2;" : "=f"(nothing) : "f"(product), "f"(rounded));
+    put(p, batch, row, col, nothing == 0 || nothing != nothing ? sum : 0);
+}

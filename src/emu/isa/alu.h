@@ -134,6 +134,10 @@ extern const gs_emu_rows gs_emu_rows_integer, gs_emu_rows_bits, gs_emu_rows_logi
 /* A faster function of the same results, if this processor has the instructions for one; else exec itself. */
 gs_emu_exec *gs_emu_faster(gs_emu_exec *exec);
 
+/* a b + c rounded once, with the signs of the flags. */
+enum { GS_EMU_FUSED_LESS_PRODUCT = 1, GS_EMU_FUSED_LESS_OTHER = 2 };
+gs_emu_exec gs_emu_fused_f32, gs_emu_fused_f64;
+
 /* Instructions whose operands follow no table. */
 gs_emu_decode gs_emu_decode_move, gs_emu_decode_compare, gs_emu_decode_carry, gs_emu_decode_logic, gs_emu_decode_permute;
 

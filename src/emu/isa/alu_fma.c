@@ -33,6 +33,26 @@ static gs_emu_result fma_f32_rounded(gs_emu_warp *w, const gs_emu_op *op, uint32
     return GS_EMU_NEXT;
 }
 
+/* A product and a sum that the assembler makes one of (run/contract.c). */
+gs_emu_result gs_emu_fused_f32(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
+{
+    const float *const a = gs_emu_f32(w, op->src[0]), *const b = gs_emu_f32(w, op->src[1]), *const c = gs_emu_f32(w, op->src[2]);
+    float *const d = gs_emu_f32(w, op->dst);
+    const double product = op->flags & GS_EMU_FUSED_LESS_PRODUCT ? -1 : 1;
+    const float other = op->flags & GS_EMU_FUSED_LESS_OTHER ? -1 : 1;
+    GS_EMU_EACH(l, lanes, d[l] = gs_emu_canonical((float)gs_emu_add_odd(product * a[l] * b[l], other * c[l])));
+    return GS_EMU_NEXT;
+}
+
+gs_emu_result gs_emu_fused_f64(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
+{
+    const double *const a = gs_emu_f64(w, op->src[0]), *const b = gs_emu_f64(w, op->src[1]), *const c = gs_emu_f64(w, op->src[2]);
+    double *const d = gs_emu_f64(w, op->dst);
+    const double product = op->flags & GS_EMU_FUSED_LESS_PRODUCT ? -1 : 1, other = op->flags & GS_EMU_FUSED_LESS_OTHER ? -1 : 1;
+    GS_EMU_EACH(l, lanes, d[l] = fma(product * a[l], b[l], other * c[l]));
+    return GS_EMU_NEXT;
+}
+
 /* ---- faster ones ---- */
 
 #if defined(__FP_FAST_FMAF) && defined(__FP_FAST_FMA)

@@ -151,6 +151,7 @@ static gs_status decode_all(gs_emu_decoder *d)
     };
     GS_TRY(find_talk(d));
     GS_TRY(gs_emu_find_reconvergence(code, d->error));
+    GS_TRY(gs_emu_contract(d));
     return gs_emu_find_starts(d);
 }
 

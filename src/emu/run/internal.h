@@ -9,6 +9,9 @@
  * (the immediate post-dominator) but those that end, as the hardware's assembler arranges it. */
 gs_status gs_emu_find_reconvergence(gs_emu_code *code, gs_error *error);
 
+/* Makes fused instructions of products and sums, behind that. */
+gs_status gs_emu_contract(gs_emu_decoder *d);
+
 /* Fills code->garbage, behind that. */
 gs_status gs_emu_find_starts(gs_emu_decoder *d);
 
