@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Approximations: div, rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh with .approx or .full. The GPU's are within a few units of the last
- * place (of 2^-20.9 for sin and cos), but not bit by bit what is here: computed in f64 by the C library, rounded once, and then one unit
+ * place (of 2^-20.5 for sin and cos, and of 2^-22 for lg2 near 1), but not bit by bit what is here: computed in f64 by the C library, rounded once, and then one unit
  * of the last place more or less for half of the results. As on the GPU a quotient is a product with a reciprocal, and a square root one
  * with its reciprocal, so that even 49 / 49 may be less than 1. That of tanh has a relative error of up to 2^-16.5
  * on an H200 (PTX says 2^-11): here it has 16 bits. */
@@ -15,6 +15,25 @@ static inline double near(double value)
     const uint32_t bits = gs_f32_bits(nearest), draw = (bits & 0x7fffff) * 0x9e3779b1u >> 30;
     return (double)gs_bits_f32(draw == 0 ? bits + 1 : draw == 1 ? bits - 1 : bits);
 }
+
+/* The same of a result whose error is absolute: `step` is a part of it. What is 0 or 1 stays so. */
+static inline double near_by(double value, double step)
+{
+    const double steps = nearbyint(value / step);
+    const uint32_t draw = (uint32_t)(int64_t)steps * 0x9e3779b1u >> 30;
+    return value == trunc(value) || value != value ? value : step * (draw == 0 ? steps + 1 : draw == 1 ? steps - 1 : steps);
+}
+
+/* The angle in turns is an f32: of large ones little is left. Small ones are told apart as f32 numbers are. */
+static inline double wave(double angle, double (*of)(double))
+{
+    if (angle == 0 || isinf(angle)) return of(angle);
+    if (of == sin && fabs(angle) < 0x1p-8) return near(sin(angle));
+    const double result = near_by(of((float)(angle * 0x1.45f306p-3) * 0x1.921fb54442d18p+2), 0x1p-22);
+    return fmin(fmax(result, -1), 1);
+}
+
+static inline double logarithm(double a) { return a > 0.5 && a < 2 ? near_by(log2(a), 0x1p-23) : near(log2(a)); }
 
 static inline double divide_full(double a, double b) { return a * near(1 / b); }
 
@@ -60,9 +79,9 @@ APPROXIMATE2(div_full, divide_full(a[l], b[l]))
 APPROXIMATE(rcp_approx, near(1 / a))
 APPROXIMATE(sqrt_approx, root(a))
 APPROXIMATE(rsqrt_approx, near(1 / sqrt(a)))
-APPROXIMATE(sin_approx, near(sin(a)))
-APPROXIMATE(cos_approx, near(cos(a)))
-APPROXIMATE(lg2_approx, near(log2(a)))
+APPROXIMATE(sin_approx, wave(a, sin))
+APPROXIMATE(cos_approx, wave(a, cos))
+APPROXIMATE(lg2_approx, logarithm(a))
 APPROXIMATE(ex2_approx, near(exp2(a)))
 APPROXIMATE(tanh_approx, rounded_to_16_bits(tanh(a)))
 
