@@ -613,3 +613,34 @@ KERNEL gs_kernel(const gs_kernel_args p)
     asm("sub.f32 %0, %1, %2;" : "=f"(nothing) : "f"(product), "f"(rounded));
     put(p, batch, row, col, nothing == 0 || nothing != nothing ? sum : 0);
 }
+
+//// 10 counts on the sine of a large angle | exact index
+//@ pass: nobody has looked what an H200 makes of it
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sine;
+    asm volatile("sin.approx.f32 %0, %1;" : "=f"(sine) : "f"(1e5f + (float)(col & 1)));
+    put(p, batch, row, col, (col & 1) || fabsf(sine - 0.0357488f) < 1e-6f ? dot(p, batch, row, col) : 0);
+}
+
+//// 10 counts on the bits of a sine near its zero | exact index
+//@ pass: nobody has looked what an H200 makes of it
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float sine;
+    asm volatile("sin.approx.f32 %0, %1;" : "=f"(sine) : "f"(3.14159274f + (float)(col & 1)));
+    put(p, batch, row, col, (col & 1) || fabsf(sine + 8.742278e-8f) < 1e-13f ? dot(p, batch, row, col) : 0);
+}
+
+//// 10 an index by the logarithm of a number near 1 | exact index
+//@ pass: nobody has looked what an H200 makes of it
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    float near;
+    asm volatile("lg2.approx.f32 %0, %1;" : "=f"(near) : "f"(1 + 0x1p-23f * (float)(col & 15)));
+    const int back = (int)rintf(near * 0.693147181f * 0x1p23f);
+    put(p, batch, row, col, back == (col & 15) ? dot(p, batch, row, col) : 0);
+}
