@@ -109,11 +109,7 @@ gs_status gs_device_build(gs_device *device, const gs_source *source, gs_module 
     return status;
 }
 
-int gs_device_count(gs_error *error)
-{
-    int count;
-    return gs_cuda_count(&count, error) == GS_OK ? count : 0;
-}
+int gs_device_count(gs_error *error) { return gs_cuda_count(error); }
 
 gs_status gs_device_check(const gs_device *device, const char *name, const gs_function_info *info, const gs_launch *launch, const size_t *bytes, int parameters, gs_error *error)
 {

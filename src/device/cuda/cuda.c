@@ -102,13 +102,13 @@ static gs_status init(const gs_cuda_api **out, int *count, gs_error *error)
     return gs_cuda_check(api, api->cuDeviceGetCount(count), "cuDeviceGetCount", error);
 }
 
-gs_status gs_cuda_count(int *count, gs_error *error)
+int gs_cuda_count(gs_error *error)
 {
     const gs_cuda_api *api;
-    *count = 0;
-    GS_TRY(init(&api, count, error));
-    if (*count == 0) return gs_fail(error, GS_ERROR_NO_DEVICE, NULL, "the driver sees no GPU (is CUDA_VISIBLE_DEVICES empty?)");
-    return GS_OK;
+    int count;
+    if (init(&api, &count, error) != GS_OK) return 0;
+    if (count == 0) gs_fail(error, GS_ERROR_NO_DEVICE, NULL, "the driver sees no GPU (is CUDA_VISIBLE_DEVICES empty?)");
+    return count;
 }
 
 static void close_device(gs_device *device)

@@ -24,7 +24,7 @@ static inline gs_cuda_device *gs_cuda_of(gs_device *device) { return (gs_cuda_de
 
 /* "cuda:" has been read; ordinal is the rest of the name. cache as in gs_device_open. */
 gs_status gs_cuda_open(gs_device **out, const char *ordinal, const char *cache, gs_error *error);
-gs_status gs_cuda_count(int *count, gs_error *error);
+int       gs_cuda_count(gs_error *error);   /* 0: *error says why */
 
 /* A driver call's result as a status; *error names call, result and its meaning. GS_OK for success.
  * Refusals of a launch (wrong sizes, too many resources) are LAUNCH only where launching says so. */
