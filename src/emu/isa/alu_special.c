@@ -40,7 +40,7 @@ static inline double divide_full(double a, double b) { return a * near(1 / b); }
 /* A divisor of more than 2^126 gives zero, as on the GPU: its reciprocal would be subnormal. */
 static inline double divide(double a, double b)
 {
-    return fabs(b) > 0x1p126 && fabs(b) < 0x1p128 ? a * copysign(0, b) : divide_full(a, b);
+    return fabs(b) > 0x1p126 && isfinite(b) ? a * copysign(0, b) : divide_full(a, b);
 }
 
 static inline double root(double a) { return a > 0 && isfinite(a) ? a * near(1 / sqrt(a)) : sqrt(a); }
