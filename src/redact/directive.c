@@ -120,8 +120,7 @@ static void condition(gs_scanner *s, const char *word, size_t size)
     rest_of_line(s, test, sizeof test);
     if (is_condition(word, size)) {
         if (s->depth == GS_SOURCE_NESTED) {
-            s->out->cut = true;
-            s->at += strlen(s->at);
+            s->out->cut = true;   /* nothing behind it is looked at */
             return;
         }
         dead = gs_scanner_same("if", word, size) && (strcmp(test, "0") == 0 || strcmp(test, "false") == 0);

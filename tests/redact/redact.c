@@ -186,6 +186,22 @@ static void long_texts_are_cut(void **state)
     gs_text_free(&text);
 }
 
+/* What stands deeper than conditions are followed is left out, with all behind it. */
+static void deep_conditions_end_it(void **state)
+{
+    (void)state;
+    for (int depth = 64; depth <= 65; depth++) {
+        gs_text text = {0};
+        gs_text_add(&text, "int first;\n");
+        for (int i = 0; i < depth; i++) gs_text_add(&text, "#if A\n");
+        gs_text_add(&text, "int deep;\n");
+        const char *const got = shown_of(gs_text_string(&text), 4000);
+        assert_non_null(strstr(got, "int first;"));
+        assert_int_equal(strstr(got, "int deep;") != NULL, depth == 64);
+        gs_text_free(&text);
+    }
+}
+
 /* Families' own kernels, which are honest: what is left of them has every function and every instruction. */
 static void our_own_kernels_stay(void **state)
 {
@@ -322,7 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(code_stays), cmocka_unit_test(assembly_stays), cmocka_unit_test(what_ends_where), cmocka_unit_test(roles_end_where_the_text_does), cmocka_unit_test(what_was_left_out),
         cmocka_unit_test(nothing_else_does), cmocka_unit_test(rows), cmocka_unit_test(no_template), cmocka_unit_test(lines_have_a_place),
-        cmocka_unit_test(long_texts_are_cut), cmocka_unit_test(our_own_kernels_stay), cmocka_unit_test(reasons_say_what_is_wrong), cmocka_unit_test(short_comments_are_found), cmocka_unit_test(reasons_say_nothing_else),
+        cmocka_unit_test(long_texts_are_cut), cmocka_unit_test(deep_conditions_end_it), cmocka_unit_test(our_own_kernels_stay), cmocka_unit_test(reasons_say_what_is_wrong), cmocka_unit_test(short_comments_are_found), cmocka_unit_test(reasons_say_nothing_else),
     };
     return cmocka_run_group_tests_name("redact/redact", tests, NULL, NULL);
 }
