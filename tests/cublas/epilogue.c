@@ -82,11 +82,15 @@ static void scalars_of_a_call(void **state)
 {
     (void)state;
     gs_error error = {0};
-    const float fits = 0.5f, large = 1e6f;
+    const float fits = 0.5f, largest = -65504, least = 0x1p-14f, large = 1e6f;
     gs_library *library = library_of("f16:16x24x8:tn:acc=f16:beta=1");
     gs_args args = gs_args_make((void *)4096, (void *)8192, (void *)16384, (void *)32768);
     OK(gs_library_check(library, &args, &error));
     args.alpha = &fits;
+    OK(gs_library_check(library, &args, &error));
+    args.alpha = &largest;
+    OK(gs_library_check(library, &args, &error));
+    args.alpha = &least;
     OK(gs_library_check(library, &args, &error));
     args.alpha = &large;
     assert_int_equal(gs_library_check(library, &args, &error), GS_ERROR_UNSUPPORTED);
@@ -160,6 +164,12 @@ static void arrays_of_pointers(void **state)
     assert_int_equal(gs_library_create(&library, device, &problem, &error), GS_ERROR_UNSUPPORTED);
     assert_non_null(strstr(error.text, "takes no arrays of pointers"));
     unsetenv("FAKE_CUBLASLT_STRIDED");
+    library = library_of("f16:16x20x8:tn");
+    for (const char *operand = "abcd"; *operand; operand++) assert_int_equal(gs_library_alignment(library, *operand), 2);
+    setenv("FAKE_CUBLASLT_ALIGNMENT", "0", 1);   /* it does not say: that of the rows */
+    for (const char *operand = "abcd"; *operand; operand++) assert_int_equal(gs_library_alignment(library, *operand), *operand < 'c' ? 16 : 8);
+    unsetenv("FAKE_CUBLASLT_ALIGNMENT");
+    gs_library_destroy(&library);
     library = library_of("f16:16x24x8:tn:b=3");
     gs_args args = gs_args_make((void *)4096, (void *)8192, NULL, (void *)32768);
     OK(gs_library_run(library, &args, NULL, &error));

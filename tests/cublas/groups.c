@@ -518,6 +518,27 @@ static void what_is_refused(void **state)
 
 /* ---- the fastest way ---- */
 
+/* One product, a batch and one by pointers: row-major, so its first operand is our B. */
+static void products_of_cublas(void **state)
+{
+    (void)state;
+    static const struct { const char *text; int batch; bool strided; } cases[] = {{"f16:40x24x16:tn:lda=18:ldb=20:ldd=26", 1, false}, {"f16:40x24x16:tn:lda=18:ldb=20:ldd=26:b=3", 3, true},
+                                                                                  {"f16:40x24x16:tn:lda=18:ldb=20:ldd=26:b=3:matrices=pointers", 3, false}};
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_problem problem = problem_of(cases[i].text);
+        const gs_args args = args_of(0);
+        gs_contender c;
+        OK(gs_baseline_create(&c, &device, "cublas", pick, &error));
+        OK(c.prepare(&c, &problem, &error));
+        OK(c.run(&c, &args, NULL, &error));
+        assert_true(grouped->groups == 1 && grouped->m[0] == 24 && grouped->n[0] == 40 && grouped->k[0] == 16 && grouped->size[0] == cases[i].batch);
+        assert_true(grouped->op_a[0] == GS_CUBLAS_OP_T && grouped->op_b[0] == GS_CUBLAS_OP_N && grouped->lda[0] == 20 && grouped->ldb[0] == 18 && grouped->ldc[0] == 26);
+        assert_true(grouped->a[0] == args.b && grouped->b[0] == args.a && grouped->c[0] == args.d && grouped->alpha[0] == 1 && grouped->beta[0] == 0);
+        if (cases[i].strided) assert_true(grouped->stride_a == 24 * 20 && grouped->stride_b == 40 * 18 && grouped->stride_c == 40 * 26);
+        c.destroy(&c);
+    }
+}
+
 static double way_us[3];
 static int    way_count;
 static char   way_name[3][GS_CONTENDER_NAME];
@@ -588,6 +609,10 @@ static void the_fastest_way(void **state)
         assert_int_equal(live, 0);
         assert_int_equal(opened, 0);
     }
+    for (int i = 0; i < 3; i++) way_us[i] = 2;
+    OK(prepare_fastest(&c, text));
+    assert_int_equal(strncmp(c.detail, "cublaslt-groups:", 16), 0);   /* of equals the first */
+    c.destroy(&c);
 }
 
 /* Alpha and beta in device memory are nobody's business: the product is the same. */
@@ -712,7 +737,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_group_has_a_call), cmocka_unit_test(what_was_tuned_is_kept), cmocka_unit_test(an_algorithm_that_does_not_fit),
         cmocka_unit_test(scalars_on_the_device), cmocka_unit_test(groups_at_once), cmocka_unit_test(aux_of_groups), cmocka_unit_test(scales_of_groups), cmocka_unit_test(an_epilogue_of_groups), cmocka_unit_test(a_gate_is_one_kernel_behind_all), cmocka_unit_test(one_call_for_all),       cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(the_fastest_way), cmocka_unit_test(scalars_of_the_fastest_way), cmocka_unit_test(ways_that_are_left_out),
+        cmocka_unit_test(products_of_cublas), cmocka_unit_test(the_fastest_way), cmocka_unit_test(scalars_of_the_fastest_way), cmocka_unit_test(ways_that_are_left_out),
         cmocka_unit_test(memory_for_the_sets_may_be_lacking),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

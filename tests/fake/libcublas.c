@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A cuBLAS without a GPU, where host memory stands in for device memory. Nothing is computed: a test is told what the last grouped multiplication was
- * given (fake_cublas_grouped). A handle must have been set to a stream and then given a workspace, as of a real one. */
+ * A cuBLAS without a GPU, where host memory stands in for device memory. Nothing is computed: a test is told what the last multiplication was given
+ * (fake_cublas_grouped). A handle must have been set to a stream and then given a workspace, as of a real one. */
 #include "cublas.h"
 #include "cublas/cublas.h"
 
@@ -22,9 +22,44 @@ CALL(int, cublasSetWorkspace_v2, gs_cublas_handle handle, void *workspace, size_
     return handle && ready ? GS_CUBLAS_SUCCESS : GS_CUBLAS_INVALID_VALUE;
 }
 
-CALL(int, cublasGemmEx_64, void) { return GS_CUBLAS_NOT_SUPPORTED; }
-CALL(int, cublasGemmStridedBatchedEx_64, void) { return GS_CUBLAS_NOT_SUPPORTED; }
-CALL(int, cublasGemmBatchedEx_64, void) { return GS_CUBLAS_NOT_SUPPORTED; }
+/* Other products, as one group. */
+static int remember(gs_cublas_handle handle, const fake_grouped *one)
+{
+    if (handle != &object || !ready) return GS_CUBLAS_INVALID_VALUE;
+    const int before = fake_cublas_grouped.calls;
+    fake_cublas_grouped = *one;
+    fake_cublas_grouped.calls = before + 1;
+    fake_cublas_grouped.groups = 1;
+    return GS_CUBLAS_SUCCESS;
+}
+#define ONE(batch)                                                                                                                                              \
+    &(fake_grouped){.compute_type = compute, .type_a = type_a, .type_b = type_b, .type_c = type_c, .op_a = {op_a}, .op_b = {op_b}, .m = {(int)m}, .n = {(int)n}, \
+                    .k = {(int)k}, .lda = {(int)lda}, .ldb = {(int)ldb}, .ldc = {(int)ldc}, .size = {(int)(batch)}, .alpha = {*(const float *)alpha},            \
+                    .beta = {*(const float *)beta}, .a = {a}, .b = {b}, .c = {(void *)(uintptr_t)c}}
+
+CALL(int, cublasGemmEx_64, gs_cublas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int type_a, int64_t lda,
+     const void *b, int type_b, int64_t ldb, const void *beta, void *c, int type_c, int64_t ldc, int compute, int algo)
+{
+    (void)algo;
+    return remember(handle, ONE(1));
+}
+
+CALL(int, cublasGemmStridedBatchedEx_64, gs_cublas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int type_a,
+     int64_t lda, long long stride_a, const void *b, int type_b, int64_t ldb, long long stride_b, const void *beta, void *c, int type_c, int64_t ldc, long long stride_c,
+     int64_t batch, int compute, int algo)
+{
+    (void)algo;
+    fake_grouped *const one = ONE(batch);
+    one->stride_a = stride_a, one->stride_b = stride_b, one->stride_c = stride_c;
+    return remember(handle, one);
+}
+
+CALL(int, cublasGemmBatchedEx_64, gs_cublas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *const *a, int type_a,
+     int64_t lda, const void *const *b, int type_b, int64_t ldb, const void *beta, void *const *c, int type_c, int64_t ldc, int64_t batch, int compute, int algo)
+{
+    (void)algo;
+    return remember(handle, ONE(batch));
+}
 
 #ifndef FAKE_CUBLAS_OLD
 CALL(int, cublasGemmGroupedBatchedEx, gs_cublas_handle handle, const int *op_a, const int *op_b, const int *m, const int *n, const int *k, const void *alpha,

@@ -3,7 +3,7 @@
  * $FAKE_CUBLASLT_MASKED where the preference masks reduction schemes. A mask that lets another scheme through than that of sums in the
  * accumulator's type is refused, and so are every attribute that is not known here and matrices that do not fit together. Nothing is
  * computed: a test is told which algorithm a multiplication used (fake_cublaslt_hook), and what it was given (fake_cublaslt_call). With
- * $FAKE_CUBLASLT_PLAIN it knows no epilogue, with $FAKE_CUBLASLT_STRIDED no arrays of pointers. An algorithm that is checked takes any matrices that fit and a byte of workspace for each column of D, but
+ * $FAKE_CUBLASLT_PLAIN it knows no epilogue, with $FAKE_CUBLASLT_STRIDED no arrays of pointers, with $FAKE_CUBLASLT_ALIGNMENT it says that one (2). An algorithm that is checked takes any matrices that fit and a byte of workspace for each column of D, but
  * for more columns than $FAKE_CUBLASLT_COLUMNS. */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -166,8 +166,9 @@ CALL(int, cublasLtMatmulAlgoCapGetAttribute, const gs_lt_algo *algo, int attribu
 {
     (void)algo;
     (void)attribute;
-    const uint32_t two = 2;
-    memcpy(value, &two, size);
+    const char *const set = getenv("FAKE_CUBLASLT_ALIGNMENT");
+    const uint32_t bytes = set ? (uint32_t)atoi(set) : 2;
+    memcpy(value, &bytes, size);
     *written = size;
     return GS_CUBLAS_SUCCESS;
 }
