@@ -23,7 +23,7 @@ static const char *const symbols[] = {
 pthread_mutex_t              fake_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int            calls[SYMBOL_COUNT];
 static atomic_int            live;
-static object                contexts[MAX_DEVICES];
+static object                contexts[2 * MAX_DEVICES];   /* primary ones, others */
 static int                   retained[MAX_DEVICES];
 static size_t                used_bytes;
 double                       fake_now_us;
@@ -230,6 +230,17 @@ gs_cu_result cuDevicePrimaryCtxGetState(gs_cu_device device, unsigned int *flags
     return GS_CU_SUCCESS;
 }
 
+/* One that is not the device's primary context. */
+gs_cu_result cuCtxCreate_v2(gs_cu_context *context, unsigned int flags, gs_cu_device device);
+gs_cu_result cuCtxCreate_v2(gs_cu_context *context, unsigned int flags, gs_cu_device device)
+{
+    ENTER();
+    (void)flags;
+    fake_current = &contexts[MAX_DEVICES + device];
+    *context = (gs_cu_context)fake_current;
+    return GS_CU_SUCCESS;
+}
+
 gs_cu_result cuCtxSetCurrent(gs_cu_context context)
 {
     ENTER();
@@ -247,7 +258,7 @@ gs_cu_result cuCtxGetCurrent(gs_cu_context *context)
 gs_cu_result cuCtxGetDevice(gs_cu_device *device)
 {
     ENTER_CONTEXT();
-    *device = (gs_cu_device)(fake_current - contexts);
+    *device = (gs_cu_device)((fake_current - contexts) % MAX_DEVICES);
     return GS_CU_SUCCESS;
 }
 

@@ -32,6 +32,10 @@ done
 audited "$programs/shim_calls" strided,wide,batch=2,beta=0.5 strided,batch=2
 says "strided,wide,batch=2,beta=0.5: served
 strided,batch=2: served" "batches"
+served='wide,pad=8 strided,batch=2 strided,wide,batch=2 hgemm,compute=64 hgemm,compute=64,wide hgemm,compute=64,strided,batch=2 hgemm,compute=64,strided,wide,batch=2,beta=1'
+passed='pointers pointers,wide,batch=2'
+audited "$programs/shim_calls" $served $passed
+says "$(for one in $served; do echo "$one: served"; done; for one in $passed; do echo "$one: passed on"; done)" "every call"
 audited "$programs/shim_lt" usual epilogue=36 algo=1
 says "usual: served
 epilogue=36: served

@@ -22,6 +22,12 @@ grep -q 'cublasLtMatmul f16:32x64x64:nn:ep=bias+gelu+aux: served' "$work/log" ||
 preloaded FAKE_BLAS_APART=1 "$programs/shim_lt" usual epilogue=4 usual
 says "$(each "usual epilogue=4 usual" served)" "descriptors of other libraries"
 
+# one of its own, and no memory for others: what attributes it has is not known
+for most in 1 2; do
+    preloaded FAKE_BLAS_MOST=$most "$programs/shim_lt" usual
+    says "usual: passed on" "memory for $most descriptors"
+done
+
 preloaded GEMMSMITH_BLAS=off "$programs/shim_lt" usual algo=1
 says "$(each "usual algo=1" 'passed on')" "mode off"
 

@@ -37,6 +37,10 @@ says "call: served
 without a context: passed on
 with it again: served" "contexts"
 counted cublasGemmEx context 1
+host "$process" other
+says "in another context: passed on
+in the usual one: served" "a context of its own"
+counted cublasGemmEx context 1
 
 # another device, a context that was made anew: plans of their own
 host FAKE_CUDA_DEVICES=2 "$process" call second second

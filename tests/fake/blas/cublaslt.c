@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A cuBLASLt without a GPU that computes on the host, in f64: column-major, strided batches, bias, relu, gelu with its input beside it, gelu's gradient with that of a bias. Descriptors have the sizes of the
- * real ones and the same attributes. FAKE_BLAS_WRONG=N: element N of D is wrong. FAKE_BLAS_APART=1: what a product's descriptor holds lies elsewhere, and its own bytes
- * stay the same. */
+ * real ones and the same attributes. FAKE_BLAS_WRONG=N: element N of D is wrong. FAKE_BLAS_MOST=N: there is memory for N descriptors of products. FAKE_BLAS_APART=1: what a product's descriptor
+ * holds lies elsewhere, and its own bytes stay the same. */
 #include "cublaslt.h"
 
 #include <math.h>
@@ -41,7 +41,7 @@ static void *bytes_of(const void *own, const place *table)
     return at;
 }
 
-static atomic_int calls, asked_for;
+static atomic_int calls, asked_for, descriptors;
 static int        object;
 
 int fake_blaslt_calls(void) { return atomic_load(&calls); }
@@ -78,8 +78,9 @@ int cublasLtMatmulDescCreate(void **out, int compute_type, int scale_type)
 {
     const int32_t unset = -1, one = 1;
     if (compute_type < GS_CUBLAS_COMPUTE_16F || scale_type >= GS_CUBLAS_COMPUTE_16F) return GS_CUBLAS_INVALID_VALUE;   /* as if one were the other */
-    description *const made = calloc(1, sizeof *made);
-    void **const apart = is_apart(of_desc) ? malloc(sizeof *apart) : NULL;
+    const char *const most = getenv("FAKE_BLAS_MOST");
+    description *const made = most && atomic_fetch_add(&descriptors, 1) >= atoi(most) ? NULL : calloc(1, sizeof *made);
+    void **const apart = made && is_apart(of_desc) ? malloc(sizeof *apart) : NULL;
     if (apart) *apart = made;
     *out = apart ? (void *)apart : made;
     if (!made) return GS_CUBLAS_ALLOC_FAILED;

@@ -66,6 +66,24 @@ static void without_context(void)
     call("with it again", 64);
 }
 
+/* In another context of the device than its primary one. */
+static void other_context(void)
+{
+    void *const driver = dlopen(getenv("GEMMSMITH_LIBCUDA"), RTLD_NOW | RTLD_NOLOAD);
+    int (*get_current)(void **), (*set_current)(void *), (*make)(void **, unsigned int, int);
+    void *const found[] = {dlsym(driver, "cuCtxGetCurrent"), dlsym(driver, "cuCtxSetCurrent"), dlsym(driver, "cuCtxCreate_v2")}, *usual, *context, *after;
+    memcpy(&get_current, &found[0], sizeof get_current);
+    memcpy(&set_current, &found[1], sizeof set_current);
+    memcpy(&make, &found[2], sizeof make);
+    NEED(get_current(&usual));
+    NEED(make(&context, 0, 0));
+    call("in another context", 64);
+    NEED(get_current(&after));
+    NEED(after != context);
+    NEED(set_current(usual));
+    call("in the usual one", 64);
+}
+
 enum { THREADS = 8, SIZES = 3, ROUNDS = 20 };
 
 static pthread_barrier_t together;   /* all make their first call at once */
@@ -145,6 +163,7 @@ int main(int count, char **words)
         else if (strcmp(words[i], "reset") == 0) setenv("FAKE_CUDA_RESETS", "1", 1);
         else if (strcmp(words[i], "fork") == 0) in_child("child");
         else if (strcmp(words[i], "context") == 0) without_context();
+        else if (strcmp(words[i], "other") == 0) other_context();
         else if (strcmp(words[i], "threads") == 0) threads();
         else if (strcmp(words[i], "cost") == 0) cost();
         else return 2;
