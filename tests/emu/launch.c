@@ -12,6 +12,7 @@
 #include <string.h>
 #include <gemmsmith/gemmsmith.h>
 
+#include "allocations.h"
 #include "emu/emu.h"
 #include "emu_device.h"
 #include "kernel/inspector.h"
@@ -473,6 +474,35 @@ static void test_user_kernel(void **state)
     gs_device_close(&device);
 }
 
+static gs_status compile_serialized(gs_device *device, const gs_source *source, gs_image *out, gs_error *error)
+{
+    (void)device;
+    (void)source;
+    (void)error;
+    *out = (gs_image){.serialized = true, .log = strdup("wgmma is serialized, says the source\nptxas info: 8 registers\nptxas warning: wgmma is serialized in k\nthe end\n")};
+    return GS_OK;
+}
+
+/* Of a log of several lines the assembler's about it is told, to its end. */
+static void test_serialized(void **state)
+{
+    (void)state;
+    const gs_kernel kernel = {.name = "k.cu", .source = "", .manifest = {.accumulator = GS_F32, .align = {2, 2, 2, 2}, .entry_count = 1,
+                                                                         .entry = {{.name = "k", .grid = {{"1"}, {"1"}, {"1"}}, .block = {1, 1, 1}, .cluster = {1, 1, 1}}}}};
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 16, 16, 16);
+    gs_device *device = open_device("emu:h200");
+    const gs_device_ops *const before = device->ops;
+    gs_device_ops ops = *before;
+    gs_loaded *loaded;
+    gs_error error = {0};
+    ops.compile = compile_serialized;
+    device->ops = &ops;
+    assert_int_equal(gs_loaded_create(&loaded, device, &kernel, &problem, &error), GS_ERROR_SERIALIZED);
+    assert_string_equal(error.text, "k.cu: ptxas warning: wgmma is serialized in k");
+    device->ops = before;
+    gs_device_close(&device);
+}
+
 static double time_of(const work *w, const gs_launch *launch)
 {
     gs_error error = {0};
@@ -555,6 +585,23 @@ static void test_graphs(void **state)
     OK(ops->capture_end(w.device, w.queue, &other, &error));
     ops->graph_destroy(w.device, other);
     assert_int_equal(number(&w, 5), 5 + 11 * 2 + 40);
+    gs_status lacks = GS_OK;
+    OK(ops->capture_begin(w.device, w.queue, &error));
+    OK(ops->launch(w.device, &launch, w.queue, &error));
+    for (int i = 0; i < 100 && lacks == GS_OK; i++) {
+        fail_at = 2;   /* where the list grows; its parameters are the first allocation of a launch */
+        lacks = ops->launch(w.device, &launch, w.queue, &error);
+    }
+    fail_at = 0;
+    assert_int_equal(lacks, GS_ERROR_MEMORY);
+    assert_int_equal(ops->capture_end(w.device, w.queue, &other, &error), GS_ERROR_MEMORY);
+    assert_null(other);
+    OK(ops->capture_begin(w.device, w.queue, &error));   /* nothing is left of it */
+    OK(ops->launch(w.device, &launch, w.queue, &error));
+    OK(ops->capture_end(w.device, w.queue, &other, &error));
+    OK(ops->graph_launch(w.device, other, w.queue, &error));
+    ops->graph_destroy(w.device, other);
+    assert_int_equal(number(&w, 5), 5 + 11 * 2 + 40 + 1);
     ops->graph_destroy(w.device, graph);
     ops->graph_destroy(w.device, NULL);
 
@@ -672,6 +719,7 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_user_kernel),
+        cmocka_unit_test(test_serialized),
         cmocka_unit_test(test_user_blocks),
         cmocka_unit_test(test_predicted_time),
         cmocka_unit_test(test_graphs), cmocka_unit_test(test_graph_change),

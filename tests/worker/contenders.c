@@ -198,6 +198,10 @@ static void one_user_kernel(void **state)
     assert_true(!cache.user.source && !cache.user.name[0]);
 }
 
+char *__real_strdup(const char *text);
+char *__wrap_strdup(const char *text);
+char *__wrap_strdup(const char *text) { return allocation_fails() ? NULL : __real_strdup(text); }
+
 static void short_of_memory(void **state)
 {
     (void)state;
@@ -210,6 +214,13 @@ static void short_of_memory(void **state)
     assert_int_equal(status, GS_ERROR_MEMORY);
     assert_string_equal(error.text, "no memory for a contender");
     assert_true(!entry && cache.count == 0);
+    for (int i = 1; i <= 2; i++) {   /* its source, its manifest */
+        fail_at = i;
+        const gs_status lacks = gs_contenders_user_kernel(&cache, "source:1", "text", MANIFEST, &error);
+        fail_at = 0;
+        assert_int_equal(lacks, GS_ERROR_MEMORY);
+        assert_true(!cache.user.source && !cache.user.manifest && !cache.user.name[0]);
+    }
 }
 
 static void nothing_is_kept(void **state)

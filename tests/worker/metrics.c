@@ -355,7 +355,7 @@ static void the_profiler_is_found_in_path(void **state)
     "extern \"C\" __global__ void mine(const gs_kernel_args p)\n{\n"                                                                              \
     "    __shared__ float table[64];\n    const int row = blockIdx.x, column = threadIdx.x;\n    float sum = 0;\n"                                 \
     "    for (int k = 0; k < p.k; k++) sum += gs_f16_to_f32(((const unsigned short *)p.a)[row * p.lda + k]) * gs_f16_to_f32(((const unsigned short *)p.b)[column * p.ldb + k]);\n" \
-    "    table[column] = sum;\n    __syncthreads();\n"                                                                                               \
+    "    table[column] = sum;\n    __syncthreads();\n    asm volatile(\"cp.async.commit_group;\\n\\tcp.async.wait_group 0;\");\n"                     \
     "    ((unsigned short *)p.d)[row * p.ldd + column] = gs_f32_to_f16(p.alpha * table[column]);\n}\n"
 #define MANIFEST "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\nentry mine\ngrid m 1 1\nblock 64 1 1\n"
 
@@ -374,7 +374,8 @@ static void a_worker_is_asked(void **state)
     is("blocks_sm", 32);
     is("occupancy", 100);
     is("ptx_wgmma", 0);
-    is("ptx_barrier", 1);
+    is("ptx_barrier", 3);    /* waiting for copies is one, */
+    is("ptx_cp_async", 0);   /* but no copy */
     is("ptx_shared_store", 1);
     is("ptx_global_store", 1);
     assert_true(value("registers") >= 8 && value("ptx_global_load") >= 2 && value("ptx_other") > 10);
