@@ -182,6 +182,20 @@ static void a_budget_that_is_too_short_says_so(void **state)
     }
 }
 
+/* What a slice takes is not known of a result that the store had: there must be time for a usual one. */
+static void what_was_found_goes_on_with_time_alone(void **state)
+{
+    bench *const b = *state;
+    static const double calls[] = {5, 5, 5};
+    gs_tune_options options = options_of(b);
+    options.candidates = 1;
+    assert_int_equal(worth_with(b, three, calls, 3, "library_us=100", &options), GS_OK);
+    options.candidates = CANDIDATES;
+    options.budget_s = 8;
+    assert_int_equal(worth_with(b, three, calls, 3, "mode=abort", &options), GS_OK);   /* the worker is not asked */
+    for (int i = 0; i < 3; i++) assert_true(seen.times[i] == 1 && seen.result[i].resumed);
+}
+
 static void tuners_share_it(void **state)
 {
     bench *const b = *state;
@@ -235,6 +249,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(it_goes_on_where_it_was_stopped, start, finish),
         cmocka_unit_test_setup_teardown(what_cannot_be_searched_is_named, start, finish),
         cmocka_unit_test_setup_teardown(a_budget_that_is_too_short_says_so, start, finish),
+        cmocka_unit_test_setup_teardown(what_was_found_goes_on_with_time_alone, start, finish),
         cmocka_unit_test_setup_teardown(tuners_share_it, start, finish),
         cmocka_unit_test(savings_are_of_what_was_measured),
     };
