@@ -192,6 +192,7 @@ static void options(void **state)
         assert_string_equal(error.field, wrong[i].field);
         assert_int_equal(answer.attempts, 0);
     }
+    assert_non_null(strstr(error.text, "is not given: set " GS_CHAT_URL));   /* the last one's */
     static const gs_chat_message many[GS_CHAT_MESSAGES + 1], nobody[] = {{"system", "x"}, {NULL, "y"}}, nothing[] = {{"system", "x"}, {"user", NULL}};
     const struct {
         const gs_chat_message *list;
@@ -364,6 +365,10 @@ static void failures_that_stay(void **state)
         if (strstr(cases[i].reply.body ? cases[i].reply.body : "", "too long")) assert_string_equal(error.text, "too long");
         assert_int_equal(strstr(error.text, "a redirect") != NULL, cases[i].reply.http >= 300 && cases[i].reply.http < 400);
     }
+    assert_int_equal(ask_with(&usual, &(said){200, JSON, .body = ""}, 1), GS_ERROR_PARSE);
+    assert_string_equal(error.text, "empty");
+    assert_int_equal(ask_with(&usual, &(said){200, JSON, .body = "{"}, 1), GS_ERROR_PARSE);
+    assert_non_null(strstr(error.text, "not JSON (line 1"));
 }
 
 /* Five, unless it is said: four retries. */

@@ -325,6 +325,17 @@ static void a_server_that_is_busy(void **state)
     close_policy();
 }
 
+static void nobody_listens(void **state)
+{
+    (void)state;
+    open_with({0});   /* connections are closed */
+    first_ones(8, 4);
+    assert_int_equal(propose(8), 0);
+    assert_int_equal(notes, 1);
+    has(noted, "is the endpoint up, and its URL right?");
+    close_policy();
+}
+
 static void a_budget_is_of_all_problems(void **state)
 {
     (void)state;
@@ -492,7 +503,7 @@ int main(void)
     const struct CMUnitTest questions[] = {
         CASE(the_prompt_has_what_it_must), CASE(examples_are_contrastive), CASE(nothing_of_an_answer_but_schedules_comes_back),
         CASE(what_was_wrong_is_said_in_a_few_lines), CASE(the_tally_has_the_fastest_that_is_right), CASE(a_second_question_repairs),
-        CASE(refusals_end_a_problem_and_no_other), CASE(a_server_that_is_busy), CASE(a_stop_is_no_failure),
+        CASE(refusals_end_a_problem_and_no_other), CASE(a_server_that_is_busy), CASE(nobody_listens), CASE(a_stop_is_no_failure),
         CASE(an_answer_that_does_not_come),
     };
     const struct CMUnitTest others[] = {
