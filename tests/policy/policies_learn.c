@@ -453,20 +453,20 @@ static void steps_of_two_add_up(void **state)
 static void ensembles_are_loaded_and_kept(void **state)
 {
     (void)state;
-    char one[96], three[96], *before, *after;
+    char one[96], most[96], *before, *after;
     size_t size, now;
     gs_error error = {0};
     gs_weights weights;
-    for (int nets = 1; nets <= 3; nets += 2) {
-        assert_int_equal(gs_weights_create(&weights, nets, 9, NULL), GS_OK);
-        assert_int_equal(gs_weights_save(&weights, path_of(nets == 1 ? one : three, nets == 1 ? "one" : "three"), NULL), GS_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(gs_weights_create(&weights, i ? GS_MOST_NETS : 1, 9, NULL), GS_OK);
+        assert_int_equal(gs_weights_save(&weights, path_of(i ? most : one, i ? "most" : "one"), NULL), GS_OK);
         gs_weights_free(&weights);
     }
-    gs_policy policy = taught(three, 0);
-    assert_int_equal(policy.save(&policy, three, NULL), GS_OK);
-    kept(three, &weights);
-    assert_int_equal(weights.surrogate.nets, 3);
-    for (int i = 0; i < 3; i++) assert_true(weights.surrogate.net[i].weights[weights.surrogate.net[i].count - 1] != 0);   /* each has learned */
+    gs_policy policy = taught(most, 0);
+    assert_int_equal(policy.save(&policy, most, NULL), GS_OK);
+    kept(most, &weights);
+    assert_int_equal(weights.surrogate.nets, GS_MOST_NETS);
+    for (int i = 0; i < GS_MOST_NETS; i++) assert_true(weights.surrogate.net[i].weights[weights.surrogate.net[i].count - 1] != 0);   /* each has learned */
     gs_weights_free(&weights);
     assert_int_equal(gs_file_read(one, GS_WEIGHTS_BYTES, &before, &size, NULL), GS_OK);
     assert_int_equal(policy.save(&policy, one, &error), GS_ERROR_UNSUPPORTED);
