@@ -442,6 +442,8 @@ static void test_refuses(void **state)
     refuse("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4096x4104:tn:b=2", h200, "rows");
     allow("ws/128x256x64/s4/c1x1/coop/g8", "bf16:4096x4096x4096:tn:ep=dbias", h200);
     refuse("ws/128x256x64/s4/c1x1/coop/g8", "bf16:4096x4096x4096:tn:b=2:ep=dbias", h200, "tile");
+    allow("ws/128x192x64/s4/c1x1/coop/g8", "bf16:4096x4096x4096:tn:b=2:ep=dbias", h200);               /* 96 registers for sums, */
+    refuse("ws/128x200x64/s4/c1x1/coop/g8", "bf16:4096x4096x4096:tn:b=2:ep=dbias", h200, "tile");      /* 100 */
     refuse("ws/128x128x64/s4/c1x1/lag/g8", "bf16:4096x4096x4096:tn:ep=dbias", h200, "mode");
     refuse("ws/64x64x64/s4/c1x1/coop/g8/pack", "bf16:4096x4096x4095:tn:ep=dbias", h200, "rows");
     refuse("ws/128x256x64/s4/c1x1/coop/g8", "bf16:4096x4096x4096:tn:g=8:ep=bias+silu+aux", h200, "tile");

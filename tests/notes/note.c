@@ -122,6 +122,12 @@ static void winners_are_the_nearest(void **state)
     assert_true(strstr(text, "4160") < strstr(text, "3072x"));
     assert_null(strstr(text, "ignore"));
     assert_null(strstr(text, "gemv/8x16"));
+    const size_t all = (size_t)(strstr(text, "\n\n") + 2 - text);
+    find("f16:4096x4096x4096:tn", "ws", NULL, all);       /* room for all of them, to the byte, */
+    has("- f16:4096x4096x2048");
+    find("f16:4096x4096x4096:tn", "ws", NULL, all - 1);   /* and for all but the last */
+    has("- f16:3072x");
+    assert_null(strstr(gs_text_string(&found), "- f16:4096x4096x2048"));
     find("f16:1x520x512:nt", "gemv", NULL, 4000);   /* an extent of 1 is near to itself */
     has("- f16:1x512x512:nt: gemv/8x8");
     assert_int_equal(gs_notes_learn(notes, store, "emu-h200", &error), GS_OK);   /* instead of those that it had */

@@ -195,6 +195,12 @@ static void make_pack(void)
     OK(gs_pack_writer_create(&packing.writer, &error));
     OK(gs_packing_add(&packing, &problem, &added, &error));
     assert_true(added);
+    static const char *const others[] = {"f16:1x16x32:tn", "f16:16x1x32:tn", "f16:16x16x1:tn", "f16:0x16x32:tn", "f16:16x0x32:tn", "f16:16x16x0:tn"};   /* with an extent of 0 there is nothing to pack */
+    for (size_t i = 0; i < GS_COUNT(others); i++) {
+        const gs_problem other_one = parsed(others[i]);
+        OK(gs_packing_add(&packing, &other_one, &added, &error));
+        assert_int_equal(added, i < 3);
+    }
     OK(gs_packing_write(&packing, path, &size, &error));
     gs_pack_writer_destroy(&packing.writer);
     gs_close(&packing.context);

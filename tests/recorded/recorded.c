@@ -360,7 +360,10 @@ static int run_shell(const char *shim, const char *script)
     const char *const argv[] = {"sh", "-c", script, NULL};
     const gs_recorded_run how = {.folder = folder, .shim = shim};
     int code = -1;
+    sigset_t blocked;
     assert_int_equal(run_it(&how, argv, &code, &error), GS_OK);
+    assert_int_equal(sigprocmask(SIG_BLOCK, NULL, &blocked), 0);   /* as before it */
+    assert_false(sigismember(&blocked, SIGCHLD) || sigismember(&blocked, SIGTERM));
     return code;
 }
 

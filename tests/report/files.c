@@ -89,6 +89,14 @@ static void lines_of_values(void **state)
     gs_text_free(&summary);
     gs_report_free(&r);
     assert_true(r.set_count == 0 && !r.sets && !r.machines);
+    /* written outside a checkout: without a commit */
+    CHECK(gs_report_add_file(&r, file("rows.csv",
+        "# NVIDIA H200, driver CUDA 13.0, cuBLASLt 13.1.0, NVRTC 13.0, gemmsmith 0.1.0 , " DAY1 "\n" HEAD
+        "f16:64x64x64:nn,offline,cold,nn,own,simple,10,1.1,1,1.2,1,1.1,1,1.2,ok,5,2,14,11,12,13," DAY1 "\n"), &error));
+    assert_int_equal(r.machine_count, 1);
+    assert_string_equal(r.machines[0].version, "0.1.0");
+    assert_true(r.machines[0].commit[0] == '\0' && strcmp(r.machines[0].from, DAY1) == 0);
+    gs_report_free(&r);
 }
 
 static void the_newest_run_of_a_problem_counts(void **state)

@@ -149,6 +149,9 @@ static void orders_that_depend(void **state)
         for (uint64_t seed = 1; seed <= 16; seed++) caught += verdict_with(seed, "f16:24x16x40:tn:d=f32:inv=1", aligned[i], GS_PART_INVARIANT).code == GS_VERDICT_INVARIANT;
         if (caught < 3 || caught > 13) fail_msg("%s: %d of 16", aligned[i], caught);
     }
+    /* of data as in timing no row stands twice where there are as many as the square of a prime: 17 is what the rows of this seed are apart, or a multiple */
+    const gs_verdict square = verdict_with(99, "f16:289x8x24:tn:d=f32:inv=1", "TWO (p.m > 67 && !turned(b, p.k) && alike(first, first + 17 * p.lda))", GS_PART_INVARIANT);
+    assert_int_equal(square.code, GS_VERDICT_PASS);
     /* behind the others, with the memory looked after */
     const gs_verdict all = verdict_of("f16:24x16x72:tn:d=f32:inv=1", "", GS_PART_ALL & ~(uint32_t)GS_PART_EDGES);
     assert_int_equal(all.code, GS_VERDICT_PASS);
