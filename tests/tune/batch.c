@@ -338,17 +338,6 @@ static void short_calls_have_more_rounds(void **state)
     }
 }
 
-/* With nothing searched yet, half a second for one and one beside it are enough to begin. */
-static void a_short_budget_is_begun(void **state)
-{
-    bench *const b = *state;
-    gs_tune_options options = options_of(b);
-    options.budget_s = 2.9;
-    options.candidates = 1;
-    assert_int_equal(list_with(b, three, 1, "", &options), GS_OK);
-    assert_int_equal(seen.count, 1);
-}
-
 /* Where each answer takes long, a batch is small enough for all that was searched in it to be proved and confirmed in time. */
 static void a_budget_reckons_with_a_slow_worker(void **state)
 {
@@ -644,7 +633,6 @@ int main(void)
         CASE(every_problem_gets_its_fastest), CASE(the_library_may_win), CASE(a_search_compares_nothing), CASE(unconfirmed_is_found_again),
         CASE(bad_ones_fall_out), CASE(suspects_are_left_out), CASE(one_bad_problem_stops_no_other), CASE(alone_where_the_library_fails), CASE(nothing_passes), CASE(a_stopped_list_goes_on),
         CASE(a_budget_ends_the_list), CASE(short_calls_have_more_rounds),
-        CASE(a_short_budget_is_begun),
         CASE(a_budget_reckons_with_a_slow_worker), CASE(own_is_known_from_tuning_too), CASE(edges_are_proved_once),
         CASE(kernels_are_compiled_ahead), CASE(refine_searches_what_was_found_again), CASE(refine_asks_the_neighbours),
         CASE(refine_races_what_other_kernels_found), CASE(what_was_found_may_be_much), CASE(what_learns_is_no_list),
