@@ -117,9 +117,11 @@ gs_status gs_check_run_move(gs_check_run *trial, bool least, gs_error *error)
 {
     const uint64_t bits = gs_mix(trial->seed + 0x2de92c6fu);
     const bool alike = (bits + (uint64_t)(trial->moves += least)) & 1;
+    static const int sure[] = {0, 1, 3};
+    const int lone = sure[gs_mix(bits + (uint64_t)trial->moves) % GS_COUNT(sure)];   /* of A, B and D one is always where the contender asks for no more */
     for (int i = 0; i < gs_operand_count(&trial->problem); i++) {
         gs_buffer *const buffer = &trial->operand[i];
-        buffer->at = least ? buffer->home + offset_of(trial, i, alike, gs_mix(bits + 64 * (uint64_t)trial->moves + (uint64_t)i)) : at_home(trial, i);
+        buffer->at = least ? buffer->home + offset_of(trial, i, alike || i == lone, gs_mix(bits + 64 * (uint64_t)trial->moves + (uint64_t)i)) : at_home(trial, i);
         GS_TRY(surround(trial, i, GS_POISON_FIRST, error));
     }
     if (trial->tables) trial->pointers = trial->tables + (least ? sizeof(gs_pointer) : 0);

@@ -392,7 +392,8 @@ class Groups(unittest.TestCase):
     def test_as_alone(self):
         names_of = {number: ["a", "b", "c"] for number in range(1, 25)}
         found, runs = self.judged(names_of, [("a", 3), ("b", 17), ("c", 17), ("c", 20)])
-        self.assertEqual({number: one for number, one in found.items() if one[0] == "killed"}, {3: ("killed", "a"), 17: ("killed", "b"), 20: ("killed", "c")})
+        self.assertIn(found[17], (("killed", "b"), ("killed", "c")))   # of two at once either may be the first
+        self.assertEqual({number: one for number, one in found.items() if one[0] == "killed" and number != 17}, {3: ("killed", "a"), 20: ("killed", "c")})
         self.assertEqual({one for number, one in found.items() if number not in (3, 17, 20)}, {("survived", "")})
         self.assertEqual(set(found), set(names_of))
         self.assertLess(runs, 40)   # of 72
