@@ -8,8 +8,8 @@
 #include "llm/edit.h"
 #include "llm/edit_lines.h"
 
-#define AROUND_MOST 100                /* lines around a difference: among thousands of equal ones the search for more would not end */
-#define TOUCH_MOST  8
+#define AROUND_MOST 100                /* lines around a difference: among thousands of equal ones the search for more takes hours */
+#define TOUCH_MOST  8                  /* differences for each edit at most: some come to touch each other, and become one */
 #define CELLS_MOST  ((size_t)8 << 20)   /* of the table of common lines; larger texts have one edit from their first to their last difference */
 
 /* Lines of the parent that become lines of the child. */
@@ -195,7 +195,7 @@ gs_status gs_edit_make(gs_text *out, const char *parent, const char *child, gs_e
     gs_status status = gs_edit_lines_read(&m.parent, parent, error);
     if (status == GS_OK) status = gs_edit_lines_read(&m.child, child, error);
     if (status == GS_OK) status = find_hunks(&m, error);
-    if (status == GS_OK && m.count > TOUCH_MOST * GS_EDITS) status = many(error);   /* some may come to touch each other, not so many */
+    if (status == GS_OK && m.count > TOUCH_MOST * GS_EDITS) status = many(error);
     if (status == GS_OK) status = widen_all(&m, error);
     if (status == GS_OK) status = write(&m, &edits, error);
     if (status == GS_OK) status = check(parent, child, gs_text_string(&edits), error);
