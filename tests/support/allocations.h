@@ -4,10 +4,12 @@
 #ifndef GS_TESTS_ALLOCATIONS_H
 #define GS_TESTS_ALLOCATIONS_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 
-static int allocations;
-static int fail_at;   /* the how many-th from now on fails; 0: none */
+/* Atomic, as the objects under test may allocate in several threads at once. */
+static atomic_int allocations;
+static atomic_int fail_at;   /* the how many-th from now on fails; 0: none */
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -22,7 +24,7 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size);
 static int allocation_fails(void)
 {
     allocations++;
-    return fail_at > 0 && --fail_at == 0;
+    return fail_at > 0 && atomic_fetch_sub(&fail_at, 1) == 1;
 }
 
 void *__wrap_malloc(size_t size)
