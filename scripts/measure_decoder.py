@@ -10,7 +10,7 @@ A process of each variant, with a cache of Inductor of its own, makes a part rea
 tokens: forward and backward of one layer), mode, variant, round, microseconds of a step, tokens per second. What does not fit into --seconds is left out and named; a part alone is --batches 16 --prefill 0.
 
 --variants takes any of these with words behind it: "+pdl", Inductor's own kernels are launched dependently too (TORCHINDUCTOR_ENABLE_PDL); "+plain", ours never are; "+const", weights are
-promised to be constant (enable(constant_weights=True)).
+promised to be constant (enable(constant_weights=True)); "+norms", in `fused` norms are rms_norm() too.
 modes: graph, the step captured as a CUDA graph; compile, torch.compile's max-autotune with Inductor's graphs; compiled-graph, max-autotune without them, captured as a whole.
 --products: in `ours` and `fused` torch.compile keeps products of one row, which max-autotune makes a multiplication and a sum.
 --hf: the class of transformers, with fuse() for `fused`. --cpu: tiny, on the emulated device; its times mean nothing."""
@@ -62,8 +62,8 @@ def read_arguments():
 def words_of(variant):
     """(what computes, the words behind it)."""
     name, *words = variant.split("+")
-    if name not in ("torch", "ours", "fused") or not set(words) <= {"pdl", "plain", "const"}:
-        raise SystemExit(f"measure_decoder: {variant}: no variant: torch, ours or fused, with +pdl, +plain or +const behind it")
+    if name not in ("torch", "ours", "fused") or not set(words) <= {"pdl", "plain", "const", "norms"}:
+        raise SystemExit(f"measure_decoder: {variant}: no variant: torch, ours or fused, with +pdl, +plain, +const or +norms behind it")
     return name, words
 
 
@@ -163,8 +163,8 @@ def parent(arguments):
 
 # ---- a worker ----
 
-def make_model(torch, ours, arguments, fused):
-    """The plain decoder. With `fused` the gate and up are one operator, and residuals are added by the products before them."""
+def make_model(torch, ours, arguments, fused, norms):
+    """The plain decoder. With `fused` the gate and up are one operator, and residuals are added by the products before them; with `norms` norms are ours, too."""
     functional = torch.nn.functional
     dims, device = arguments.dimensions, "cpu" if arguments.cpu else "cuda"
     features, hidden, head = dims["features"], dims["hidden"], dims["features"] // dims["heads"]
@@ -178,6 +178,8 @@ def make_model(torch, ours, arguments, fused):
         return torch.nn.Parameter(torch.ones(features, device=device, dtype=torch.bfloat16))
 
     def norm(x, weight):
+        if norms:
+            return ours.rms_norm(x, weight, 1e-5)
         return functional.rms_norm(x, (features,), weight, 1e-5)
 
     def rotate(x, cos, sin):
@@ -229,7 +231,7 @@ def make_model(torch, ours, arguments, fused):
     return Decoder()
 
 
-def make_transformers(torch, ours, arguments, fused):
+def make_transformers(torch, ours, arguments, fused, norms):
     import transformers
     dims = arguments.dimensions
     config, model = {"llama": (transformers.LlamaConfig, transformers.LlamaForCausalLM), "qwen": (transformers.Qwen2Config, transformers.Qwen2ForCausalLM)}[arguments.model]
@@ -238,7 +240,7 @@ def make_transformers(torch, ours, arguments, fused):
     with torch.device("cpu" if arguments.cpu else "cuda"):
         decoder = model(made).to(torch.bfloat16).eval()
     if fused:
-        ours.fuse(decoder)
+        ours.fuse(decoder, norms)
     return decoder
 
 
@@ -345,7 +347,7 @@ def worker(arguments):
         torch.set_num_threads(1)
     if variant != "torch" and not ours.enable(emulated="emu:h200,check=0" if arguments.cpu else None, constant_weights="const" in words):
         raise SystemExit("measure_decoder: there is no GPU")
-    model = (make_transformers if arguments.hf else make_model)(torch, ours, arguments, variant == "fused")
+    model = (make_transformers if arguments.hf else make_model)(torch, ours, arguments, variant == "fused", "norms" in words)
     model.requires_grad_(arguments.train > 0)
     ready = (None, 0)
     print("{}", flush=True)

@@ -6,7 +6,7 @@ import math as _math
 
 import torch as _torch
 
-__all__ = ["Linear", "SwiGLU", "fuse", "grouped", "linear", "linear_residual", "pack_swiglu", "swiglu"]
+__all__ = ["Linear", "RMSNorm", "SwiGLU", "fuse", "grouped", "linear", "linear_residual", "pack_swiglu", "rms_norm", "swiglu"]
 
 taken = None   # whose tensors the adapter takes: "CUDA", "CPU"; None: nobody's
 
@@ -112,6 +112,22 @@ def _pairs(offsets, rows):
     places = [int(place) for place in offsets] if _transformed() else offsets.tolist()   # torch 2.7 has no tolist() in torch.func
     _refuse(places[0] == 0 and places == sorted(places) and places[-1] <= rows, f"offsets do not ascend from 0 to at most {rows}")
     return list(zip(places[:-1], places[1:]))
+
+
+def _rms_norm(x, weight, eps, rounded):
+    if _serves(x):
+        result = x.new_empty(x.shape)
+        if _torch.ops.gemmsmith.rms_norm_run.default(_rows(result), _rows(x), x if weight is None else weight, eps, (weight is not None) + 2 * rounded):
+            return result
+    return _norm_by_torch(x, weight, eps, rounded)
+
+
+def _norm_by_torch(x, weight, eps, rounded):
+    if not rounded:
+        return _torch.nn.functional.rms_norm(x, x.shape[-1:], weight, eps)
+    wide = x.float() if x.dtype in HALVES else x
+    y = (wide * _torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps)).to(x.dtype)
+    return y if weight is None else weight * y
 
 
 def _linear_setup(ctx, inputs, output):
@@ -348,6 +364,7 @@ def define(library):
     library.define("swiglu_kept(Tensor x, Tensor weight, str activation) -> (Tensor, Tensor, Tensor, Tensor)", tags=tags)
     library.define("grouped(Tensor x, Tensor weight, Tensor offsets, str activation, bool gate) -> Tensor", tags=tags)
     library.define("grouped_both(Tensor x, Tensor weight, Tensor offsets, str activation, bool gate) -> (Tensor, Tensor)", tags=tags)
+    library.define("rms_norm(Tensor x, Tensor? weight, float eps, bool rounded) -> Tensor", tags=tags)
     library.define("grouped_grads(Tensor grad, Tensor x, Tensor weight, Tensor offsets, str activation, bool gate) -> (Tensor, Tensor)", tags=tags)
     for name, kernel, fake, setup, backward in (
             ("linear", _linear, lambda x, weight, bias, residual, activation: x.new_empty(x.shape[:-1] + weight.shape[:1]), _linear_setup, _linear_backward),
@@ -357,6 +374,7 @@ def define(library):
             ("swiglu_kept", _swiglu_kept, _swiglu_kept_shapes, _swiglu_kept_setup, _swiglu_kept_backward),
             ("grouped", _grouped, lambda x, weight, offsets, activation, gate: x.new_empty(x.shape[0], _width(weight, gate)), _grouped_setup, _grouped_backward),
             ("grouped_both", _grouped_both, _grouped_both_shapes, _grouped_setup, _grouped_backward),
+            ("rms_norm", _rms_norm, lambda x, weight, eps, rounded: x.new_empty(x.shape), None, None),
             ("grouped_grads", _grouped_grads, lambda grad, x, weight, offsets, activation, gate: (_torch.empty_like(x), _torch.empty_like(weight)), None, None)):
         for key in ("CPU", "CUDA"):
             library.impl(name, kernel, key)
@@ -462,6 +480,17 @@ def grouped(x, weight, offsets, activation="none", gate=False):
     return _torch.ops.gemmsmith.grouped.default(x, weight, offsets, activation, bool(gate))
 
 
+def rms_norm(x, weight=None, eps=1e-6, rounded=False):
+    """x / sqrt(mean(x * x) + eps) * weight, computed in f32, each mean over the last dimension, by one kernel behind which the next may begin early, as torch's do not. x: ... x N; weight: N, or
+    None for ones. rounded: what was divided is rounded to the type of x before it is multiplied by weight, as modules of transformers do; else the result alone is, as torch.nn.functional.rms_norm
+    does. While gradients are recorded, and inside torch.func, it is torch's operators."""
+    _refuse(x.dim() >= 1 and (weight is None or weight.shape == x.shape[-1:]), f"x ends with {x.shape[-1] if x.dim() else 'no'} elements, and weight is {None if weight is None else tuple(weight.shape)}")
+    _refuse(weight is None or weight.device == x.device, f"x is on {x.device}, weight is on {None if weight is None else weight.device}")
+    if _trains(x, weight) or _transformed() or (weight is not None and weight.dtype != x.dtype):
+        return _norm_by_torch(x, weight, eps, rounded)
+    return _torch.ops.gemmsmith.rms_norm.default(x, weight, eps, rounded)
+
+
 class Linear(_torch.nn.Linear):
     """nn.Linear with an activation, and with a residual where forward() is given one, by one kernel. Parameters and their names are those of nn.Linear."""
 
@@ -533,23 +562,45 @@ class SwiGLU(_torch.nn.Module):
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
 
-def fuse(model):
-    """Puts a SwiGLU in the place of every MLP of a model that is made as those of transformers are: gate_proj, up_proj and down_proj without biases, and silu as act_fn. Returns how many there
-    were. One that computes anything else (dropout, a norm, a clamp), that has hooks, or whose weights differ in type, device or in whether they are trained, stays as it is; so do those on the
-    device "meta". The weights of gate_proj and up_proj are copied, one MLP after the other. state_dict() has the names as before; those of the parameters are others, so make optimizers later."""
-    count, made = 0, {}
+class RMSNorm(_torch.nn.Module):
+    """rms_norm() over the last dimension. Its one parameter is `weight`. In a compiled model it is torch's operators, which Inductor puts into one kernel with what stands around them."""
+
+    def __init__(self, features, eps=1e-6, rounded=False, device=None, dtype=None):
+        super().__init__()
+        self.weight, self.eps, self.rounded = _torch.nn.Parameter(_torch.ones(features, device=device, dtype=dtype)), eps, rounded
+
+    def forward(self, x):
+        return (_norm_by_torch if _torch.compiler.is_compiling() else rms_norm)(x, self.weight, self.eps, self.rounded)
+
+    def extra_repr(self):
+        return f"{self.weight.shape[0]}, eps={self.eps}, rounded={self.rounded}"
+
+
+def fuse(model, norms=True):
+    """Puts a SwiGLU in the place of every MLP of a model that is made as those of transformers are: gate_proj, up_proj and down_proj without biases, and silu as act_fn; and an RMSNorm in that of
+    every module whose class is called ...RMSNorm, in f16 and bf16, and that computes the same (norms=False: these stay). Returns how many of both there were. What computes anything else (dropout, a norm, a clamp), has
+    hooks, or has weights that differ in type, device or in whether they are trained, stays as it is; so does what is on the device "meta". The weights of gate_proj and up_proj are copied, one MLP
+    after the other. state_dict() has the names as before; those of an MLP's parameters are others, so make optimizers later."""
+    made = {}
     for parent in list(model.modules()):
         for name, child in list(parent._modules.items()):
-            projections = [getattr(child, part, None) for part in ("gate_proj", "up_proj", "down_proj")]
-            if child not in made and not (all(type(p) is _torch.nn.Linear and p.bias is None for p in projections) and _is_silu(getattr(child, "act_fn", None))
-                                          and _is_plain(child, *projections)):
-                continue
             if child not in made:
-                made[child] = SwiGLU.of(*projections).train(child.training)
-                made[child].as_parts = True
-                count += 1
+                fused = _mlp_of(child) or (_norm_of(child) if norms else None)
+                if fused is None:
+                    continue
+                made[child] = fused.train(child.training)
             setattr(parent, name, made[child])
-    return count
+    return len(made)
+
+
+def _mlp_of(module):
+    """A SwiGLU that does what an MLP does; None: it is none, or none such."""
+    projections = [getattr(module, part, None) for part in ("gate_proj", "up_proj", "down_proj")]
+    if not (all(type(p) is _torch.nn.Linear and p.bias is None for p in projections) and _is_silu(getattr(module, "act_fn", None)) and _is_plain(module, *projections)):
+        return None
+    fused = SwiGLU.of(*projections)
+    fused.as_parts = True
+    return fused
 
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
@@ -578,6 +629,28 @@ def _is_plain(mlp, gate, up, down):
         return False
     finally:
         mlp.train(trained)
+
+
+def _norm_of(module):
+    """An RMSNorm with the weight of a module that computes the same, in every bit where that is torch's operators; None: it does not."""
+    weight, eps = getattr(module, "weight", None), getattr(module, "variance_epsilon", getattr(module, "eps", None))
+    if not type(module).__name__.endswith("RMSNorm") or isinstance(module, RMSNorm) or not isinstance(eps, float) or set(module._parameters) != {"weight"} or module._buffers or module._modules:
+        return None
+    if not isinstance(weight, _torch.Tensor) or weight.dim() != 1 or weight.is_meta or weight.dtype not in HALVES or any(getattr(module, hooks) for hooks in _HOOKS):
+        return None
+    try:
+        with _torch.no_grad(), _torch.random.fork_rng(devices=[weight.device] if weight.is_cuda else []):
+            other = _torch.randn_like(weight)   # weights that were never trained are ones, and tell less
+            x = _torch.randn(3, 16, weight.shape[0], dtype=weight.dtype, device=weight.device) * _torch.tensor([1e-3, 1, 100], dtype=weight.dtype, device=weight.device)[:, None, None]
+            got = _torch.func.functional_call(module, {"weight": other}, (x,))
+        fits = [rounded for rounded in (True, False) if got.dtype == x.dtype and _torch.equal(got, _norm_by_torch(x, other, eps, rounded))]
+    except Exception:   # it wants something else than rows
+        return None
+    if not fits:
+        return None
+    norm = RMSNorm(0, eps, fits[0])
+    norm.weight = module.weight
+    return norm
 
 
 def _is_silu(function):

@@ -11,8 +11,8 @@ Everything that calls these operators is served: torch.matmul, nn.Linear, autogr
 leading dimension describes, a problem for which torch's own kernel is the best choice) goes to torch's own kernel. The plan of a problem is made by the first call that asks for it, in that
 call; while a stream is captured nothing is made, so run the model once before a capture, or call prepare().
 
-What torch has no operator for is in functions and modules: linear() with an activation and a residual in one kernel, swiglu(), grouped() for mixtures of experts, the modules Linear and SwiGLU, and
-fuse(), which puts SwiGLU into models of transformers. They work without enable() too, and on tensors of any type and device, by torch's operators; gradients and torch.compile are supported.
+What torch has no operator for is in functions and modules: linear() with an activation and a residual in one kernel, swiglu(), grouped() for mixtures of experts, rms_norm() behind which the next
+kernel may begin early, the modules Linear, SwiGLU and RMSNorm, and fuse(), which puts SwiGLU and RMSNorm into models of transformers. They work without enable() too, and on tensors of any type and device, by torch's operators; gradients and torch.compile are supported.
 """
 import atexit as _atexit
 import ctypes as _c
@@ -27,13 +27,13 @@ import torch as _torch
 
 import gemmsmith as _package
 from gemmsmith import fused as _fused
-from gemmsmith.fused import Linear, SwiGLU, fuse, grouped, linear, linear_residual, pack_swiglu, swiglu
+from gemmsmith.fused import Linear, RMSNorm, SwiGLU, fuse, grouped, linear, linear_residual, pack_swiglu, rms_norm, swiglu
 
-__all__ = ["Linear", "SwiGLU", "Used", "disable", "enable", "fuse", "grouped", "is_enabled", "linear", "linear_residual", "pack_swiglu", "prepare", "swiglu", "why"]
+__all__ = ["Linear", "RMSNorm", "SwiGLU", "Used", "disable", "enable", "fuse", "grouped", "is_enabled", "linear", "linear_residual", "pack_swiglu", "prepare", "rms_norm", "swiglu", "why"]
 
 _FILE = "libgemmsmith_torch.so"
 _LINE = 1024
-_OPERATORS = 2   # gs_torch_operators() of the adapter that fits
+_OPERATORS = 3   # gs_torch_operators() of the adapter that fits
 if "_ops" not in globals():   # what importlib.reload() keeps
     _library = None    # ctypes
     _key = None        # whose calls are taken: "CUDA", "CPU"
@@ -76,6 +76,7 @@ def _define():
         library.define(f"{name}_out(Tensor self, Tensor a, Tensor b, float beta, float alpha, Tensor(a!) out) -> Tensor(a!)")
     library.define("run(Tensor(a!) d, Tensor x, Tensor weight, Tensor c, Tensor bias, Tensor offsets, Tensor(b!) aux, int what) -> bool")
     library.define("gate_gradients(Tensor(a!) result, Tensor gradient, Tensor kept, int activation) -> bool")
+    library.define("rms_norm_run(Tensor(a!) result, Tensor x, Tensor weight, float eps, int what) -> bool")
     _fused.define(library)
     return library
 
@@ -242,7 +243,7 @@ def _layers_of(model):
 
 
 def _problems_of(model, rows, training):
-    """The products of a model's linear layers, each once."""
+    """The products of a model's linear layers, each once, and its norms."""
     found = {}
     for weight, outputs, bias, activation, gate in _layers_of(model):
         if weight.dtype not in _fused.HALVES:
@@ -255,6 +256,9 @@ def _problems_of(model, rows, training):
                 found.update(dict.fromkeys((f"{kind}:{count}x{inputs}x{width}:nn", f"{kind}:{width}x{inputs}x{count}:nt")))   # gradients of what goes in, and of the weight
         if training and gate:
             found[f"{kind}:gate_gradients:{_fused.WORDS[activation]}"] = None
+    for module in [] if training else model.modules():
+        if isinstance(module, RMSNorm) and module.weight is not None and module.weight.dtype in _fused.HALVES:
+            found[f"{'f16' if module.weight.dtype == _torch.float16 else 'bf16'}:rms_norm{':rounded' if module.rounded else ''}"] = None
     return list(found)
 
 
@@ -275,7 +279,8 @@ def prepare(problems, device=None, rows=(1,), training=False):
 @_dataclasses.dataclass(frozen=True)
 class Used:
     """One line of why(): of the calls of this problem, `calls` were run by `kernel` and `passed` went to torch's own kernel. origin: where the kernel comes from ("table", "pack", "default",
-    ...), or "torch". reason: in words. device is None and problem empty for calls that no problem describes. "bf16:gate_gradients:silu" is the kernel that makes both gradients of a gate."""
+    ...), or "torch". reason: in words. device is None and problem empty for calls that no problem describes. "bf16:gate_gradients:silu" is the kernel that makes both gradients of a gate, "bf16:rms_norm" that of
+    a norm."""
     device: "int | None"
     calls: int
     passed: int
@@ -289,7 +294,7 @@ class Used:
 
 
 def why():
-    """What was used so far, in the order in which problems were first seen, gradients of gates behind them: a list of Used."""
+    """What was used so far, in the order in which problems were first seen, gradients of gates and norms behind them: a list of Used."""
     lines, text = [], _c.create_string_buffer(_LINE)
     while _library is not None and _library.gs_torch_why(len(lines), text, len(text)):
         device, calls, passed, problem, origin, kernel, reason = text.value.decode(errors="replace").split("\t")

@@ -10,6 +10,7 @@
 #include "torch/choice.h"
 #include "torch/gate.h"
 #include "torch/kernels.h"
+#include "torch/norm.h"
 #include "torch/shim.h"
 
 static gs_torch_shim    shim;
@@ -101,13 +102,14 @@ int gs_torch_prepare_text(int device, const char *problem, char *text, size_t si
     gs_problem p;
     gs_error error = {0};
     if (gs_torch_is_gate(problem)) return said(gs_torch_gate_prepare(device, problem, emulated[0] != 0, text, size, &error), &error, text, size);
+    if (gs_torch_is_norm(problem)) return said(gs_torch_norm_prepare(device, problem, emulated[0] != 0, text, size, &error), &error, text, size);
     gs_status status = gs_problem_parse(&p, problem, &error);
     if (status == GS_OK) status = gs_torch_prepare(device, &p, text, size, &error);
     return said(status, &error, text, size);
 }
 
-int gs_torch_why(int line, char *text, size_t size) { return gs_torch_report(&line, text, size) || gs_torch_gate_report(&line, text, size); }
+int gs_torch_why(int line, char *text, size_t size) { return gs_torch_report(&line, text, size) || gs_torch_gate_report(&line, text, size) || gs_torch_norm_report(&line, text, size); }
 
 const char *gs_torch_version(void) { return gs_version(); }
 
-int gs_torch_operators(void) { return 2; }
+int gs_torch_operators(void) { return 3; }

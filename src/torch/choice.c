@@ -175,6 +175,8 @@ gs_device *gs_torch_device(int number)
     return device;
 }
 
+bool gs_torch_is_forked(void) { return atomic_load_explicit(&forked, memory_order_relaxed); }
+
 void gs_torch_stage(bool begin)
 {
     if (begin) pthread_mutex_lock(&staging);

@@ -43,6 +43,9 @@ gs_status gs_torch_prepare(int device, const gs_problem *problem, char *why, siz
 struct gs_device *gs_torch_device(int device);
 void gs_torch_stage(bool begin);
 
+/* Whether this process is a fork of one that used the adapter: no GPU is there then. */
+bool gs_torch_is_forked(void);
+
 /* Counts a call that had no key. */
 void gs_torch_count_passed(gs_torch_reason reason);
 

@@ -11,6 +11,7 @@
 
 #include "torch/choice.h"
 #include "torch/gate.h"
+#include "torch/norm.h"
 
 enum { MOST_DIM = 3, TEXT = 320 };
 
@@ -379,5 +380,26 @@ static void gate_gradients(uint64_t *stack, uint64_t arguments, uint64_t results
     stack[0] = ran;
 }
 
+/* rms_norm_run(Tensor(a!) result, Tensor x, Tensor weight, float eps, int what) -> bool: whether it was run. what: a bit each: the weight is there, else it is x; what was divided is rounded as
+ * well. */
+enum { HAS_WEIGHT = 1, ROUNDS = 2 };
+
+static void rms_norm_run(uint64_t *stack, uint64_t arguments, uint64_t results)
+{
+    enum { RESULT, X, WEIGHT, TENSORS };
+    operand all[TENSORS];
+    gs_stream stream = NULL;
+    const uint64_t what = stack[TENSORS + 1];
+    const float eps = (float)number_at(stack, TENSORS);
+    const int32_t index = take_operands(all, TENSORS, stack, RESULT);
+    (void)arguments;
+    (void)results;
+    const gs_torch_norm norm = {&all[X].tensor, what & HAS_WEIGHT ? &all[WEIGHT].tensor : NULL, &all[RESULT].tensor, eps, (what & ROUNDS) != 0};
+    bool ran = emulated || torch->get_current_cuda_stream(index, &stream) == 0;
+    if (ran) ran = gs_torch_norm_run(emulated ? 0 : index, &norm, stream, emulated) == GS_TORCH_FITS;
+    for (int i = 0; i < TENSORS; i++) drop(&all[i]);
+    stack[0] = ran;
+}
+
 const gs_torch_named gs_torch_aten[] = {{"mm", mm}, {"mm.out", mm_out}, {"bmm", bmm}, {"bmm.out", bmm_out}, {NULL, NULL}};
-const gs_torch_named gs_torch_own[] = {{"addmm", addmm}, {"addmm_out", addmm_out}, {"baddbmm", baddbmm}, {"baddbmm_out", baddbmm_out}, {"run", run}, {"gate_gradients", gate_gradients}, {NULL, NULL}};
+const gs_torch_named gs_torch_own[] = {{"addmm", addmm}, {"addmm_out", addmm_out}, {"baddbmm", baddbmm}, {"baddbmm_out", baddbmm_out}, {"run", run}, {"gate_gradients", gate_gradients}, {"rms_norm_run", rms_norm_run}, {NULL, NULL}};

@@ -397,6 +397,80 @@ static void named_gates(void **state)
     launches = last_launch()->count;
 }
 
+/* Whether it was run. what: a weight is there, and what was divided is rounded. */
+static bool rms_norm(int32_t dtype, int64_t rows, int64_t cols, uint64_t what)
+{
+    fake_tensor *const all[3] = {MATRIX(dtype, rows, cols), MATRIX(dtype, rows, cols), what & 1 ? handle_of(dtype, 1, 1, SIZE(cols)) : MATRIX(dtype, rows, cols)};
+    uint64_t stack[5] = {H(all[0]), H(all[1]), H(all[2]), number(1e-5), what};
+    for (int i = 0; i < 3; i++) gate_at[i] = all[i]->data;
+    kernel_of("gemmsmith", "rms_norm_run")(stack, 5, 1);
+    assert_int_equal(torch->handles, 0);
+    return stack[0] != 0;
+}
+
+/* A block for each row, with a thread for each piece of 16 bytes. */
+static void norms(void **state)
+{
+    (void)state;
+    char text[1024];
+    need_compiler();
+    const int before = last_launch()->count;
+    assert_false(rms_norm(FAKE_TORCH_F32, 4, 64, 1));
+    assert_false(rms_norm(FAKE_TORCH_BF16, 0, 64, 1));
+    capture(torch->stream, true);
+    assert_false(rms_norm(FAKE_TORCH_BF16, 4, 64, 1));   /* nothing is compiled in a capture */
+    capture(torch->stream, false);
+    assert_int_equal(last_launch()->count, before);
+    setenv("FAKE_CUDA_ARGS", "1", 1);
+    assert_true(rms_norm(FAKE_TORCH_BF16, 4, 520, 1));
+    const fake_cuda_launch *const l = last_launch();
+    assert_true(l->pointers[3] == gate_at[0] && l->pointers[0] == gate_at[1] && l->pointers[1] == gate_at[2] && l->alpha == 1e-5f);
+    assert_true(l->grid[0] == 4 && l->grid[1] == 1 && l->block[0] == 128 && l->block[1] == 1 && !l->dependent);
+    assert_true(rms_norm(FAKE_TORCH_BF16, 1, 8000, 0));
+    assert_true(last_launch()->pointers[1] == NULL && last_launch()->grid[0] == 1 && last_launch()->block[0] == 1024);
+    unsetenv("FAKE_CUDA_ARGS");
+    assert_true(find_line("bf16:rms_norm\tdefault", text));
+    assert_string_equal(text, "0\t2\t1\tbf16:rms_norm\tdefault\trms_norm\tone kernel, behind which the next may begin early");
+    setenv("FAKE_CUDA_FAIL", "cuLaunchKernelEx", 1);
+    assert_false(rms_norm(FAKE_TORCH_BF16, 1, 64, 0));
+    setenv("FAKE_CUDA_FAIL", "cuModuleLoadDataEx", 1);
+    assert_false(rms_norm(FAKE_TORCH_F16, 1, 64, 2));
+    unsetenv("FAKE_CUDA_FAIL");
+    assert_false(rms_norm(FAKE_TORCH_F16, 1, 64, 2));   /* it is not tried again */
+    assert_true(rms_norm(FAKE_TORCH_F16, 1, 64, 0));
+    torch->fail = "get_current_cuda_stream";
+    assert_false(rms_norm(FAKE_TORCH_BF16, 1, 64, 0));
+    torch->fail = NULL;
+    assert_int_equal(gs_torch_prepare_text(0, "f16:rms_norm:rounded", text, sizeof text), GS_OK);
+    assert_int_equal(strncmp(text, "torch's own kernels: ", 21), 0);
+    assert_int_equal(gs_torch_prepare_text(0, "bf16:rms_norm:rounded", text, sizeof text), GS_OK);
+    assert_string_equal(text, "one kernel, behind which the next may begin early");
+    assert_int_equal(gs_torch_prepare_text(64, "bf16:rms_norm", text, sizeof text), GS_ERROR_RANGE);
+    static const char *const wrong[] = {"f32:rms_norm", "bf16:rms_norm:", ":rms_norm", "bf16:rms_norm:rounded:"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) assert_int_equal(gs_torch_prepare_text(0, wrong[i], text, sizeof text), GS_ERROR_PARSE);
+    launches = last_launch()->count;
+}
+
+/* In a captured stream what follows a norm begins early, and so does a norm behind a launch that lets it; behind anything else neither does. */
+static void norms_in_chains(void **state)
+{
+    (void)state;
+    need_compiler();
+    assert_true(rms_norm(FAKE_TORCH_BF16, 1, 64, 0));
+    assert_int_equal(last_launch()->dependent, 0);   /* nobody knows what stands before it */
+    capture(torch->stream, true);
+    assert_true(rms_norm(FAKE_TORCH_BF16, 1, 64, 0));
+    assert_int_equal(last_launch()->dependent, 0);
+    assert_true(rms_norm(FAKE_TORCH_BF16, 1, 64, 0));
+    assert_int_equal(last_launch()->dependent, 1);
+    assert_true(gate_gradients(FAKE_TORCH_F16, 24, 40, 1));   /* it ends before anything begins */
+    assert_int_equal(last_launch()->dependent, 0);
+    assert_true(rms_norm(FAKE_TORCH_BF16, 1, 64, 0));
+    assert_int_equal(last_launch()->dependent, 0);
+    capture(torch->stream, false);
+    launches = last_launch()->count;
+}
+
 static void prepared(void **state)
 {
     (void)state;
@@ -447,6 +521,6 @@ static void unloading(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_to_load), cmocka_unit_test(loading), cmocka_unit_test(passed_on), cmocka_unit_test(raised), cmocka_unit_test(ours),
-                                       cmocka_unit_test(fused), cmocka_unit_test(gates), cmocka_unit_test(named_gates), cmocka_unit_test(prepared), cmocka_unit_test(forked), cmocka_unit_test(unloading)};
+                                       cmocka_unit_test(fused), cmocka_unit_test(gates), cmocka_unit_test(named_gates), cmocka_unit_test(norms), cmocka_unit_test(norms_in_chains), cmocka_unit_test(prepared), cmocka_unit_test(forked), cmocka_unit_test(unloading)};
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }

@@ -4,7 +4,7 @@ import copy
 import sys
 
 import adapter
-from adapter import EMULATED, Expect, apart, near, ours, random, torch
+from adapter import EMULATED, HALVES, Expect, apart, near, ours, random, torch
 from gemmsmith import fused
 
 CASES = []
@@ -63,6 +63,106 @@ def gates():
     strange = random(FEATURES, 2 * HIDDEN)[:, ::2].t()   # no leading dimension describes it: torch's operators
     with Expect(0, 2):
         near(ours.swiglu(x, strange), swiglu_of(x, strange))
+
+
+def norm_of(x, weight, eps, rounded):
+    y = x.float() * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + eps)
+    return (y.to(x.dtype).float() if rounded else y) * (1 if weight is None else weight.float())
+
+
+@case
+def norms():
+    """Whole pieces of 16 bytes, others, rows that lie apart, more than one piece for each thread, small numbers beside eps, and what goes to torch's operators."""
+    for dtype in HALVES:
+        for shape in ((1, 64), (3, 2, 40), (5, 7), (2, 1), (2, 9000), (70, 128)):
+            x, weight = random(*shape, dtype=dtype), random(shape[-1], dtype=dtype)
+            for rounded in (False, True):
+                with Expect(2):
+                    near(ours.rms_norm(x, weight, 1e-5, rounded), norm_of(x, weight, 1e-5, rounded), (shape, rounded))
+                    near(ours.rms_norm(x, eps=1e-5, rounded=rounded), norm_of(x, None, 1e-5, rounded), (shape, rounded))
+    x, weight = random(6, 48), random(40)
+    with Expect(3):
+        near(ours.rms_norm(x[:, 8:], weight), norm_of(x[:, 8:], weight, 1e-6, False))
+        near(ours.rms_norm(x[:, 3:43], weight, 1.0), norm_of(x[:, 3:43], weight, 1.0, False))
+        near(ours.rms_norm(1e-3 * x[::2, :40], weight, 1e-4), norm_of(1e-3 * x[::2, :40], weight, 1e-4, False))
+    for x in (torch.zeros(2, 16), torch.full((2, 16), 3e38), torch.tensor([[float("inf")] + 15 * [1.0], [float("nan")] + 15 * [1.0]])):
+        with Expect(1):
+            torch.testing.assert_close(ours.rms_norm(x.bfloat16()), torch.nn.functional.rms_norm(x.bfloat16(), (16,), None, 1e-6), equal_nan=True)
+    x, weight = torch.randn(4, 8), torch.randn(8)
+    with Expect(0):   # f32
+        torch.testing.assert_close(ours.rms_norm(x, weight, 1e-5), norm_of(x, weight, 1e-5, False))
+        torch.testing.assert_close(ours.rms_norm(x.bfloat16(), weight), torch.nn.functional.rms_norm(x.bfloat16(), (8,), weight, 1e-6))
+    run, result, x, weight = torch.ops.gemmsmith.rms_norm_run.default, torch.full((4, 16), 7.0, dtype=torch.bfloat16), random(4, 16), random(16)
+    for given, by in ((random(4, 32)[:, ::2], weight), (random(4, 15), weight), (random(5, 16), weight), (x, random(17)), (x, random(32)[::2]), (x, weight.half()), (x.half(), weight), (x, weight[None]),
+                      (result[:, :1].expand(4, 16), weight), (x, result[0])):
+        assert not run(result, given, by, 1e-6, 1) and (result == 7).all()
+    want = norm_of(x, weight, 1e-6, False)
+    assert run(x, x, weight, 1e-6, 1)   # in place
+    near(x, want)
+
+
+@case
+def norm_gradients():
+    """While gradients are recorded, and in torch.func, a norm is torch's operators."""
+    x, weight = (torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in ((3, 6), (6,)))
+    for rounded in (False, True):
+        assert torch.autograd.gradcheck(lambda x, w, rounded=rounded: ours.rms_norm(x, w, 1e-3, rounded), (x, weight))
+    x, weight = random(4, 16), random(16).requires_grad_()
+    with Expect(0):
+        ours.rms_norm(x, weight).float().sum().backward()
+        got = torch.func.vmap(lambda row: ours.rms_norm(row, weight.detach()))(x)
+    near(got, norm_of(x, weight.detach(), 1e-6, False))
+    assert weight.grad.abs().sum() > 0
+
+
+class LlamaRMSNorm(torch.nn.Module):
+    """As transformers has it."""
+
+    def __init__(self, features=FEATURES, eps=1e-5, dtype=torch.bfloat16):
+        super().__init__()
+        self.weight, self.variance_epsilon = torch.nn.Parameter(torch.ones(features, dtype=dtype)), eps
+
+    def forward(self, x):
+        kind = x.dtype
+        x = x.to(torch.float32)
+        x = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.variance_epsilon)
+        return self.weight * x.to(kind)
+
+
+class GemmaRMSNorm(LlamaRMSNorm):
+    def forward(self, x):
+        y = x.float()
+        return (y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + self.variance_epsilon) * (1 + self.weight.float())).type_as(x)
+
+
+@case
+def fused_norms():
+    model, x = torch.nn.Sequential(LlamaRMSNorm(), torch.nn.RMSNorm(FEATURES, 1e-5, dtype=torch.bfloat16), GemmaRMSNorm(), torch.nn.RMSNorm(FEATURES, dtype=torch.bfloat16), LlamaRMSNorm(dtype=torch.float32)), random(6, FEATURES)
+    model.append(model[0])
+    with torch.no_grad():
+        for layer in model:
+            layer.weight.copy_(torch.randn(FEATURES))
+    want, names = [layer(x) for layer in model], list(model.state_dict())
+    weight = model[0].weight
+    assert ours.fuse(model, norms=False) == 0 and ours.fuse(model.eval()) == 2 and ours.fuse(model) == 0
+    assert [type(layer) is ours.RMSNorm for layer in model] == [True, True, False, False, False, True] and model[0] is model[5] and model[0].weight is weight and not model[0].training
+    assert model[0].rounded and not model[1].rounded and model[0].eps == 1e-5 and list(model.state_dict()) == names and "rounded=True" in repr(model[0])
+    with torch.no_grad(), Expect(3):
+        got = [layer(x) for layer in model]
+    for g, w in zip(got, want):
+        near(g, w)
+    with Expect(0), torch.no_grad():
+        near(torch.compile(model[0], backend="eager")(x), want[0])
+    hooked = LlamaRMSNorm()
+    hooked.register_forward_hook(lambda *_: None)
+    assert ours.fuse(torch.nn.Sequential(hooked, LlamaRMSNorm().to("meta"))) == 0
+    said = ours.prepare(model)
+    assert said == {"bf16:rms_norm:rounded": "one kernel, behind which the next may begin early", "bf16:rms_norm": "one kernel, behind which the next may begin early"}, said
+    try:
+        ours.prepare("f32:rms_norm")
+        raise AssertionError("it was taken")
+    except RuntimeError as error:
+        assert "expected f16 or bf16" in str(error)
 
 
 @case
@@ -438,6 +538,8 @@ def refusals():
                             (lambda: ours.linear(x, weight, residual=random(6, HIDDEN).float()), "residual is torch.float32"),
                             (lambda: ours.swiglu(x, weight[1:]), "odd number"),
                             (lambda: ours.swiglu(x, weight, "none"), "a gate needs"),
+                            (lambda: ours.rms_norm(x, x[0, 1:]), "weight is ("),
+                            (lambda: ours.rms_norm(x[0, 0]), "x ends with no elements"),
                             (lambda: ours.pack_swiglu(weight, weight[1:]), "one shape"),
                             (lambda: ours.pack_swiglu(weight, weight.float()), "up's torch.float32"),
                             (lambda: ours.grouped(x, weight.view(2, -1, FEATURES), offsets.flip(0)), "ascend"),

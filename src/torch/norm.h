@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ * Root mean square norms by one kernel (kernels/rms_norm.cu). */
+#ifndef GS_TORCH_NORM_H
+#define GS_TORCH_NORM_H
+
+#include <gemmsmith/plan.h>
+
+#include "torch/form.h"
+
+/* All are f16 or all bf16. */
+typedef struct gs_torch_norm {
+    const gs_torch_tensor *x;        /* M x N, without gaps between the elements of a row */
+    const gs_torch_tensor *weight;   /* N, without gaps; NULL: ones */
+    const gs_torch_tensor *result;   /* M x N, packed; it is x or overlaps nothing */
+    float                  eps;
+    bool                   rounds;   /* what was divided is rounded before it is multiplied by the weight as well */
+} gs_torch_norm;
+
+/* Puts result = x / sqrt(mean(x * x) + eps) * weight on the stream; as gs_torch_gate_run. */
+gs_torch_reason gs_torch_norm_run(int device, const gs_torch_norm *norm, gs_stream stream, bool emulated);
+
+/* Whether a text names a norm, as why() does: "bf16:rms_norm", or "bf16:rms_norm:rounded". */
+bool gs_torch_is_norm(const char *text);
+
+/* As gs_torch_gate_prepare and gs_torch_gate_report. */
+gs_status gs_torch_norm_prepare(int device, const char *norm, bool emulated, char *why, size_t size, gs_error *error);
+bool      gs_torch_norm_report(int *line, char *text, size_t size);
+
+#endif

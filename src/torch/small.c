@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "torch/small.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "torch/choice.h"
+#include "torch/driver.h"
+
+enum { UNTRIED, OPENING, THERE, MISSING };
+
+static void open_now(gs_torch_small *small, void *self, gs_torch_small_open open, gs_device *device, bool emulated, const char *what)
+{
+    gs_torch_aside aside;
+    gs_error error = {0};
+    int untried = UNTRIED;
+    if (!atomic_compare_exchange_strong(&small->state, &untried, OPENING)) return;
+    if (!emulated) gs_torch_step_aside(&aside);
+    const gs_status status = open(self, device, &error);
+    if (!emulated) gs_torch_step_back(&aside);
+    small->device = device;
+    if (status != GS_OK) {
+        snprintf(small->why, sizeof small->why, "%.199s", error.text);
+        gs_log(GS_LOG_WARNING, "%s left to torch: %s", what, error.text);
+    }
+    atomic_store_explicit(&small->state, status == GS_OK ? THERE : MISSING, memory_order_release);
+}
+
+gs_torch_reason gs_torch_small_ready(gs_torch_small *small, void *self, gs_torch_small_open open, int number, const gs_stream *stream, bool emulated, const char *what)
+{
+    int state = atomic_load_explicit(&small->state, memory_order_acquire);
+    if (gs_torch_is_forked()) return GS_TORCH_FORKED;
+    if (state == UNTRIED) {
+        if (stream && !emulated && gs_torch_capture(*stream) != 0) return GS_TORCH_NO_PLAN;
+        gs_device *const device = gs_torch_device(number);
+        if (!device) return GS_TORCH_NO_GPU;
+        open_now(small, self, open, device, emulated, what);
+        state = atomic_load_explicit(&small->state, memory_order_acquire);
+    }
+    return state == THERE ? GS_TORCH_FITS : state == MISSING ? GS_TORCH_RUN : GS_TORCH_NO_PLAN;
+}
+
+gs_status gs_torch_small_staged(gs_device *device, gs_torch_small_operand *operands, int count, gs_status (*run)(const void *self, const gs_torch_small_operand *operands, gs_error *error),
+                                const void *self, gs_error *error)
+{
+    gs_status status = GS_OK;
+    for (int i = 0; i < count && status == GS_OK; i++) {
+        gs_torch_small_operand *const o = &operands[i];
+        if (!o->host) continue;
+        status = device->ops->alloc(device, o->bytes, &o->there, error);
+        if (status == GS_OK && !o->written) status = device->ops->copy_in(device, o->there, o->host, o->bytes, error);
+    }
+    if (status == GS_OK) status = run(self, operands, error);
+    if (status == GS_OK) status = device->ops->queue_wait(device, NULL, error);
+    for (int i = 0; i < count; i++) {
+        gs_torch_small_operand *const o = &operands[i];
+        if (status == GS_OK && o->host && o->written) status = device->ops->copy_out(device, o->host, o->there, o->bytes, error);
+        if (o->there) device->ops->free(device, o->there);
+    }
+    return status;
+}
+
+gs_torch_reason gs_torch_small_count(gs_torch_small *small, gs_torch_reason reason)
+{
+    atomic_fetch_add_explicit(reason == GS_TORCH_FITS ? &small->calls : &small->passed, 1, memory_order_relaxed);
+    return reason;
+}
+
+static const char *why_of(const gs_torch_small *small, int state, const char *there) { return state == THERE ? there : state == MISSING ? small->why : gs_torch_reason_text(GS_TORCH_NO_PLAN); }
+
+void gs_torch_small_say(const gs_torch_small *small, gs_torch_reason reason, const char *there, char *text, size_t size)
+{
+    const int state = atomic_load_explicit(&small->state, memory_order_acquire);
+    const bool its_own = reason == GS_TORCH_FITS || reason == GS_TORCH_RUN || reason == GS_TORCH_NO_PLAN;
+    snprintf(text, size, "%s%s", reason == GS_TORCH_FITS ? "" : "torch's own kernels: ", its_own ? why_of(small, state, there) : gs_torch_reason_text(reason));
+}
+
+bool gs_torch_small_report(gs_torch_small *small, int number, const char *name, const char *kernel, const char *there, int *line, char *text, size_t size)
+{
+    const int state = atomic_load_explicit(&small->state, memory_order_acquire);
+    const unsigned long long calls = atomic_load(&small->calls), passed = atomic_load(&small->passed);
+    if ((state == UNTRIED && passed == 0) || (*line)-- > 0) return false;
+    snprintf(text, size, "%d\t%llu\t%llu\t%s\t%s\t%s\t%s", number, calls, passed, name, state == THERE ? "default" : "torch", state == THERE ? kernel : "", why_of(small, state, there));
+    return true;
+}
+
+int gs_torch_small_place(const char *name, size_t length, const char *const *names, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (names[i] && strlen(names[i]) == length && memcmp(names[i], name, length) == 0) return i;
+    return -1;
+}
