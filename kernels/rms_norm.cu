@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Rows divided by the root of the mean of their squares: D = A / sqrt(mean(A * A) + alpha) * B. Compiled with GS_OUT (0 f16, 1 bf16) and NORM_ROUNDS (1: rounded before it is multiplied by B as
- * well). p.a: M x N; p.b: N, NULL: ones; p.d: M x N. Rows lie p.lda and p.ldd elements apart. A block for each row. */
+ * Rows divided by the root of the mean of their squares: D = A / sqrt(mean(A * A) + alpha) * (B + beta). Compiled with GS_OUT (0 f16, 1 bf16) and NORM_ROUNDS (1: rounded before it is multiplied by B as
+ * well). p.a: M x N; p.b: N, NULL: nothing is multiplied; p.d: M x N. Rows lie p.lda and p.ldd elements apart. A block for each row. */
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
@@ -59,7 +59,7 @@ extern "C" __global__ void gs_rms_norm(const gs_kernel_args p)
 #if NORM_ROUNDS
             y = wide(narrow(y));
 #endif
-            x.at[i] = narrow(weight ? y * wide(w.at[i]) : y);
+            x.at[i] = narrow(weight ? y * (wide(w.at[i]) + p.beta) : y);
         }
         gs_store_piece(d + col, x, whole, p.n - (int)col);
     }

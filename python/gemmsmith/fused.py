@@ -114,20 +114,23 @@ def _pairs(offsets, rows):
     return list(zip(places[:-1], places[1:]))
 
 
-def _rms_norm(x, weight, eps, rounded):
+def _rms_norm(x, weight, eps, rounded, plus_one):
     if _serves(x):
         result = x.new_empty(x.shape)
-        if _torch.ops.gemmsmith.rms_norm_run.default(_rows(result), _rows(x), x if weight is None else weight, eps, (weight is not None) + 2 * rounded):
+        if _torch.ops.gemmsmith.rms_norm_run.default(_rows(result), _rows(x), x if weight is None else weight, eps, (weight is not None) + 2 * rounded + 4 * plus_one):
             return result
-    return _norm_by_torch(x, weight, eps, rounded)
+    return _norm_by_torch(x, weight, eps, rounded, plus_one)
 
 
-def _norm_by_torch(x, weight, eps, rounded):
-    if not rounded:
+def _norm_by_torch(x, weight, eps, rounded, plus_one):
+    if not rounded and not plus_one:
         return _torch.nn.functional.rms_norm(x, x.shape[-1:], weight, eps)
     wide = x.float() if x.dtype in HALVES else x
-    y = (wide * _torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps)).to(x.dtype)
-    return y if weight is None else weight * y
+    y = wide * _torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps)
+    y = y.to(x.dtype) if rounded else y
+    if weight is not None:
+        y = y * (1.0 + weight.to(wide.dtype)) if plus_one else weight * y
+    return y.to(x.dtype)
 
 
 def _linear_setup(ctx, inputs, output):
@@ -364,7 +367,7 @@ def define(library):
     library.define("swiglu_kept(Tensor x, Tensor weight, str activation) -> (Tensor, Tensor, Tensor, Tensor)", tags=tags)
     library.define("grouped(Tensor x, Tensor weight, Tensor offsets, str activation, bool gate) -> Tensor", tags=tags)
     library.define("grouped_both(Tensor x, Tensor weight, Tensor offsets, str activation, bool gate) -> (Tensor, Tensor)", tags=tags)
-    library.define("rms_norm(Tensor x, Tensor? weight, float eps, bool rounded) -> Tensor", tags=tags)
+    library.define("rms_norm(Tensor x, Tensor? weight, float eps, bool rounded, bool plus_one) -> Tensor", tags=tags)
     library.define("grouped_grads(Tensor grad, Tensor x, Tensor weight, Tensor offsets, str activation, bool gate) -> (Tensor, Tensor)", tags=tags)
     for name, kernel, fake, setup, backward in (
             ("linear", _linear, lambda x, weight, bias, residual, activation: x.new_empty(x.shape[:-1] + weight.shape[:1]), _linear_setup, _linear_backward),
@@ -374,7 +377,7 @@ def define(library):
             ("swiglu_kept", _swiglu_kept, _swiglu_kept_shapes, _swiglu_kept_setup, _swiglu_kept_backward),
             ("grouped", _grouped, lambda x, weight, offsets, activation, gate: x.new_empty(x.shape[0], _width(weight, gate)), _grouped_setup, _grouped_backward),
             ("grouped_both", _grouped_both, _grouped_both_shapes, _grouped_setup, _grouped_backward),
-            ("rms_norm", _rms_norm, lambda x, weight, eps, rounded: x.new_empty(x.shape), None, None),
+            ("rms_norm", _rms_norm, lambda x, weight, eps, rounded, plus_one: x.new_empty(x.shape), None, None),
             ("grouped_grads", _grouped_grads, lambda grad, x, weight, offsets, activation, gate: (_torch.empty_like(x), _torch.empty_like(weight)), None, None)):
         for key in ("CPU", "CUDA"):
             library.impl(name, kernel, key)
@@ -480,15 +483,15 @@ def grouped(x, weight, offsets, activation="none", gate=False):
     return _torch.ops.gemmsmith.grouped.default(x, weight, offsets, activation, bool(gate))
 
 
-def rms_norm(x, weight=None, eps=1e-6, rounded=False):
+def rms_norm(x, weight=None, eps=1e-6, rounded=False, plus_one=False):
     """x / sqrt(mean(x * x) + eps) * weight, computed in f32, each mean over the last dimension, by one kernel behind which the next may begin early, as torch's do not. x: ... x N; weight: N, or
     None for ones. rounded: what was divided is rounded to the type of x before it is multiplied by weight, as modules of transformers do; else the result alone is, as torch.nn.functional.rms_norm
-    does. While gradients are recorded, and inside torch.func, it is torch's operators."""
+    does. plus_one: it is multiplied by 1 + weight, as in Gemma. While gradients are recorded, and inside torch.func, it is torch's operators."""
     _refuse(x.dim() >= 1 and (weight is None or weight.shape == x.shape[-1:]), f"x ends with {x.shape[-1] if x.dim() else 'no'} elements, and weight is {None if weight is None else tuple(weight.shape)}")
     _refuse(weight is None or weight.device == x.device, f"x is on {x.device}, weight is on {None if weight is None else weight.device}")
     if _trains(x, weight) or _transformed() or (weight is not None and weight.dtype != x.dtype):
-        return _norm_by_torch(x, weight, eps, rounded)
-    return _torch.ops.gemmsmith.rms_norm.default(x, weight, eps, rounded)
+        return _norm_by_torch(x, weight, eps, rounded, plus_one)
+    return _torch.ops.gemmsmith.rms_norm.default(x, weight, eps, rounded, plus_one)
 
 
 class Linear(_torch.nn.Linear):
@@ -565,19 +568,20 @@ class SwiGLU(_torch.nn.Module):
 class RMSNorm(_torch.nn.Module):
     """rms_norm() over the last dimension. Its one parameter is `weight`. In a compiled model it is torch's operators, which Inductor puts into one kernel with what stands around them."""
 
-    def __init__(self, features, eps=1e-6, rounded=False, device=None, dtype=None):
+    def __init__(self, features, eps=1e-6, rounded=False, plus_one=False, device=None, dtype=None):
         super().__init__()
-        self.weight, self.eps, self.rounded = _torch.nn.Parameter(_torch.ones(features, device=device, dtype=dtype)), eps, rounded
+        self.weight = _torch.nn.Parameter((_torch.zeros if plus_one else _torch.ones)(features, device=device, dtype=dtype))
+        self.eps, self.rounded, self.plus_one = eps, rounded, plus_one
 
     def forward(self, x):
-        return (_norm_by_torch if _torch.compiler.is_compiling() else rms_norm)(x, self.weight, self.eps, self.rounded)
+        return (_norm_by_torch if _torch.compiler.is_compiling() else rms_norm)(x, self.weight, self.eps, self.rounded, self.plus_one)
 
     def extra_repr(self):
-        return f"{self.weight.shape[0]}, eps={self.eps}, rounded={self.rounded}"
+        return f"{self.weight.shape[0]}, eps={self.eps}, rounded={self.rounded}, plus_one={self.plus_one}"
 
 
 def fuse(model, norms=True):
-    """Puts a SwiGLU in the place of every MLP of a model that is made as those of transformers are: gate_proj, up_proj and down_proj without biases, and silu as act_fn; and an RMSNorm in that of
+    """Puts a SwiGLU in the place of every MLP of a model that is made as those of transformers are: gate_proj, up_proj and down_proj without biases, and silu or a gelu as act_fn; and an RMSNorm in that of
     every module whose class is called ...RMSNorm, in f16 and bf16, and that computes the same (norms=False: these stay). Returns how many of both there were. What computes anything else (dropout, a norm, a clamp), has
     hooks, or has weights that differ in type, device or in whether they are trained, stays as it is; so does what is on the device "meta". The weights of gate_proj and up_proj are copied, one MLP
     after the other. state_dict() has the names as before; those of an MLP's parameters are others, so make optimizers later."""
@@ -595,10 +599,10 @@ def fuse(model, norms=True):
 
 def _mlp_of(module):
     """A SwiGLU that does what an MLP does; None: it is none, or none such."""
-    projections = [getattr(module, part, None) for part in ("gate_proj", "up_proj", "down_proj")]
-    if not (all(type(p) is _torch.nn.Linear and p.bias is None for p in projections) and _is_silu(getattr(module, "act_fn", None)) and _is_plain(module, *projections)):
+    projections, activation = [getattr(module, part, None) for part in ("gate_proj", "up_proj", "down_proj")], _activation_of(getattr(module, "act_fn", None))
+    if not (all(type(p) is _torch.nn.Linear and p.bias is None for p in projections) and activation and _is_plain(module, *projections, activation)):
         return None
-    fused = SwiGLU.of(*projections)
+    fused = SwiGLU.of(*projections, activation)
     fused.as_parts = True
     return fused
 
@@ -606,7 +610,7 @@ def _mlp_of(module):
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
-def _is_plain(mlp, gate, up, down):
+def _is_plain(mlp, gate, up, down, activation):
     """Whether a SwiGLU does what this MLP does: it has no other parts, no hook that would be lost, weights of one kind, and the same results for some rows, small and large, while it trains."""
     weights = [p.weight for p in (gate, up, down)]
     if set(mlp._modules) - {"gate_proj", "up_proj", "down_proj", "act_fn"} or mlp._parameters or mlp._buffers or weights[0].is_meta:
@@ -621,7 +625,7 @@ def _is_plain(mlp, gate, up, down):
             mlp.train()
             for size in (1, 100):
                 x = size * _torch.randn(16, gate.in_features, dtype=weights[0].dtype, device=weights[0].device)
-                got, want = down(_gated_by_torch(x, _torch.cat(weights[:2]), "silu")), mlp(x)
+                got, want = down(_gated_by_torch(x, _torch.cat(weights[:2]), activation)), mlp(x)
                 if want.shape != got.shape or not _torch.allclose(want, got, rtol=close, atol=close * got.abs().max().item()):
                     return False
         return True
@@ -643,15 +647,21 @@ def _norm_of(module):
             other = _torch.randn_like(weight)   # weights that were never trained are ones, and tell less
             x = _torch.randn(3, 16, weight.shape[0], dtype=weight.dtype, device=weight.device) * _torch.tensor([1e-3, 1, 100], dtype=weight.dtype, device=weight.device)[:, None, None]
             got = _torch.func.functional_call(module, {"weight": other}, (x,))
-        fits = [rounded for rounded in (True, False) if got.dtype == x.dtype and _torch.equal(got, _norm_by_torch(x, other, eps, rounded))]
+        fits = [kind for kind in ((True, False), (False, False), (False, True), (True, True)) if got.dtype == x.dtype and _torch.equal(got, _norm_by_torch(x, other, eps, *kind))]
     except Exception:   # it wants something else than rows
         return None
     if not fits:
         return None
-    norm = RMSNorm(0, eps, fits[0])
+    norm = RMSNorm(0, eps, *fits[0])
     norm.weight = module.weight
     return norm
 
 
-def _is_silu(function):
-    return function is _torch.nn.functional.silu or isinstance(function, _torch.nn.SiLU) or type(function).__name__ in ("SiLUActivation", "SiLU")
+def _activation_of(function):
+    """The name of a module's activation; None: it is none of ours."""
+    name = type(function).__name__
+    if function is _torch.nn.functional.silu or name in ("SiLU", "SiLUActivation"):
+        return "silu"
+    if name in ("GELUTanh", "PytorchGELUTanh") or (isinstance(function, _torch.nn.GELU) and function.approximate == "tanh"):
+        return "gelu_tanh"
+    return "gelu" if function is _torch.nn.functional.gelu or name in ("GELU", "GELUActivation") else None

@@ -19,8 +19,8 @@ typedef struct gs_rms_norm {
 gs_status gs_rms_norm_open(gs_rms_norm *norm, gs_device *device, gs_type type, bool rounds, gs_error *error);
 void      gs_rms_norm_close(gs_rms_norm *norm);
 
-/* Puts result = x / sqrt(mean(x * x) + eps) * weight on the queue, computed in f32, each mean that of a row. x: M x N, rows ldx elements apart; weight: N, or NULL for ones; result: M x N, packed;
- * it may be x, and overlaps nothing else. All in device memory. m, n: 1 to 2^31 - 1. Any number of threads may call it. */
-gs_status gs_rms_norm_run(const gs_rms_norm *norm, int64_t m, int64_t n, const void *x, int64_t ldx, const void *weight, float eps, void *result, gs_queue queue, gs_error *error);
+/* Puts result = x / sqrt(mean(x * x) + eps) * (weight + offset) on the queue, computed in f32, each mean that of a row. x: M x N, rows ldx elements apart; weight: N, or NULL: nothing is multiplied;
+ * result: M x N, packed; it may be x, and overlaps nothing else. All in device memory. m, n: 1 to 2^31 - 1. Any number of threads may call it. */
+gs_status gs_rms_norm_run(const gs_rms_norm *norm, int64_t m, int64_t n, const void *x, int64_t ldx, const void *weight, float offset, float eps, void *result, gs_queue queue, gs_error *error);
 
 #endif

@@ -381,8 +381,8 @@ static void gate_gradients(uint64_t *stack, uint64_t arguments, uint64_t results
 }
 
 /* rms_norm_run(Tensor(a!) result, Tensor x, Tensor weight, float eps, int what) -> bool: whether it was run. what: a bit each: the weight is there, else it is x; what was divided is rounded as
- * well. */
-enum { HAS_WEIGHT = 1, ROUNDS = 2 };
+ * well; 1 is added to the weight. */
+enum { HAS_WEIGHT = 1, ROUNDS = 2, PLUS_ONE = 4 };
 
 static void rms_norm_run(uint64_t *stack, uint64_t arguments, uint64_t results)
 {
@@ -394,7 +394,7 @@ static void rms_norm_run(uint64_t *stack, uint64_t arguments, uint64_t results)
     const int32_t index = take_operands(all, TENSORS, stack, RESULT);
     (void)arguments;
     (void)results;
-    const gs_torch_norm norm = {&all[X].tensor, what & HAS_WEIGHT ? &all[WEIGHT].tensor : NULL, &all[RESULT].tensor, eps, (what & ROUNDS) != 0};
+    const gs_torch_norm norm = {&all[X].tensor, what & HAS_WEIGHT ? &all[WEIGHT].tensor : NULL, &all[RESULT].tensor, eps, what & PLUS_ONE ? 1.0f : 0.0f, (what & ROUNDS) != 0};
     bool ran = emulated || torch->get_current_cuda_stream(index, &stream) == 0;
     if (ran) ran = gs_torch_norm_run(emulated ? 0 : index, &norm, stream, emulated) == GS_TORCH_FITS;
     for (int i = 0; i < TENSORS; i++) drop(&all[i]);

@@ -71,7 +71,7 @@ static int64_t pitch_of(const gs_torch_norm *norm) { return norm->x->size[0] > 1
 static gs_status launch(const norm_run *run, const void *x, const void *weight, void *result, gs_error *error)
 {
     const gs_torch_norm *const norm = run->norm;
-    return gs_rms_norm_run(&run->l->norm, norm->x->size[0], norm->x->size[1], x, pitch_of(norm), weight, norm->eps, result, run->stream, error);
+    return gs_rms_norm_run(&run->l->norm, norm->x->size[0], norm->x->size[1], x, pitch_of(norm), weight, norm->offset, norm->eps, result, run->stream, error);
 }
 
 static gs_status launch_staged(const void *self, const gs_torch_small_operand *o, gs_error *error)

@@ -10,13 +10,13 @@
 /* All are f16 or all bf16. */
 typedef struct gs_torch_norm {
     const gs_torch_tensor *x;        /* M x N, without gaps between the elements of a row */
-    const gs_torch_tensor *weight;   /* N, without gaps; NULL: ones */
+    const gs_torch_tensor *weight;   /* N, without gaps; NULL: nothing is multiplied */
     const gs_torch_tensor *result;   /* M x N, packed; it is x or overlaps nothing */
-    float                  eps;
+    float                  eps, offset;   /* offset: added to the weight */
     bool                   rounds;   /* what was divided is rounded before it is multiplied by the weight as well */
 } gs_torch_norm;
 
-/* Puts result = x / sqrt(mean(x * x) + eps) * weight on the stream; as gs_torch_gate_run. */
+/* Puts result = x / sqrt(mean(x * x) + eps) * (weight + offset) on the stream; as gs_torch_gate_run. */
 gs_torch_reason gs_torch_norm_run(int device, const gs_torch_norm *norm, gs_stream stream, bool emulated);
 
 /* Whether a text names a norm, as why() does: "bf16:rms_norm", or "bf16:rms_norm:rounded". */

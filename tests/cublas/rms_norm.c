@@ -51,7 +51,7 @@ typedef struct shape {
     int64_t m, n, ldx;
     int     shift;      /* elements that x and the weight lie behind a multiple of 16 bytes */
     bool    weighted, in_place;
-    float   eps;
+    float   eps, offset;
 } shape;
 
 /* Numbers of any size, as the row says; reproducible. */
@@ -71,10 +71,10 @@ static double root(const uint16_t *x, const shape *s, gs_type type)
     return sqrt(sum / (double)s->n + (double)s->eps);
 }
 
-static double expected(double y, const uint16_t *weight, gs_type type, bool rounds)
+static double expected(double y, const uint16_t *weight, double offset, gs_type type, bool rounds)
 {
     if (rounds) y = wide(narrow(y, type), type);
-    return weight ? y * wide(*weight, type) : y;
+    return weight ? y * (wide(*weight, type) + offset) : y;
 }
 
 static void check(const gs_rms_norm *norm, const shape *s, gs_type type, bool rounds)
@@ -96,7 +96,7 @@ static void check(const gs_rms_norm *norm, const shape *s, gs_type type, bool ro
     OK(ops->copy_in(device, at_weight + 2 * (gs_pointer)s->shift, weight, (size_t)s->n * 2, &error));
     OK(ops->copy_in(device, at_result, result, (size_t)(last + EDGE) * 2, &error));
     const gs_pointer operand = at_x + 2 * (gs_pointer)s->shift, to = s->in_place ? operand : at_result;
-    OK(gs_rms_norm_run(norm, s->m, s->n, (const void *)(uintptr_t)operand, s->ldx, s->weighted ? (const void *)(uintptr_t)(at_weight + 2 * (gs_pointer)s->shift) : NULL, s->eps,
+    OK(gs_rms_norm_run(norm, s->m, s->n, (const void *)(uintptr_t)operand, s->ldx, s->weighted ? (const void *)(uintptr_t)(at_weight + 2 * (gs_pointer)s->shift) : NULL, s->offset, s->eps,
                        (void *)(uintptr_t)to, NULL, &error));
     OK(ops->queue_wait(device, NULL, &error));
     OK(ops->copy_out(device, result, to, (size_t)(last + (s->in_place ? 0 : EDGE)) * 2, &error));
@@ -105,7 +105,7 @@ static void check(const gs_rms_norm *norm, const shape *s, gs_type type, bool ro
         const int64_t col = i % s->n;
         const uint16_t *const row = x + i / s->n * s->ldx;
         if (col == 0) by = root(row, s, type);
-        const double want = expected(wide(row[col], type) / by, s->weighted ? &weight[col] : NULL, type, rounds), got = wide(result[i], type);
+        const double want = expected(wide(row[col], type) / by, s->weighted ? &weight[col] : NULL, (double)s->offset, type, rounds), got = wide(result[i], type);
         /* f32 may round the other way before the product, too */
         if (!(fabs(got - want) <= (rounds && s->weighted ? 3.2 : 1.05) * unit * fabs(want) + least * (rounds && s->weighted ? 9 : 1)))
             fail_msg("%lld x %lld, rounds %d: element %lld is %g, not %g", (long long)s->m, (long long)s->n, rounds, (long long)i, got, want);
@@ -121,9 +121,9 @@ static void right(void **state)
     (void)state;
     need_compiler();
     static const shape shapes[] = {
-        {1, 64, 64, 0, true, false, 1e-5f},    {5, 520, 528, 0, true, false, 1e-6f}, {3, 7, 7, 0, true, false, 1e-5f},  {4, 33, 40, 1, true, false, 1e-5f},
-        {2, 8200, 8200, 0, true, false, 1e-5f}, {1, 9001, 9001, 3, true, false, 1e-5f}, {2, 1, 1, 0, true, false, 1.0f}, {3, 64, 64, 0, false, false, 1e-5f},
-        {3, 264, 264, 0, true, true, 1e-3f},   {2, 9000, 9000, 0, true, true, 1e-5f}, {2, 4104, 4104, 4, false, true, 1e-5f},
+        {1, 64, 64, 0, true, false, 1e-5f, 0},     {5, 520, 528, 0, true, false, 1e-6f, 0},   {3, 7, 7, 0, true, false, 1e-5f, 1},     {4, 33, 40, 1, true, false, 1e-5f, 0},
+        {2, 8200, 8200, 0, true, false, 1e-5f, 0}, {1, 9001, 9001, 3, true, false, 1e-5f, 1}, {2, 1, 1, 0, true, false, 1.0f, 0},      {3, 64, 64, 0, false, false, 1e-5f, 1},
+        {3, 264, 264, 0, true, true, 1e-3f, 1},    {2, 9000, 9000, 0, true, true, 1e-5f, 0},  {2, 4104, 4104, 4, false, true, 1e-5f, 0},
     };
     for (int kind = 0; kind < 4; kind++) {
         gs_error error = {0};
@@ -156,7 +156,7 @@ static void special(void **state)
     x[2][3] = 0x7f7f;   /* the largest number */
     OK(device->ops->alloc(device, sizeof x, &at, &error));
     OK(device->ops->copy_in(device, at, x, sizeof x, &error));
-    OK(gs_rms_norm_run(&norm, 4, N, (const void *)(uintptr_t)at, N, NULL, 1e-6f, (void *)(uintptr_t)at, NULL, &error));
+    OK(gs_rms_norm_run(&norm, 4, N, (const void *)(uintptr_t)at, N, NULL, 0, 1e-6f, (void *)(uintptr_t)at, NULL, &error));
     OK(device->ops->queue_wait(device, NULL, &error));
     OK(device->ops->copy_out(device, result, at, sizeof result, &error));
     for (int i = 0; i < N; i++) {

@@ -427,10 +427,12 @@ static void norms(void **state)
     assert_true(l->pointers[3] == gate_at[0] && l->pointers[0] == gate_at[1] && l->pointers[1] == gate_at[2] && l->alpha == 1e-5f);
     assert_true(l->grid[0] == 4 && l->grid[1] == 1 && l->block[0] == 128 && l->block[1] == 1 && !l->dependent);
     assert_true(rms_norm(FAKE_TORCH_BF16, 1, 8000, 0));
-    assert_true(last_launch()->pointers[1] == NULL && last_launch()->grid[0] == 1 && last_launch()->block[0] == 1024);
+    assert_true(last_launch()->pointers[1] == NULL && last_launch()->grid[0] == 1 && last_launch()->block[0] == 1024 && last_launch()->beta == 0);
+    assert_true(rms_norm(FAKE_TORCH_BF16, 1, 64, 5));
+    assert_true(last_launch()->beta == 1 && last_launch()->block[0] == 32);
     unsetenv("FAKE_CUDA_ARGS");
     assert_true(find_line("bf16:rms_norm\tdefault", text));
-    assert_string_equal(text, "0\t2\t1\tbf16:rms_norm\tdefault\trms_norm\tone kernel, behind which the next may begin early");
+    assert_string_equal(text, "0\t3\t1\tbf16:rms_norm\tdefault\trms_norm\tone kernel, behind which the next may begin early");
     setenv("FAKE_CUDA_FAIL", "cuLaunchKernelEx", 1);
     assert_false(rms_norm(FAKE_TORCH_BF16, 1, 64, 0));
     setenv("FAKE_CUDA_FAIL", "cuModuleLoadDataEx", 1);

@@ -65,9 +65,9 @@ def gates():
         near(ours.swiglu(x, strange), swiglu_of(x, strange))
 
 
-def norm_of(x, weight, eps, rounded):
+def norm_of(x, weight, eps, rounded, plus_one=False):
     y = x.float() * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + eps)
-    return (y.to(x.dtype).float() if rounded else y) * (1 if weight is None else weight.float())
+    return (y.to(x.dtype).float() if rounded else y) * (1 if weight is None else weight.float() + plus_one)
 
 
 @case
@@ -80,6 +80,7 @@ def norms():
                 with Expect(2):
                     near(ours.rms_norm(x, weight, 1e-5, rounded), norm_of(x, weight, 1e-5, rounded), (shape, rounded))
                     near(ours.rms_norm(x, eps=1e-5, rounded=rounded), norm_of(x, None, 1e-5, rounded), (shape, rounded))
+                near(ours.rms_norm(x, weight, 1e-5, rounded, True), norm_of(x, weight, 1e-5, rounded, True), (shape, rounded))
     x, weight = random(6, 48), random(40)
     with Expect(3):
         near(ours.rms_norm(x[:, 8:], weight), norm_of(x[:, 8:], weight, 1e-6, False))
@@ -106,7 +107,7 @@ def norm_gradients():
     """While gradients are recorded, and in torch.func, a norm is torch's operators."""
     x, weight = (torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in ((3, 6), (6,)))
     for rounded in (False, True):
-        assert torch.autograd.gradcheck(lambda x, w, rounded=rounded: ours.rms_norm(x, w, 1e-3, rounded), (x, weight))
+        assert torch.autograd.gradcheck(lambda x, w, rounded=rounded: ours.rms_norm(x, w, 1e-3, rounded, rounded), (x, weight))
     x, weight = random(4, 16), random(16).requires_grad_()
     with Expect(0):
         ours.rms_norm(x, weight).float().sum().backward()
@@ -130,24 +131,31 @@ class LlamaRMSNorm(torch.nn.Module):
 
 
 class GemmaRMSNorm(LlamaRMSNorm):
+    """As transformers has it."""
+
     def forward(self, x):
         y = x.float()
         return (y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + self.variance_epsilon) * (1 + self.weight.float())).type_as(x)
 
 
+class HalfRMSNorm(LlamaRMSNorm):
+    def forward(self, x):
+        return super().forward(x) / 2
+
+
 @case
 def fused_norms():
-    model, x = torch.nn.Sequential(LlamaRMSNorm(), torch.nn.RMSNorm(FEATURES, 1e-5, dtype=torch.bfloat16), GemmaRMSNorm(), torch.nn.RMSNorm(FEATURES, dtype=torch.bfloat16), LlamaRMSNorm(dtype=torch.float32)), random(6, FEATURES)
+    model, x = torch.nn.Sequential(LlamaRMSNorm(), torch.nn.RMSNorm(FEATURES, 1e-5, dtype=torch.bfloat16), GemmaRMSNorm(), torch.nn.RMSNorm(FEATURES, dtype=torch.bfloat16), LlamaRMSNorm(dtype=torch.float32), HalfRMSNorm()), random(6, FEATURES)
     model.append(model[0])
     with torch.no_grad():
         for layer in model:
             layer.weight.copy_(torch.randn(FEATURES))
     want, names = [layer(x) for layer in model], list(model.state_dict())
     weight = model[0].weight
-    assert ours.fuse(model, norms=False) == 0 and ours.fuse(model.eval()) == 2 and ours.fuse(model) == 0
-    assert [type(layer) is ours.RMSNorm for layer in model] == [True, True, False, False, False, True] and model[0] is model[5] and model[0].weight is weight and not model[0].training
-    assert model[0].rounded and not model[1].rounded and model[0].eps == 1e-5 and list(model.state_dict()) == names and "rounded=True" in repr(model[0])
-    with torch.no_grad(), Expect(3):
+    assert ours.fuse(model, norms=False) == 0 and ours.fuse(model.eval()) == 3 and ours.fuse(model) == 0
+    assert [type(layer) is ours.RMSNorm for layer in model] == [True, True, True, False, False, False, True] and model[0] is model[6] and model[0].weight is weight and not model[0].training
+    assert model[0].rounded and not model[1].rounded and model[2].plus_one and not model[2].rounded and not model[0].plus_one and model[0].eps == 1e-5 and list(model.state_dict()) == names and "rounded=True" in repr(model[0])
+    with torch.no_grad(), Expect(4):
         got = [layer(x) for layer in model]
     for g, w in zip(got, want):
         near(g, w)
@@ -400,10 +408,10 @@ def compiled():
 
 
 class Mlp(torch.nn.Module):
-    def __init__(self, bias=False):
+    def __init__(self, bias=False, act_fn=None):
         super().__init__()
         self.gate_proj, self.up_proj, self.down_proj = (torch.nn.Linear(a, b, bias=bias, dtype=torch.bfloat16) for a, b in ((FEATURES, HIDDEN),) * 2 + ((HIDDEN, FEATURES),))
-        self.act_fn = torch.nn.SiLU()
+        self.act_fn = act_fn or torch.nn.SiLU()
 
     def forward(self, x):
         return self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x))
@@ -426,6 +434,23 @@ def fused_models():
     with Expect(1):
         near(layer(x), torch.nn.functional.gelu(torch.nn.functional.linear(x.float(), layer.weight.float(), layer.bias.float())))
     assert "activation=gelu" in repr(layer) and set(layer.state_dict()) == {"weight", "bias"}
+
+
+@case
+def fused_gelus():
+    """MLPs whose gate has another activation, under the names that programs use."""
+    class GELUTanh(torch.nn.Module):
+        def forward(self, x):
+            return torch.nn.functional.gelu(x, approximate="tanh")
+
+    for function, name in ((torch.nn.GELU(), "gelu"), (torch.nn.GELU("tanh"), "gelu_tanh"), (GELUTanh(), "gelu_tanh"), (torch.nn.functional.gelu, "gelu")):
+        mlp, x = Mlp(act_fn=function).eval(), 2 * random(6, FEATURES)
+        model, want = torch.nn.Sequential(mlp), mlp(x).detach()
+        assert ours.fuse(model) == 1 and model[0].activation == name
+        with Expect(2), torch.no_grad():
+            got = model[0](x)
+        assert (got.float() - want.float()).abs().max() < 0.02 * want.float().abs().max(), name
+    assert ours.fuse(torch.nn.Sequential(Mlp(act_fn=torch.nn.ReLU()))) == 0
 
 
 class Clamped(Mlp):
