@@ -211,7 +211,6 @@ static gs_status refuse_others(gs_manifest *manifest, const gs_problem *problem,
 /* A schedule's kernel with its options as it would be answered. */
 static gs_status build_template(const gs_source_view *v, const gs_schedule *schedule, gs_text *source, gs_text *manifest, gs_error *error)
 {
-    static const char licence[] = "/* SPDX-License-Identifier: MIT\n *";
     gs_kernel *const kernel = malloc(sizeof *kernel);
     if (!kernel) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a kernel");
     gs_status status = gs_kernel_build(kernel, schedule, v->problem, v->caps, error);
@@ -221,8 +220,7 @@ static gs_status build_template(const gs_source_view *v, const gs_schedule *sche
             const char *const value = strchr(kernel->option[i], '=');
             gs_text_addf(source, "#define %.*s %s\n", (int)(value - kernel->option[i] - 2), kernel->option[i] + 2, value + 1);
         }
-        const bool marked = strncmp(kernel->source, licence, strlen(licence)) == 0;
-        gs_text_addf(source, "%s%s", marked ? "/*" : "", kernel->source + (marked ? strlen(licence) : 0));
+        gs_kernel_add_text(source, kernel);
         gs_manifest_format(&kernel->manifest, manifest);
     }
     free(kernel);

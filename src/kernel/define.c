@@ -106,6 +106,37 @@ const char *gs_embedded_find(const char *name)
     return NULL;
 }
 
+static bool is_own(const char *kernel, const char *file)
+{
+    const size_t length = strcspn(kernel, ".");
+    return strncmp(file, kernel, length) == 0 && file[length] == '/';
+}
+
+bool gs_kernel_includes(const char *kernel, const char *file) { return strncmp(file, "common/", 7) == 0 || is_own(kernel, file); }
+
+static void add_file(gs_text *out, const char *text)
+{
+    static const char licence[] = "/* SPDX-License-Identifier: MIT\n *";
+    const bool marked = strncmp(text, licence, strlen(licence)) == 0;
+    gs_text_addf(out, "%s%s", marked ? "/*" : "", text + (marked ? strlen(licence) : 0));
+}
+
+void gs_kernel_add_text(gs_text *out, const gs_kernel *kernel)
+{
+    gs_text whole = {0};
+    add_file(&whole, kernel->source);
+    for (const char *line = gs_text_string(&whole); *line;) {
+        const char *const end = line + strcspn(line, "\n"), *const next = *end ? end + 1 : end;
+        char name[64];
+        const bool part = sscanf(line, "#include \"%63[^\"\n]", name) == 1 && is_own(kernel->name, name) && gs_embedded_find(name);
+        if (part) add_file(out, gs_embedded_find(name));
+        else gs_text_add_bytes(out, line, (size_t)(next - line));
+        line = next;
+    }
+    if (whole.failed) out->failed = true;
+    gs_text_free(&whole);
+}
+
 char *gs_kernel_sources_id(char text[GS_SOURCES_ID])
 {
     uint64_t id = 0;

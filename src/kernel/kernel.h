@@ -6,6 +6,7 @@
 #define GS_KERNEL_KERNEL_H
 
 #include "base/embedded.h"
+#include "base/text.h"
 #include "kernel/manifest.h"
 #include "schedule/schedule.h"
 
@@ -22,6 +23,12 @@ typedef struct gs_kernel {
 
 /* Text of a file of kernels/, embedded: name relative to kernels/ ("common/mma.cuh"). NULL if there is none. */
 const char *gs_embedded_find(const char *name);
+
+/* Whether a kernel of that name may include a file of kernels/: those of common/, and those of the folder that is called like it (ws/ of ws.cu). */
+bool gs_kernel_includes(const char *kernel, const char *file);
+
+/* The kernel's text with the files of its own folder in their places: it includes common/ alone. Without the line of the licence. */
+void gs_kernel_add_text(gs_text *out, const gs_kernel *kernel);
 
 /* Eight hexadecimal digits over all embedded files: which kernel sources this is. Returns text. */
 #define GS_SOURCES_ID 9

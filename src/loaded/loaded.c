@@ -76,7 +76,7 @@ void gs_kernel_to_source(const gs_kernel *kernel, gs_kernel_source *out)
 {
     int headers = 0;
     for (const gs_embedded *file = gs_embedded_files; file->name && headers < GS_MAX_HEADERS; file++) {
-        if (!strchr(file->name, '/')) continue;   /* only common/ can be included */
+        if (!gs_kernel_includes(kernel->name, file->name)) continue;
         out->header_names[headers] = file->name;
         out->header_texts[headers++] = file->text;
     }

@@ -11,7 +11,7 @@
 
 #define GS_MAX_HEADERS 48
 
-/* A kernel as the compiler takes it. The strings are the kernel's and the embedded files' (common/ can be included). */
+/* A kernel as the compiler takes it. The strings are the kernel's and the embedded files' (common/, and the folder of a kernel's own: ws/ of ws.cu). */
 typedef struct gs_kernel_source {
     gs_source   source;
     const char *options[GS_MAX_OPTIONS];

@@ -86,10 +86,10 @@ static const variant variants[] = {
 
 /* ---- patching ---- */
 
-static char *patched(const char *source, const edit *edits, const char *name)
+static char *patched(const gs_kernel *kernel, const edit *edits, const char *name)
 {
     gs_text text = {0};
-    gs_text_add(&text, source);
+    gs_kernel_add_text(&text, kernel);
     for (int i = 0; i < EDITS && edits[i].from; i++) {
         const char *const at = strstr(gs_text_string(&text), edits[i].from);
         if (!at || strstr(at + 1, edits[i].from)) fail_msg("%s: edit %d stands %s in the source", name, i + 1, at ? "more than once" : "nowhere");
@@ -340,7 +340,7 @@ static void prepare(const variant *v, gs_device *device, matrices *m, gs_kernel 
         fine = fine && gs_schedule_parse(&schedule, schedule_string, &error) == GS_OK && gs_schedule_check(&schedule, &m->problem, &device->caps, &error) == GS_OK &&
                gs_kernel_build(kernel, &schedule, &m->problem, &device->caps, &error) == GS_OK;
     if (!fine) fail_msg("%s: %s: %s", v->name, v->base, error.text);
-    *source = patched(kernel->source, v->edits, v->name);
+    *source = patched(kernel, v->edits, v->name);
     kernel->source = *source;
     free(text);
 }

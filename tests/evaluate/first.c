@@ -168,7 +168,7 @@ static void persistent_ones_pass(void **state)
             const char *const value = strchr(kernel->option[o], '=');
             gs_text_addf(&source, "#define %.*s %s\n", (int)(value - kernel->option[o] - 2), kernel->option[o] + 2, value + 1);
         }
-        gs_text_add(&source, kernel->source);
+        gs_kernel_add_text(&source, kernel);
         gs_manifest_format(&kernel->manifest, &manifest);
         assert_true(gs_crowd(&kernel->manifest, &problem, 132) > 0);   /* it is launched a second time */
         const gs_submission submission = {.source = gs_text_string(&source), .manifest = gs_text_string(&manifest)};

@@ -56,7 +56,10 @@ static void inspect(const gs_schedule *schedule, const gs_problem *problem)
     gs_problem_format(problem, what);
     gs_status status = gs_compile_cached("sm_90a", getenv("GS_TEST_CACHE"), &source.source, &image, &error);
     if (status != GS_OK) fail_msg("%s %s: %s", what, text, error.text);
-    status = gs_inspect_source(kernel.name, kernel.source, &error);
+    gs_text whole = {0};
+    gs_kernel_add_text(&whole, &kernel);
+    status = gs_inspect_source(kernel.name, gs_text_string(&whole), &error);
+    gs_text_free(&whole);
     if (status == GS_OK) status = gs_inspect_ptx(image.ptx, image.ptx_size, &kernel.manifest, problem, &error);
     if (status != GS_OK) fail_msg("%s %s: %s: %s", what, text, error.field, error.text);
     gs_image_free(&image);

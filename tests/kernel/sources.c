@@ -76,8 +76,29 @@ static void files_are_found_by_name(void **state)
     assert_null(gs_embedded_find("file0.cuh"));
 }
 
+/* A kernel whose folder has parts is one text that includes common/ alone; what is called alike, and folders of others, stay as they are. */
+static void parts_are_put_in_their_places(void **state)
+{
+    (void)state;
+    gs_text text = {0};
+    reset();
+    snprintf(names[0], SIZE, "x/part.cuh");
+    snprintf(texts[0], SIZE, "/* SPDX-License-Identifier: MIT\n * Part. */\nint part;\n");
+    snprintf(names[1], SIZE, "xy/part.cuh");
+    const gs_kernel kernel = {.name = "x.cu", .source = "/* SPDX-License-Identifier: MIT\n * X. */\n#include \"common/file2.cuh\"\n#include \"x/part.cuh\"\n#include \"xy/part.cuh\"\n#include \"x/none.cuh\"\nint last;"};
+    gs_kernel_add_text(&text, &kernel);
+    assert_string_equal(gs_text_string(&text), "/* X. */\n#include \"common/file2.cuh\"\n/* Part. */\nint part;\n#include \"xy/part.cuh\"\n#include \"x/none.cuh\"\nint last;");
+    gs_text_free(&text);
+    const gs_kernel other = {.name = "xy.cu", .source = "#include \"x/part.cuh\"\n"};
+    gs_kernel_add_text(&text, &other);
+    assert_string_equal(gs_text_string(&text), other.source);
+    gs_text_free(&text);
+    assert_true(gs_kernel_includes("x.cu", "x/part.cuh") && gs_kernel_includes("x.cu", "common/a.h") && gs_kernel_includes("x", "x/part.cuh"));
+    assert_false(gs_kernel_includes("x.cu", "xy/part.cuh") || gs_kernel_includes("xy.cu", "x/part.cuh") || gs_kernel_includes("x.cu", "x.cu") || gs_kernel_includes("x.cu", "commons/a.h"));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_part_counts), cmocka_unit_test(files_are_found_by_name)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_part_counts), cmocka_unit_test(files_are_found_by_name), cmocka_unit_test(parts_are_put_in_their_places)};
     return cmocka_run_group_tests_name("kernel/sources", tests, NULL, NULL);
 }

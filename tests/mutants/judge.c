@@ -116,11 +116,14 @@ static void run(char *line)
     }
     try(gs_schedule_parse(&schedule, word[1], &error), "command", &error);
     try(gs_kernel_build(&kernel, &schedule, &problem, &device->caps, &error), "command", &error);
-    kernel.name = "mutant.cu";
     if (strcmp(word[0], "source") == 0) {
-        try(gs_file_write(word[3], kernel.source, strlen(kernel.source), &error), "file", &error);
+        gs_text text = {0};
+        gs_kernel_add_text(&text, &kernel);
+        try(gs_file_write(word[3], text.data, text.size, &error), "file", &error);
+        gs_text_free(&text);
         printf("0 pass 0\n");
     } else {
+        kernel.name = "mutant.cu";
         kernel.source = read_file(word[3]);
         judge(device, &kernel, &problem, GS_PART_ALL & ~(uint32_t)GS_PART_EDGES);
     }
