@@ -10,6 +10,7 @@
 #include "cublas/gate_gradients.h"
 #include "torch/choice.h"
 #include "torch/small.h"
+#include "torch/staged.h"
 
 enum { TYPES = 2, ACTIVATIONS = GS_SILU + 1 };
 
@@ -75,7 +76,7 @@ static gs_status launch(const gate_run *run, const void *gradient, const void *k
     return gs_gate_gradients_run(&run->l->gates, run->gate->gradient->size[0], run->gate->gradient->size[1], gradient, kept, result, run->stream, error);
 }
 
-static gs_status launch_staged(const void *self, const gs_torch_small_operand *o, gs_error *error)
+static gs_status launch_staged(const void *self, const gs_torch_staged_operand *o, gs_error *error)
 {
     return launch(self, (void *)(uintptr_t)o[0].there, (void *)(uintptr_t)o[1].there, (void *)(uintptr_t)o[2].there, error);
 }
@@ -84,8 +85,8 @@ static gs_status run_staged(const gate_run *run, gs_error *error)
 {
     const gs_torch_gate *const gate = run->gate;
     const size_t half = (size_t)(gate->gradient->size[0] * gate->gradient->size[1]) * 2;
-    gs_torch_small_operand operands[] = {{gate->gradient->data, half, false, 0}, {gate->kept->data, 2 * half, false, 0}, {gate->result->data, 2 * half, true, 0}};
-    return gs_torch_small_staged(run->l->small.device, operands, 3, launch_staged, run, error);
+    gs_torch_staged_operand operands[] = {{gate->gradient->data, half, false, 0}, {gate->kept->data, 2 * half, false, 0}, {gate->result->data, 2 * half, true, 0}};
+    return gs_torch_staged(run->l->small.device, operands, 3, launch_staged, run, error);
 }
 
 static gs_torch_reason run(loaded *l, int number, const gs_torch_gate *gate, gs_stream stream, bool emulated)

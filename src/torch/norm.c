@@ -9,6 +9,7 @@
 #include "cublas/rms_norm.h"
 #include "torch/choice.h"
 #include "torch/small.h"
+#include "torch/staged.h"
 
 enum { KINDS = 4 };   /* each type, rounded once and twice */
 
@@ -74,7 +75,7 @@ static gs_status launch(const norm_run *run, const void *x, const void *weight, 
     return gs_rms_norm_run(&run->l->norm, norm->x->size[0], norm->x->size[1], x, pitch_of(norm), weight, norm->offset, norm->eps, result, run->stream, error);
 }
 
-static gs_status launch_staged(const void *self, const gs_torch_small_operand *o, gs_error *error)
+static gs_status launch_staged(const void *self, const gs_torch_staged_operand *o, gs_error *error)
 {
     return launch(self, (void *)(uintptr_t)o[0].there, (void *)(uintptr_t)o[1].there, (void *)(uintptr_t)o[2].there, error);
 }
@@ -83,8 +84,8 @@ static gs_status run_staged(const norm_run *run, gs_error *error)
 {
     const gs_torch_norm *const norm = run->norm;
     const size_t m = (size_t)norm->x->size[0], row = 2 * (size_t)norm->x->size[1], all_rows = (m - 1) * 2 * (size_t)pitch_of(norm) + row;
-    gs_torch_small_operand operands[] = {{norm->x->data, all_rows, false, 0}, {norm->weight ? norm->weight->data : NULL, row, false, 0}, {norm->result->data, m * row, true, 0}};
-    return gs_torch_small_staged(run->l->small.device, operands, 3, launch_staged, run, error);
+    gs_torch_staged_operand operands[] = {{norm->x->data, all_rows, false, 0}, {norm->weight ? norm->weight->data : NULL, row, false, 0}, {norm->result->data, m * row, true, 0}};
+    return gs_torch_staged(run->l->small.device, operands, 3, launch_staged, run, error);
 }
 
 static gs_torch_reason run(int number, int kind, const gs_torch_norm *norm, gs_stream stream, bool emulated)

@@ -42,26 +42,6 @@ gs_torch_reason gs_torch_small_ready(gs_torch_small *small, void *self, gs_torch
     return state == THERE ? GS_TORCH_FITS : state == MISSING ? GS_TORCH_RUN : GS_TORCH_NO_PLAN;
 }
 
-gs_status gs_torch_small_staged(gs_device *device, gs_torch_small_operand *operands, int count, gs_status (*run)(const void *self, const gs_torch_small_operand *operands, gs_error *error),
-                                const void *self, gs_error *error)
-{
-    gs_status status = GS_OK;
-    for (int i = 0; i < count && status == GS_OK; i++) {
-        gs_torch_small_operand *const o = &operands[i];
-        if (!o->host) continue;
-        status = device->ops->alloc(device, o->bytes, &o->there, error);
-        if (status == GS_OK && !o->written) status = device->ops->copy_in(device, o->there, o->host, o->bytes, error);
-    }
-    if (status == GS_OK) status = run(self, operands, error);
-    if (status == GS_OK) status = device->ops->queue_wait(device, NULL, error);
-    for (int i = 0; i < count; i++) {
-        gs_torch_small_operand *const o = &operands[i];
-        if (status == GS_OK && o->host && o->written) status = device->ops->copy_out(device, o->host, o->there, o->bytes, error);
-        if (o->there) device->ops->free(device, o->there);
-    }
-    return status;
-}
-
 gs_torch_reason gs_torch_small_count(gs_torch_small *small, gs_torch_reason reason)
 {
     atomic_fetch_add_explicit(reason == GS_TORCH_FITS ? &small->calls : &small->passed, 1, memory_order_relaxed);

@@ -20,21 +20,9 @@ typedef struct gs_torch_small {
 /* Compiles and loads the kernel into `self`; after a failure nothing of it is left. */
 typedef gs_status (*gs_torch_small_open)(void *self, gs_device *device, gs_error *error);
 
-/* An operand of a run on an emulated device, whose memory is its own. */
-typedef struct gs_torch_small_operand {
-    void      *host;      /* NULL: there is none */
-    size_t     bytes;
-    bool       written;   /* it is copied back, else to it */
-    gs_pointer there;
-} gs_torch_small_operand;
-
 /* FITS: the kernel is there. NO_PLAN: the stream is being captured, or another thread compiles it now. NO_GPU, FORKED, RUN: it cannot be had. number: the device's, below GS_TORCH_DEVICES; stream: NULL
  * where a call may compile in any case; what: what is left to torch, for the log. */
 gs_torch_reason gs_torch_small_ready(gs_torch_small *small, void *self, gs_torch_small_open open, int number, const gs_stream *stream, bool emulated, const char *what);
-
-/* Copies operands to the device, and what is written back, with `run(self)` between. */
-gs_status gs_torch_small_staged(gs_device *device, gs_torch_small_operand *operands, int count, gs_status (*run)(const void *self, const gs_torch_small_operand *operands, gs_error *error),
-                                const void *self, gs_error *error);
 
 /* Counts a call that had this outcome, which it returns. */
 gs_torch_reason gs_torch_small_count(gs_torch_small *small, gs_torch_reason reason);
