@@ -62,13 +62,18 @@ size_t gs_operand_size(const gs_device *device, size_t bytes, int sets) { return
 
 gs_status gs_operand_alloc(gs_device *device, size_t bytes, int sets, gs_random *random, gs_pointer *memory, gs_pointer *at, gs_error *error)
 {
-    const size_t guard = gs_guard(device), room = gs_operand_room(bytes);
     GS_TRY(device->ops->alloc(device, gs_operand_size(device, bytes, sets), memory, error));
+    gs_operand_place(device, bytes, sets, random, *memory, at);
+    return GS_OK;
+}
+
+void gs_operand_place(const gs_device *device, size_t bytes, int sets, gs_random *random, gs_pointer memory, gs_pointer *at)
+{
+    const size_t guard = gs_guard(device), room = gs_operand_room(bytes);
     int place[GS_OPERAND_SETS];   /* in no order: a kernel must not know where the next call's operands are */
     gs_operand_order(random, sets, place);
     for (int i = 0; i < sets; i++)
-        at[i] = *memory + guard + room * (size_t)place[i] + (gs_pointer)gs_random_below(random, MOST_GAP) * GS_OPERAND_GRAIN;
-    return GS_OK;
+        at[i] = memory + guard + room * (size_t)place[i] + (gs_pointer)gs_random_below(random, MOST_GAP) * GS_OPERAND_GRAIN;
 }
 
 void gs_operand_order(gs_random *random, int count, int order[])

@@ -40,13 +40,16 @@ gs_status gs_operand_sets_of(gs_device *device, const gs_problem *problem, int *
 /* What a contender touches per call: A, B (of groups as many as have rows where every row goes to any) and D, C where it is read, the bias. */
 size_t gs_operand_used(const gs_problem *problem);
 
-/* Largest room that one set of an operand of so many bytes can take, with the gap before it; what gs_operand_alloc allocates for so many. */
+/* Largest room that one set of an operand of so many bytes can take, with the gap before it; what so many take with their guard bands. */
 size_t gs_operand_room(size_t bytes);
 size_t gs_operand_size(const gs_device *device, size_t bytes, int sets);
 
-/* Room for so many sets of an operand, 256-byte aligned, with gaps of irregular size between them and a guard band before the first and behind the last;
+/* Places so many sets of an operand in memory of gs_operand_size, 256-byte aligned, with gaps of irregular size between them and a guard band before the first and behind the last;
  * at[i]: the address of set i. Sets lie in a random order: neither the distance between two operands of a set nor what lies behind one says anything of the
- * next call's. sets: at most GS_OPERAND_SETS. The memory is the caller's to free. */
+ * next call's. sets: at most GS_OPERAND_SETS. */
+void gs_operand_place(const gs_device *device, size_t bytes, int sets, gs_random *random, gs_pointer memory, gs_pointer *at);
+
+/* The same in memory that is allocated, and the caller's to free. */
 gs_status gs_operand_alloc(gs_device *device, size_t bytes, int sets, gs_random *random, gs_pointer *memory, gs_pointer *at, gs_error *error);
 
 /* Those that have memory: A, B, C, D, the bias where there is one, and behind a bias that may be empty the offsets, behind both aux, behind all of them the scales. */

@@ -73,8 +73,11 @@ static gs_status place(gs_check_run *trial, bool as_timed, gs_error *error)
     for (int i = 0; status == GS_OK && i < gs_operand_count(&trial->problem); i++) {
         gs_buffer *const buffer = &trial->operand[order[i]];
         buffer->bytes = gs_problem_bytes(&trial->problem, GS_OPERAND_LETTERS[order[i]]);
-        status = gs_operand_alloc(device, gs_problem_bytes(&widest, GS_OPERAND_LETTERS[order[i]]), sets, &random, &buffer->base, at, error);
-        if (status == GS_OK) buffer->home = at[0];
+        const size_t bytes = gs_problem_bytes(&widest, GS_OPERAND_LETTERS[order[i]]);
+        status = gs_blocks_take(&trial->blocks, trial->watch.ops, device, gs_operand_size(device, bytes, sets), &random, &buffer->base, error);
+        if (status != GS_OK) break;
+        gs_operand_place(device, bytes, sets, &random, buffer->base, at);
+        buffer->home = at[0];
     }
     if (status == GS_OK && trial->asked.matrices) status = device->ops->alloc(device, tables_size(trial), &trial->tables, error);
     if (status == GS_OK) status = gs_operand_scalars(device, &trial->problem, &trial->scalars, error);
@@ -130,22 +133,21 @@ gs_status gs_check_run_move(gs_check_run *trial, bool least, gs_error *error)
 
 gs_status gs_check_run_alloc(gs_check_run *trial, bool as_timed, bool least, gs_error *error)
 {
-    gs_device *const device = trial->verifier->device;
+    gs_random random = {gs_mix(trial->seed + 0x5be0cd19u)};
     GS_TRY(place(trial, as_timed, error));
     GS_TRY(gs_check_run_move(trial, least, error));
     if (trial->bare) return GS_OK;
     const size_t elements = (size_t)(trial->problem.m * trial->problem.batch) * (size_t)gs_columns_of_b(&trial->problem);
-    return trial->watch.ops->alloc(device, elements ? elements * sizeof(double) : sizeof(double), &trial->reference, error);
+    return gs_blocks_take(&trial->blocks, trial->watch.ops, trial->verifier->device, elements ? elements * sizeof(double) : sizeof(double), &random, &trial->reference, error);
 }
 
 void gs_check_run_free(gs_check_run *trial)
 {
     gs_device *const device = trial->verifier->device;
-    for (int i = 0; i < GS_OPERANDS; i++)
-        if (trial->operand[i].base) trial->watch.ops->free(device, trial->operand[i].base);
+    for (int i = 0; i < GS_OPERANDS; i++) gs_blocks_give(&trial->blocks, trial->watch.ops, device, trial->operand[i].base);
+    gs_blocks_give(&trial->blocks, trial->watch.ops, device, trial->reference);
     if (trial->tables) trial->watch.ops->free(device, trial->tables);
     if (trial->scalars) trial->watch.ops->free(device, trial->scalars);
-    if (trial->reference) trial->watch.ops->free(device, trial->reference);
     memset(trial->operand, 0, sizeof trial->operand);
     trial->tables = trial->pointers = trial->scalars = trial->reference = 0;
     free(trial->offsets);

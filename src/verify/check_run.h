@@ -4,6 +4,7 @@
 #ifndef GS_VERIFY_CHECK_RUN_H
 #define GS_VERIFY_CHECK_RUN_H
 
+#include "verify/blocks.h"
 #include "verify/verify.h"
 #include "verify/watch.h"
 
@@ -36,6 +37,7 @@ typedef struct gs_check_run {
     gs_pointer    pointers;    /* and where they begin there: aligned as gs_buffer.at is */
     gs_pointer    scalars;     /* alpha and beta where they are in device memory, else 0 */
     gs_pointer    reference;
+    gs_blocks     blocks;      /* where operands and the reference come from */
     int32_t      *offsets;     /* of the groups, as they were drawn; NULL: none yet */
     uint64_t      hash[GS_OPERANDS];      /* of the inputs */
     uint64_t      pointers_hash;

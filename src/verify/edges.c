@@ -195,11 +195,8 @@ static void draw_size(edge *e, uint64_t seed)
     for (int i = 0; i < 3; i++) *extent[i] = LEAST + (int)gs_pick_below(gs_mix(seed + (uint64_t)i), CHOICES);
 }
 
-gs_status gs_verify_edges(gs_check_run *trial, const gs_problem *problem, int *taken, int *offered, gs_error *error)
+static gs_status run_edges(gs_check_run *trial, const gs_problem *problem, int *taken, gs_error *error)
 {
-    *taken = 0;
-    *offered = (int)GS_COUNT(edges);
-    trial->edge = true;
     int turn = 0;
     for (size_t i = 0; i < GS_COUNT(edges); i++) {
         edge e = edges[i];
@@ -222,4 +219,15 @@ gs_status gs_verify_edges(gs_check_run *trial, const gs_problem *problem, int *t
         else ++*taken;
     }
     return GS_OK;
+}
+
+gs_status gs_verify_edges(gs_check_run *trial, const gs_problem *problem, int *taken, int *offered, gs_error *error)
+{
+    *taken = 0;
+    *offered = (int)GS_COUNT(edges);
+    trial->edge = true;
+    trial->blocks.keeps = !trial->verifier->device->caps.emulated;   /* whose allocations lie anywhere each time */
+    const gs_status status = run_edges(trial, problem, taken, error);
+    gs_blocks_end(&trial->blocks, trial->watch.ops, trial->verifier->device);
+    return status;
 }

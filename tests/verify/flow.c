@@ -67,6 +67,7 @@ struct code {
 static struct fake {
     gs_device device;
     int       live;              /* allocations and modules that were not given back */
+    int       made;              /* allocations */
     int       until_failure;     /* allocations that still succeed; negative: all do */
     int       refused;           /* allocations that did not */
     int       until_fault;       /* launches of gs_wrong, the last of which faults; 0: none does */
@@ -87,6 +88,7 @@ static gs_status fake_alloc(gs_device *device, size_t bytes, gs_pointer *out, gs
     assert_true(*out != 0);
     memset((void *)(uintptr_t)*out, 0x5a, bytes);
     fake.live++;
+    fake.made++;
     return GS_OK;
 }
 
@@ -541,12 +543,25 @@ static void the_first_fault_is_the_verdict(void **state)
     release(t);
 }
 
+/* Buffers of edge problems are allocated once: four operands and the reference. */
+static void edges_share_their_buffers(void **state)
+{
+    (void)state;
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 8, 8, 8);
+    tried *const t = contender_of(HONEST, GS_TN);
+    const int before = fake.made;
+    const gs_verdict verdict = verdict_of(t, &problem, &(gs_verify_options){.seed = 2, .parts = GS_PART_EDGES});
+    assert_int_equal(verdict.code, GS_VERDICT_PASS);
+    if (fake.made - before > 34 + 16) fail_msg("%d allocations", fake.made - before);   /* the contender's workspace for each problem, five of part 1; five for each edge problem would be 165 */
+    release(t);
+}
+
 /* Allocation fails at one place after the other: the contender's own is its verdict, ours the machine's state; nothing leaks. */
 static void exhausted_memory_is_told_apart(void **state)
 {
     (void)state;
     const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 8, 8, 8);
-    static const struct { uint32_t parts; int step; } sweeps[] = {{GS_PART_EXACT, 1}, {GS_PART_EDGES, 17}};
+    static const struct { uint32_t parts; int step; } sweeps[] = {{GS_PART_EXACT, 1}, {GS_PART_EDGES, 5}};
     int machine = 0, contenders = 0;
     for (size_t i = 0; i < GS_COUNT(sweeps); i++)
         for (int allowed = 0;; allowed += sweeps[i].step) {
@@ -663,6 +678,7 @@ int main(void)
         cmocka_unit_test(sums_that_are_poison),
         cmocka_unit_test_setup_teardown(a_repeat_names_its_launch, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(the_first_fault_is_the_verdict, open_fake, close_fake),
+        cmocka_unit_test_setup_teardown(edges_share_their_buffers, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(exhausted_memory_is_told_apart, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(refusals_are_verdicts_and_the_machine_is_not, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(refused_edges_are_told, open_fake, close_fake),

@@ -325,21 +325,23 @@ static gs_verdict verdict_of_ws(const char *text, const char *string, const char
     gs_kernel kernel = {0};
     gs_contender contender;
     gs_verdict verdict;
-    gs_text whole = {0};
+    gs_text before = {0}, after = {0};
     if (gs_kernel_build(&kernel, &schedule, &problem, &device->caps, &error) != GS_OK) fail_msg("%s %s: %s", text, string, error.text);
     if (from) {
-        const char *const at = strstr(kernel.source, from);
+        gs_kernel_add_text(&before, &kernel);
+        const char *const at = strstr(gs_text_string(&before), from);
         if (!at || strstr(at + 1, from)) fail_msg("%s stands %s in the source", from, at ? "more than once" : "nowhere");
-        gs_text_add_bytes(&whole, kernel.source, (size_t)(at - kernel.source));
-        gs_text_add(&whole, to);
-        gs_text_add(&whole, at + strlen(from));
-        kernel.source = gs_text_string(&whole);
+        gs_text_add_bytes(&after, before.data, (size_t)(at - before.data));
+        gs_text_add(&after, to);
+        gs_text_add(&after, at + strlen(from));
+        kernel.source = gs_text_string(&after);
     }
     if (gs_contender_kernel_own(&contender, device, string, &kernel, &error) != GS_OK ||
         gs_verify(verifier, &contender, &problem, &(gs_verify_options){.seed = seed, .parts = GS_PART_ALL & ~(uint32_t)GS_PART_EDGES}, &verdict, &error) != GS_OK)
         fail_msg("%s %s: %s", text, string, error.text);
     contender.destroy(&contender);
-    gs_text_free(&whole);
+    gs_text_free(&before);
+    gs_text_free(&after);
     return verdict;
 }
 
