@@ -9,6 +9,16 @@
 #include "base/error.h"
 #include "loaded/loaded.h"
 
+enum { KEPT = 8 };
+
+/* Code of the contender that stays for problems to come: verification asks for dozens, and a driver takes as long to load it as for a small launch's work. */
+typedef struct kept_code {
+    gs_loaded_code *code;      /* NULL: there is none */
+    const char     *source;    /* of the kernel; compared by its address */
+    int             options;
+    char            option[GS_MAX_OPTIONS][GS_OPTION];
+} kept_code;
+
 typedef struct own {
     gs_device       *device;
     const gs_kernel *kernel;      /* NULL: built from the schedule */
@@ -17,7 +27,40 @@ typedef struct own {
     gs_launch_mode   mode;
     gs_loaded       *loaded;
     gs_pointer       workspace;
+    kept_code        kept[KEPT];
+    int              oldest;      /* of these */
 } own;
+
+/* ---- code that is kept ---- */
+
+static bool is_same(const kept_code *kept, const gs_kernel *kernel)
+{
+    if (!kept->code || kept->source != kernel->source || kept->options != kernel->option_count) return false;
+    for (int i = 0; i < kept->options; i++)
+        if (strcmp(kept->option[i], kernel->option[i]) != 0) return false;
+    return true;
+}
+
+static void keep(own *self, const gs_kernel *kernel)
+{
+    kept_code *const kept = &self->kept[self->oldest++ % KEPT];
+    gs_loaded_code_drop(&kept->code);
+    kept->code = gs_loaded_share(self->loaded);
+    kept->source = kernel->source;
+    kept->options = kernel->option_count;
+    memcpy(kept->option, kernel->option, sizeof kept->option);
+}
+
+static gs_status load(own *self, const gs_kernel *kernel, const gs_problem *problem, gs_error *error)
+{
+    for (int i = 0; i < KEPT; i++)
+        if (is_same(&self->kept[i], kernel)) return gs_loaded_create_shared(&self->loaded, self->kept[i].code, &kernel->manifest, problem, error);
+    GS_TRY(gs_loaded_create(&self->loaded, self->device, kernel, problem, error));
+    keep(self, kernel);
+    return GS_OK;
+}
+
+/* ---- the contender ---- */
 
 static void release(own *self)
 {
@@ -51,7 +94,7 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
         GS_TRY(gs_kernel_build(&built, &self->schedule, problem, &self->device->caps, error));
     }
     if (self->user) GS_TRY(gs_loaded_create_user(&self->loaded, self->device, self->kernel, problem, error));
-    else GS_TRY(gs_loaded_create(&self->loaded, self->device, self->kernel ? self->kernel : &built, problem, error));
+    else GS_TRY(load(self, self->kernel ? self->kernel : &built, problem, error));
     GS_TRY(gs_loaded_set_mode(self->loaded, self->mode, error));
     GS_TRY(gs_loaded_alloc(self->loaded, &self->workspace, error));
     declare(contender, self, problem);
@@ -70,8 +113,10 @@ static gs_status run(gs_contender *contender, const gs_args *args, gs_queue queu
 static void destroy(gs_contender *contender)
 {
     if (!contender->self) return;
-    release(contender->self);
-    free(contender->self);
+    own *const self = contender->self;
+    release(self);
+    for (int i = 0; i < KEPT; i++) gs_loaded_code_drop(&self->kept[i].code);
+    free(self);
     contender->self = NULL;
 }
 

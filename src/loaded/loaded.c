@@ -57,6 +57,13 @@ typedef struct run_state {
     launch_state   entry[];
 } run_state;
 
+struct gs_loaded_code {
+    gs_device *device;
+    gs_image   image;
+    gs_module  module;
+    int        users;
+};
+
 struct gs_loaded {
     gs_states      states;                /* one run_state per thread */
     entry_plan     entry[GS_MAX_ENTRIES];
@@ -66,9 +73,9 @@ struct gs_loaded {
     size_t         constant_bytes;        /* of B, where a dependent launch may read it before what is in front has ended; else 0 */
     gs_memory_use  reach[GS_REACHES];     /* what a call's pointers lead to, in the order of set_reach */
     gs_device     *device;
-    gs_module      module;
+    gs_loaded_code *code;
     gs_manifest    manifest;
-    gs_image       image;
+    bool           user;                    /* the code's */
     size_t         workspace, zeroed;       /* bytes */
 };
 
@@ -154,8 +161,8 @@ static gs_status prepare_entry(gs_loaded *loaded, entry_plan *state, const gs_en
     const gs_formula_names names = names_of(problem, &device->caps);
     gs_function_info info;
     size_t bytes[GS_MAX_MAPS + 1];
-    GS_TRY(device->ops->function(device, loaded->module, entry->name, &state->launch.function, &info, error));
-    if (info.local_bytes > 0 && loaded->image.spill_bytes > 0) return gs_fail(error, GS_ERROR_SPILL, entry->name, "%d bytes of local memory per thread", info.local_bytes);
+    GS_TRY(device->ops->function(device, loaded->code->module, entry->name, &state->launch.function, &info, error));
+    if (info.local_bytes > 0 && loaded->code->image.spill_bytes > 0) return gs_fail(error, GS_ERROR_SPILL, entry->name, "%d bytes of local memory per thread", info.local_bytes);
     int64_t value;
     for (int i = 0; i < 3; i++) {
         GS_TRY(value_of(&entry->grid[i], &names, i == 0 ? 2147483647 : 65535, "grid", &value, error));
@@ -179,7 +186,7 @@ static gs_status prepare_entry(gs_loaded *loaded, entry_plan *state, const gs_en
         if (entry->map[i].turn && (!problem->gate || !gs_is_b_transposed(problem->layout) || problem->n % 8 != 0 || is_packed(&loaded->manifest, 'b')))
             return gs_fail(error, GS_ERROR_UNSUPPORTED, "map", "rows are read in turn where B has a gate, is stored N x K with N a multiple of 8, and is no copy");
     for (int i = 0; i < entry->map_count; i++)
-        if (entry->map[i].eighth && loaded->image.user)   /* a row's first unit may begin before the operand */
+        if (entry->map[i].eighth && loaded->user)   /* a row's first unit may begin before the operand */
             return gs_fail(error, GS_ERROR_UNSUPPORTED, "map", "every eighth row is for kernels of this library alone");
         else if (entry->map[i].eighth && (gs_shape_of(problem, entry->map[i].operand).rows < 8 || gs_shape_of(problem, entry->map[i].operand).matrices > 1 || is_packed(&loaded->manifest, entry->map[i].operand)))
             return gs_fail(error, GS_ERROR_UNSUPPORTED, "map", "every eighth row is read of one matrix of eight rows or more that is no copy");
@@ -279,26 +286,27 @@ static gs_status serialized(const gs_kernel *kernel, const char *log, gs_error *
     return gs_fail(error, GS_ERROR_SERIALIZED, NULL, "%s", kernel->name);
 }
 
-static gs_status compile(gs_loaded *loaded, const gs_kernel *kernel, const gs_problem *problem, bool user, gs_error *error)
+static gs_status compile(gs_loaded_code *code, const gs_kernel *kernel, const gs_problem *problem, bool user, gs_error *error)
 {
     gs_kernel_source source;
     gs_kernel_to_source(kernel, &source);
-    gs_device *const device = loaded->device;
+    gs_device *const device = code->device;
     source.source.ptx = user;
     source.source.kept_only = device->kept_only;
     source.source.compiler = user ? device->user_compiler : NULL;
     const gs_kernel_inspector *const inspector = user ? device->inspector : NULL;
     if (user && !inspector) return gs_fail(error, GS_ERROR_FORBIDDEN, NULL, "%s: nobody inspects user kernels here, so none is run", kernel->name);
     if (user) GS_TRY(inspector->source(kernel->name, kernel->source, error));
-    GS_TRY(device->ops->compile(device, &source.source, &loaded->image, error));
-    if (user) GS_TRY(inspector->ptx(loaded->image.ptx, loaded->image.ptx_size, &kernel->manifest, problem, error));
-    if (loaded->image.serialized) return serialized(kernel, loaded->image.log, error);
-    if (loaded->image.spill_bytes > 0) return gs_fail(error, GS_ERROR_SPILL, NULL, "%s: %d bytes spilled", kernel->name, loaded->image.spill_bytes);
-    loaded->image.user = user;
-    GS_TRY(device->ops->load(device, &loaded->image, &loaded->module, error));
+    gs_image *const image = &code->image;
+    GS_TRY(device->ops->compile(device, &source.source, image, error));
+    if (user) GS_TRY(inspector->ptx(image->ptx, image->ptx_size, &kernel->manifest, problem, error));
+    if (image->serialized) return serialized(kernel, image->log, error);
+    if (image->spill_bytes > 0) return gs_fail(error, GS_ERROR_SPILL, NULL, "%s: %d bytes spilled", kernel->name, image->spill_bytes);
+    image->user = user;
+    GS_TRY(device->ops->load(device, image, &code->module, error));
     if (user) {   /* its PTX stays, for whoever counts what is in it: the text is not compiled again */
-        free(loaded->image.code);
-        loaded->image.code = NULL;
+        free(image->code);
+        image->code = NULL;
     }
     return GS_OK;
 }
@@ -332,13 +340,46 @@ static void note_reach(gs_loaded *loaded, const gs_problem *problem)
     loaded->reach[11] = (gs_memory_use){.bytes = loaded->workspace, .written = true};
 }
 
-static gs_loaded *loaded_new(gs_device *device, const gs_manifest *manifest, const gs_problem *problem, gs_error *error)
+static gs_loaded_code *code_new(gs_device *device, gs_error *error)
 {
-    gs_loaded *const loaded = calloc(1, sizeof *loaded);
-    if (!loaded) {
+    gs_loaded_code *const code = calloc(1, sizeof *code);
+    if (!code) {
         gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a loaded kernel");
         return NULL;
     }
+    code->device = device;
+    code->users = 1;
+    return code;
+}
+
+gs_loaded_code *gs_loaded_share(const gs_loaded *loaded)
+{
+    loaded->code->users++;
+    return loaded->code;
+}
+
+void gs_loaded_code_drop(gs_loaded_code **code)
+{
+    gs_loaded_code *const c = *code;
+    *code = NULL;
+    if (!c || --c->users > 0) return;
+    if (c->module) c->device->ops->unload(c->device, c->module);
+    gs_image_free(&c->image);
+    free(c);
+}
+
+/* It owns the use of the code that it is given, also where it cannot be made. NULL as well: there was no memory for that. */
+static gs_loaded *loaded_new(gs_loaded_code *code, const gs_manifest *manifest, const gs_problem *problem, gs_error *error)
+{
+    if (!code) return NULL;
+    gs_loaded *const loaded = calloc(1, sizeof *loaded);
+    if (!loaded) {
+        gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a loaded kernel");
+        gs_loaded_code_drop(&code);
+        return NULL;
+    }
+    gs_device *const device = code->device;
+    loaded->code = code;
     loaded->device = device;
     loaded->manifest = *manifest;
     loaded->entry_count = manifest->entry_count;
@@ -362,6 +403,7 @@ static gs_status prepare(gs_loaded *loaded, const gs_problem *problem, gs_status
     for (int i = 0; status == GS_OK && i < loaded->manifest.entry_count; i++)
         status = prepare_entry(loaded, &loaded->entry[i], &loaded->manifest.entry[i], problem, error);
     if (status == GS_OK) status = prepare_workspace(loaded, problem, error);
+    loaded->user = loaded->code->image.user;
     note_reach(loaded, problem);
     if (status == GS_OK) status = gs_states_init(&loaded->states, error);
     if (status != GS_OK) {
@@ -376,20 +418,29 @@ static gs_status create(gs_loaded **out, gs_device *device, const gs_kernel *ker
 {
     *out = NULL;
     GS_TRY(gs_manifest_check(&kernel->manifest, error));
-    gs_loaded *const loaded = loaded_new(device, &kernel->manifest, problem, error);
+    gs_loaded *const loaded = loaded_new(code_new(device, error), &kernel->manifest, problem, error);
     if (!loaded) return GS_ERROR_MEMORY;
-    return prepare(loaded, problem, compile(loaded, kernel, problem, user, error), out, error);
+    return prepare(loaded, problem, compile(loaded->code, kernel, problem, user, error), out, error);
 }
 
 gs_status gs_loaded_create_image(gs_loaded **out, gs_device *device, const gs_manifest *manifest, gs_image *image, const gs_problem *problem, gs_error *error)
 {
     *out = NULL;
     GS_TRY(gs_manifest_check(manifest, error));
-    gs_loaded *const loaded = loaded_new(device, manifest, problem, error);
+    gs_loaded *const loaded = loaded_new(code_new(device, error), manifest, problem, error);
     if (!loaded) return GS_ERROR_MEMORY;
-    loaded->image = *image;
+    loaded->code->image = *image;
     *image = (gs_image){0};
-    return prepare(loaded, problem, device->ops->load(device, &loaded->image, &loaded->module, error), out, error);
+    return prepare(loaded, problem, device->ops->load(device, &loaded->code->image, &loaded->code->module, error), out, error);
+}
+
+gs_status gs_loaded_create_shared(gs_loaded **out, gs_loaded_code *code, const gs_manifest *manifest, const gs_problem *problem, gs_error *error)
+{
+    *out = NULL;
+    GS_TRY(gs_manifest_check(manifest, error));
+    code->users++;
+    gs_loaded *const loaded = loaded_new(code, manifest, problem, error);
+    return loaded ? prepare(loaded, problem, GS_OK, out, error) : GS_ERROR_MEMORY;
 }
 
 gs_status gs_loaded_create(gs_loaded **out, gs_device *device, const gs_kernel *kernel, const gs_problem *problem, gs_error *error) { return create(out, device, kernel, problem, false, error); }
@@ -400,9 +451,8 @@ void gs_loaded_destroy(gs_loaded **loaded)
 {
     if (!loaded || !*loaded) return;
     gs_loaded *const l = *loaded;
-    if (l->module) l->device->ops->unload(l->device, l->module);
     gs_states_free(&l->states);
-    gs_image_free(&l->image);
+    gs_loaded_code_drop(&l->code);
     free(l);
     *loaded = NULL;
 }
@@ -498,7 +548,7 @@ static inline gs_status set_entry(run_state *run, const gs_loaded *loaded, int e
         const gs_pointer pointer = (gs_pointer)(uintptr_t)*(void *const *)(const void *)((const char *)&run->args + state->pointer[j]) + state->behind[j];
         if (state->in_use[j] != pointer) GS_TRY(change_map(loaded->device, &loaded->entry[entry].tensor[j], state, j, pointer, error));
     }
-    if (loaded->image.user && loaded->device->caps.emulated) set_reach(loaded, args, run->args.workspace, &state->launch);
+    if (loaded->user && loaded->device->caps.emulated) set_reach(loaded, args, run->args.workspace, &state->launch);
     return GS_OK;
 }
 
@@ -507,7 +557,7 @@ static __attribute__((noinline)) void set_early(run_state *run, const gs_loaded 
 {
     gs_launch *const launch = &run->entry[entry].launch;
     gs_random random = {(uint64_t)(uintptr_t)args->d ^ ((uint64_t)run->asked++ << 47)};
-    const bool withheld = loaded->image.user && loaded->device->caps.emulated && gs_random_next(&random) >> 63;
+    const bool withheld = loaded->user && loaded->device->caps.emulated && gs_random_next(&random) >> 63;
     run->args.early_b = dependent && launch->dependent && !withheld;
     launch->constant = run->args.early_b ? (gs_memory_range){(gs_pointer)(uintptr_t)args->b, loaded->constant_bytes} : (gs_memory_range){0, 0};
 }
@@ -613,8 +663,8 @@ int gs_loaded_smem(const gs_loaded *loaded)
 {
     int most = 0;
     for (int i = 0; i < loaded->entry_count; i++) most = GS_MAX(most, (int)loaded->entry[i].launch.smem);
-    return most + loaded->image.static_smem;
+    return most + loaded->code->image.static_smem;
 }
 
 const gs_manifest *gs_loaded_manifest(const gs_loaded *loaded) { return &loaded->manifest; }
-const gs_image *gs_loaded_image(const gs_loaded *loaded) { return &loaded->image; }
+const gs_image *gs_loaded_image(const gs_loaded *loaded) { return &loaded->code->image; }

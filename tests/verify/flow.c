@@ -68,6 +68,7 @@ static struct fake {
     gs_device device;
     int       live;              /* allocations and modules that were not given back */
     int       made;              /* allocations */
+    int       loads;             /* of modules */
     int       until_failure;     /* allocations that still succeed; negative: all do */
     int       refused;           /* allocations that did not */
     int       until_fault;       /* launches of gs_wrong, the last of which faults; 0: none does */
@@ -155,6 +156,7 @@ static gs_status fake_load(gs_device *device, const gs_image *image, gs_module *
     memcpy(*out, image->code, image->size);
     remembered = 0;
     fake.live++;
+    fake.loads++;
     return GS_OK;
 }
 
@@ -543,6 +545,34 @@ static void the_first_fault_is_the_verdict(void **state)
     release(t);
 }
 
+/* A contender's code stays for later problems with the same options, that of eight sets of them. */
+static void code_is_loaded_once(void **state)
+{
+    (void)state;
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 8, 8, 8), other = gs_problem_make(GS_F16, GS_TN, 16, 24, 8);
+    tried *const t = contender_of(HONEST, GS_TN);
+    gs_error error = {0};
+    const int option = t->kernel.option_count++, before = fake.loads, live = fake.live;
+    static const struct { int value, loads; } turns[] = {{0, 1}, {0, 1}, {1, 2}, {0, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}, {7, 8}, {0, 8}, {7, 8}, {8, 9}, {1, 9}, {0, 10}, {8, 10}, {1, 11}};
+    for (size_t i = 0; i < GS_COUNT(turns); i++) {
+        snprintf(t->kernel.option[option], GS_OPTION, "-DTURN=%d", turns[i].value);
+        assert_int_equal(t->contender.prepare(&t->contender, i % 2 ? &problem : &other, &error), GS_OK);
+        if (fake.loads - before != turns[i].loads) fail_msg("turn %zu: %d modules were loaded", i, fake.loads - before);
+    }
+    t->kernel.option_count--;   /* fewer options are others */
+    assert_int_equal(t->contender.prepare(&t->contender, &problem, &error), GS_OK);
+    assert_int_equal(fake.loads - before, 12);
+    t->kernel.option_count++;
+    const char *const text = t->kernel.source;
+    char *const copy = strdup(text);
+    t->kernel.source = copy;
+    assert_int_equal(t->contender.prepare(&t->contender, &problem, &error), GS_OK);
+    assert_int_equal(fake.loads - before, 13);
+    release(t);
+    free(copy);
+    assert_int_equal(fake.live, live);
+}
+
 /* Buffers of edge problems are allocated once: four operands and the reference. */
 static void edges_share_their_buffers(void **state)
 {
@@ -678,6 +708,7 @@ int main(void)
         cmocka_unit_test(sums_that_are_poison),
         cmocka_unit_test_setup_teardown(a_repeat_names_its_launch, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(the_first_fault_is_the_verdict, open_fake, close_fake),
+        cmocka_unit_test_setup_teardown(code_is_loaded_once, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(edges_share_their_buffers, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(exhausted_memory_is_told_apart, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(refusals_are_verdicts_and_the_machine_is_not, open_fake, close_fake),
