@@ -12,7 +12,7 @@ from mutations import applied, flat, matching
 Function = collections.namedtuple("Function", "start brace end name header call")   # header: without the body. call: what calls another with its arguments
 
 LOOKUP, LOOKUP_FILE = "gs_embedded_find", "src/kernel/define.c"         # where kernels' texts are looked up
-HEADERS_FILE, HEADER = "src/loaded/loaded.c", "file->text"          # where those that they include are
+HEADERS_FILE, HEADER = "src/loaded/code.c", "file->text"          # where those that they include are
 FIRST = 64                                                          # bytes before those of the mutants, two each: its mark, whether it is chosen
 
 

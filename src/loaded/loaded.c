@@ -12,7 +12,7 @@
 #include "common/args.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "kernel/inspector.h"
+#include "loaded/code.h"
 #include "loaded/states.h"
 #include "problem/layout.h"
 
@@ -57,13 +57,6 @@ typedef struct run_state {
     launch_state   entry[];
 } run_state;
 
-struct gs_loaded_code {
-    gs_device *device;
-    gs_image   image;
-    gs_module  module;
-    int        users;
-};
-
 struct gs_loaded {
     gs_states      states;                /* one run_state per thread */
     entry_plan     entry[GS_MAX_ENTRIES];
@@ -78,22 +71,6 @@ struct gs_loaded {
     bool           user;                    /* the code's */
     size_t         workspace, zeroed;       /* bytes */
 };
-
-void gs_kernel_to_source(const gs_kernel *kernel, gs_kernel_source *out)
-{
-    int headers = 0;
-    for (const gs_embedded *file = gs_embedded_files; file->name && headers < GS_MAX_HEADERS; file++) {
-        if (!gs_kernel_includes(kernel->name, file->name)) continue;
-        out->header_names[headers] = file->name;
-        out->header_texts[headers++] = file->text;
-    }
-    for (int i = 0; i < kernel->option_count; i++) out->options[i] = kernel->option[i];
-    out->source = (gs_source){
-        .name = kernel->name, .text = kernel->source,
-        .options = out->options, .option_count = kernel->option_count,
-        .header_names = out->header_names, .header_texts = out->header_texts, .header_count = headers,
-    };
-}
 
 static gs_formula_names names_of(const gs_problem *problem, const gs_caps *caps)
 {
@@ -274,43 +251,6 @@ static gs_status prepare_workspace(gs_loaded *loaded, const gs_problem *problem,
     return GS_OK;
 }
 
-/* With the assembler's own line about it. What else the log says may be a user text's own words. */
-static gs_status serialized(const gs_kernel *kernel, const char *log, gs_error *error)
-{
-    size_t length = 0;
-    for (const char *line = log; *line; line += length + (line[length] == '\n')) {
-        length = strcspn(line, "\n");
-        if (strncmp(line, "ptxas", 5) != 0 || (!memmem(line, length, "serialized", 10) && !memmem(line, length, "ignored", 7))) continue;
-        return gs_fail(error, GS_ERROR_SERIALIZED, NULL, "%s: %.*s", kernel->name, (int)GS_MIN(length, 300), line);
-    }
-    return gs_fail(error, GS_ERROR_SERIALIZED, NULL, "%s", kernel->name);
-}
-
-static gs_status compile(gs_loaded_code *code, const gs_kernel *kernel, const gs_problem *problem, bool user, gs_error *error)
-{
-    gs_kernel_source source;
-    gs_kernel_to_source(kernel, &source);
-    gs_device *const device = code->device;
-    source.source.ptx = user;
-    source.source.kept_only = device->kept_only;
-    source.source.compiler = user ? device->user_compiler : NULL;
-    const gs_kernel_inspector *const inspector = user ? device->inspector : NULL;
-    if (user && !inspector) return gs_fail(error, GS_ERROR_FORBIDDEN, NULL, "%s: nobody inspects user kernels here, so none is run", kernel->name);
-    if (user) GS_TRY(inspector->source(kernel->name, kernel->source, error));
-    gs_image *const image = &code->image;
-    GS_TRY(device->ops->compile(device, &source.source, image, error));
-    if (user) GS_TRY(inspector->ptx(image->ptx, image->ptx_size, &kernel->manifest, problem, error));
-    if (image->serialized) return serialized(kernel, image->log, error);
-    if (image->spill_bytes > 0) return gs_fail(error, GS_ERROR_SPILL, NULL, "%s: %d bytes spilled", kernel->name, image->spill_bytes);
-    image->user = user;
-    GS_TRY(device->ops->load(device, image, &code->module, error));
-    if (user) {   /* its PTX stays, for whoever counts what is in it: the text is not compiled again */
-        free(image->code);
-        image->code = NULL;
-    }
-    return GS_OK;
-}
-
 /* The elements of an output alone: what lies between its rows and its matrices is another one's. */
 static void note_elements(gs_memory_use *use, const gs_shape *s)
 {
@@ -340,32 +280,10 @@ static void note_reach(gs_loaded *loaded, const gs_problem *problem)
     loaded->reach[11] = (gs_memory_use){.bytes = loaded->workspace, .written = true};
 }
 
-static gs_loaded_code *code_new(gs_device *device, gs_error *error)
-{
-    gs_loaded_code *const code = calloc(1, sizeof *code);
-    if (!code) {
-        gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a loaded kernel");
-        return NULL;
-    }
-    code->device = device;
-    code->users = 1;
-    return code;
-}
-
 gs_loaded_code *gs_loaded_share(const gs_loaded *loaded)
 {
     loaded->code->users++;
     return loaded->code;
-}
-
-void gs_loaded_code_drop(gs_loaded_code **code)
-{
-    gs_loaded_code *const c = *code;
-    *code = NULL;
-    if (!c || --c->users > 0) return;
-    if (c->module) c->device->ops->unload(c->device, c->module);
-    gs_image_free(&c->image);
-    free(c);
 }
 
 /* It owns the use of the code that it is given, also where it cannot be made. NULL as well: there was no memory for that. */
@@ -418,16 +336,16 @@ static gs_status create(gs_loaded **out, gs_device *device, const gs_kernel *ker
 {
     *out = NULL;
     GS_TRY(gs_manifest_check(&kernel->manifest, error));
-    gs_loaded *const loaded = loaded_new(code_new(device, error), &kernel->manifest, problem, error);
+    gs_loaded *const loaded = loaded_new(gs_loaded_code_new(device, error), &kernel->manifest, problem, error);
     if (!loaded) return GS_ERROR_MEMORY;
-    return prepare(loaded, problem, compile(loaded->code, kernel, problem, user, error), out, error);
+    return prepare(loaded, problem, gs_loaded_code_compile(loaded->code, kernel, problem, user, error), out, error);
 }
 
 gs_status gs_loaded_create_image(gs_loaded **out, gs_device *device, const gs_manifest *manifest, gs_image *image, const gs_problem *problem, gs_error *error)
 {
     *out = NULL;
     GS_TRY(gs_manifest_check(manifest, error));
-    gs_loaded *const loaded = loaded_new(code_new(device, error), manifest, problem, error);
+    gs_loaded *const loaded = loaded_new(gs_loaded_code_new(device, error), manifest, problem, error);
     if (!loaded) return GS_ERROR_MEMORY;
     loaded->code->image = *image;
     *image = (gs_image){0};

@@ -4,7 +4,7 @@
 #ifndef GS_VERIFY_CHECK_RUN_H
 #define GS_VERIFY_CHECK_RUN_H
 
-#include "verify/blocks.h"
+#include "operands/blocks.h"
 #include "verify/verify.h"
 #include "verify/watch.h"
 

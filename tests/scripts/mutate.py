@@ -273,7 +273,7 @@ const char *header(const char *name)
     LISTS = """cmake_minimum_required(VERSION 3.21)
 project(room C)
 enable_testing()
-add_library(gs_room STATIC src/room/room.c src/kernel/define.c src/loaded/loaded.c)
+add_library(gs_room STATIC src/room/room.c src/kernel/define.c src/loaded/code.c)
 foreach(test small gone text fails)
   add_executable(test_${test} tests/${test}.c)
   target_link_libraries(test_${test} gs_room)
@@ -297,7 +297,7 @@ add_test(NAME script COMMAND grep -q "x < 1" ${CMAKE_SOURCE_DIR}/kernels/two.cu)
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name).resolve()
         files = {"CMakeLists.txt": self.LISTS, "CMakePresets.json": json.dumps(Project.PRESETS), "src/room/room.c": self.ROOM, "src/kernel/define.c": self.LOOKUP,
-                 "src/loaded/loaded.c": self.LOADED, "kernels/one.cu": '#include "common/inner.cuh"\nx < 1', "kernels/two.cu": "x < 1", "kernels/common/inner.cuh": "y < 2"}
+                 "src/loaded/code.c": self.LOADED, "kernels/one.cu": '#include "common/inner.cuh"\nx < 1', "kernels/two.cu": "x < 1", "kernels/common/inner.cuh": "y < 2"}
         for name, text in {**files, **{f"tests/{name}.c": text for name, text in self.TESTS.items()}}.items():
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             (self.root / name).write_text(text, encoding="utf-8")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/blocks.h"
+#include "operands/blocks.h"
 
 #include "base/error.h"
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "verify/blocks.h"
+#include "operands/blocks.h"
 
 static int live, made;
 static size_t last_bytes;
