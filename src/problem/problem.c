@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "problem/layout.h"
 #include "problem/sized.h"
+#include "problem/words.h"
 
 #define NO_BATCH "groups have no batch"
 #define ONE_KIND "groups are of one kind: g, gm or gk"
@@ -30,19 +31,19 @@
 _Static_assert(offsetof(gs_problem, reserved) + sizeof((gs_problem *)0)->reserved == sizeof(gs_problem),
                "problems are compared as bytes");
 
-static const char *const type_names[]   = {[GS_F16] = "f16", [GS_BF16] = "bf16", [GS_F32] = "f32"};
+const char *const gs_type_words[GS_TYPE_WORDS] = {[GS_F16] = "f16", [GS_BF16] = "bf16", [GS_F32] = "f32"};
 
 /* The optional fields in the order in which they are printed. */
 enum { ACC, D, LDA, LDB, LDC, LDD, LDAUX, BATCH, SA, SB, SC, SD, SE, SAUX, MATRICES, GROUPS, MASKED, ALONG_K, ALPHA, BETA, SCALARS, INV, CONST, EP, FIELDS };
 static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc", "ldd", "ldaux", "b", "sa", "sb", "sc", "sd", "se", "saux", "matrices", "g", "gm", "gk", "alpha", "beta", "scalars", "inv", "const", "ep"};
 
-static const char *const activation_names[] = {[GS_ACTIVATION_NONE] = "", [GS_RELU] = "relu", [GS_GELU] = "gelu", [GS_GELU_ERF] = "gelu_erf", [GS_SILU] = "silu",
-                                                [GS_DRELU] = "drelu", [GS_DGELU] = "dgelu", [GS_DGELU_ERF] = "dgelu_erf", [GS_DSILU] = "dsilu"};
+const char *const gs_activation_words[GS_ACTIVATION_WORDS] = {[GS_ACTIVATION_NONE] = "", [GS_RELU] = "relu", [GS_GELU] = "gelu", [GS_GELU_ERF] = "gelu_erf", [GS_SILU] = "silu",
+                                                          [GS_DRELU] = "drelu", [GS_DGELU] = "dgelu", [GS_DGELU_ERF] = "dgelu_erf", [GS_DSILU] = "dsilu"};
 static const char *const gate_names[] = {[GS_GATE_NONE] = "", [GS_GATE_STACKED] = "gate", [GS_GATE_INTERLEAVED] = "gate_i"};
 static const char *const scale_names[] = {"", "scale_m", "scale_n"};   /* of the bits of gs_scales */
 static const char *const bias_names[] = {[GS_BIAS_NONE] = "", [GS_BIAS_N] = "bias", [GS_BIAS_M] = "bias_m", [GS_DBIAS] = "dbias"};
 
-static bool valid_type(gs_type type) { return (unsigned)type < GS_COUNT(type_names); }
+static bool valid_type(gs_type type) { return (unsigned)type < GS_COUNT(gs_type_words); }
 static bool valid_layout(gs_layout layout) { return (unsigned)layout < GS_LAYOUTS; }
 
 static int64_t least_ld(const gs_problem *problem, char operand) { return GS_MAX(gs_shape_of(problem, operand).row, 1); }
@@ -182,7 +183,7 @@ static gs_status read_epilogue(reader *r, const char *field)
         const int column = gs_scan_column(&r->scan);
         char word[16];
         if (!gs_scan_word(&r->scan, word, sizeof word)) word[0] = '\0';
-        const int bias = place_among(word, bias_names, GS_COUNT(bias_names)), activation = place_among(word, activation_names, GS_COUNT(activation_names));
+        const int bias = place_among(word, bias_names, GS_COUNT(bias_names)), activation = place_among(word, gs_activation_words, GS_COUNT(gs_activation_words));
         const bool residual = strcmp(word, "residual") == 0;
         const bool aux = strcmp(word, "aux") == 0;
         const int gate = place_among(word, gate_names, GS_COUNT(gate_names)), scale = place_among(word, scale_names, GS_COUNT(scale_names));
@@ -260,7 +261,7 @@ static gs_status read_field(reader *r)
         p->acc = index == 0 ? GS_F16 : GS_F32;
         return GS_OK;
     case D:
-        GS_TRY(read_name(r, name, type_names, (int)GS_COUNT(type_names), "f16, bf16 or f32", &index));
+        GS_TRY(read_name(r, name, gs_type_words, (int)GS_COUNT(gs_type_words), "f16, bf16 or f32", &index));
         p->out = (gs_type)index;
         return GS_OK;
     case LDA:   return read_int(r, name, 1, GS_MAX_LD, &p->lda);
@@ -311,7 +312,7 @@ static gs_status join_fields(reader *r)
     gs_problem *const p = r->problem;
     if (p->acc == GS_F16 && p->in != GS_F16)
         return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[ACC], "acc", "f16 accumulation needs f16 inputs, not %s",
-                          type_names[p->in]);
+                          gs_type_words[p->in]);
     if (!r->column[D]) p->out = p->in;
     if (p->residual && (p->activation == GS_ACTIVATION_NONE || p->beta == 0))
         return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[EP], "ep", NEEDS_BOTH);
@@ -362,7 +363,7 @@ static gs_status read_layout(reader *r)
 static gs_status read_long_form(reader *r)
 {
     int index = 0;
-    GS_TRY(read_name(r, "in", type_names, 2, "a problem: type f16 or bf16, as in f16:64x4096x64:nn", &index));
+    GS_TRY(read_name(r, "in", gs_type_words, 2, "a problem: type f16 or bf16, as in f16:64x4096x64:nn", &index));
     r->problem->in = (gs_type)index;
     GS_TRY(expect(r, ":", "m"));
     GS_TRY(read_extents(r, "x"));
@@ -429,10 +430,10 @@ char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT])
 {
     const gs_problem *const p = problem;
     text[0] = '\0';
-    append(text, "%s:%lldx%lldx%lld:%s", valid_type(p->in) ? type_names[p->in] : "?", (long long)p->m, (long long)p->n,
+    append(text, "%s:%lldx%lldx%lld:%s", valid_type(p->in) ? gs_type_words[p->in] : "?", (long long)p->m, (long long)p->n,
            (long long)p->k, gs_layout_name(p->layout));
-    if (p->acc != GS_F32) append(text, ":acc=%s", valid_type(p->acc) ? type_names[p->acc] : "?");
-    if (p->out != p->in) append(text, ":d=%s", valid_type(p->out) ? type_names[p->out] : "?");
+    if (p->acc != GS_F32) append(text, ":acc=%s", valid_type(p->acc) ? gs_type_words[p->acc] : "?");
+    if (p->out != p->in) append(text, ":d=%s", valid_type(p->out) ? gs_type_words[p->out] : "?");
     const int64_t lds[] = {p->lda, p->ldb, p->ldc, p->ldd};
     for (int i = 0; i < 4; i++)
         if (lds[i] != least_ld(p, (char)('a' + i))) append(text, ":ld%c=%lld", 'a' + i, (long long)lds[i]);
@@ -451,7 +452,7 @@ char *gs_problem_format(const gs_problem *problem, char text[GS_PROBLEM_TEXT])
     if (p->invariant) append(text, ":inv=1");
     if (p->constant) append(text, ":const=%s", p->constant == GS_CONSTANT_B ? "b" : "?");
     const char *const bias = name_of(bias_names, GS_COUNT(bias_names), p->bias);
-    const char *const words[] = {p->scales & GS_SCALE_M ? "scale_m" : "", p->scales & GS_SCALE_N ? "scale_n" : "", p->bias == GS_DBIAS ? "" : bias, name_of(activation_names, GS_COUNT(activation_names), p->activation),
+    const char *const words[] = {p->scales & GS_SCALE_M ? "scale_m" : "", p->scales & GS_SCALE_N ? "scale_n" : "", p->bias == GS_DBIAS ? "" : bias, name_of(gs_activation_words, GS_COUNT(gs_activation_words), p->activation),
                                  name_of(gate_names, GS_COUNT(gate_names), p->gate), p->residual ? "residual" : "", p->aux ? "aux" : "", p->bias == GS_DBIAS ? bias : ""};
     const char *before = ":ep=";
     for (int i = 0; i < (int)GS_COUNT(words); i++) {
@@ -471,16 +472,16 @@ static gs_status check_types(const gs_problem *p, gs_error *error)
     if (!valid_type(p->out)) return gs_fail(error, GS_ERROR_RANGE, "d", "the output must be f16, bf16 or f32");
     if (!valid_layout(p->layout)) return gs_fail(error, GS_ERROR_RANGE, "layout", "must be nn, tn, nt or tt");
     if (p->acc == GS_F16 && p->in != GS_F16)
-        return gs_fail(error, GS_ERROR_RANGE, "acc", "f16 accumulation needs f16 inputs, not %s", type_names[p->in]);
+        return gs_fail(error, GS_ERROR_RANGE, "acc", "f16 accumulation needs f16 inputs, not %s", gs_type_words[p->in]);
     if (p->out != p->in && p->out != GS_F32)
-        return gs_fail(error, GS_ERROR_UNSUPPORTED, "d", "%s inputs give %s or f32, not %s", type_names[p->in], type_names[p->in],
-                       type_names[p->out]);
+        return gs_fail(error, GS_ERROR_UNSUPPORTED, "d", "%s inputs give %s or f32, not %s", gs_type_words[p->in], gs_type_words[p->in],
+                       gs_type_words[p->out]);
     return GS_OK;
 }
 
 static gs_status check_epilogue(const gs_problem *p, gs_error *error)
 {
-    if ((unsigned)p->activation >= GS_COUNT(activation_names)) return gs_fail(error, GS_ERROR_RANGE, "activation", "must be none, relu, gelu, gelu_erf or silu, or the gradient of one");
+    if ((unsigned)p->activation >= GS_COUNT(gs_activation_words)) return gs_fail(error, GS_ERROR_RANGE, "activation", "must be none, relu, gelu, gelu_erf or silu, or the gradient of one");
     if ((unsigned)p->bias >= GS_COUNT(bias_names)) return gs_fail(error, GS_ERROR_RANGE, "bias", "must be none, along n or along m, or the gradient of one");
     if (p->scales > (GS_SCALE_M | GS_SCALE_N)) return gs_fail(error, GS_ERROR_RANGE, "scales", "must be GS_SCALE_M, GS_SCALE_N, both or 0");
     if (p->residual > 1) return gs_fail(error, GS_ERROR_RANGE, "residual", "must be 0 or 1");

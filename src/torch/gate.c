@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cublas/gate_gradients.h"
+#include "problem/words.h"
 #include "torch/choice.h"
 #include "torch/small.h"
 #include "torch/staged.h"
@@ -21,8 +22,6 @@ typedef struct loaded {
     gs_gate_gradients gates;
 } loaded;
 
-static const char *const type_names[TYPES] = {[GS_F16] = "f16", [GS_BF16] = "bf16"};
-static const char *const activation_names[ACTIVATIONS] = {[GS_RELU] = "relu", [GS_GELU] = "gelu", [GS_GELU_ERF] = "gelu_erf", [GS_SILU] = "silu"};
 static loaded all[GS_TORCH_DEVICES][TYPES][ACTIVATIONS];
 
 static loaded *loaded_of(int number, gs_type type, gs_activation activation) { return number >= 0 && number < GS_TORCH_DEVICES ? &all[number][type][activation] : NULL; }
@@ -124,9 +123,9 @@ static const char SAID[] = "one kernel for both gradients";
 gs_status gs_torch_gate_prepare(int number, const char *gate, bool emulated, char *why, size_t size, gs_error *error)
 {
     const char *const word = strstr(gate, WORD), *const applied = word ? word + strlen(WORD) : "";
-    const int type = word ? gs_torch_small_place(gate, (size_t)(word - gate), type_names, TYPES) : -1;
-    const int activation = gs_torch_small_place(applied, strlen(applied), activation_names, ACTIVATIONS);
-    if (type < 0 || activation < 0) return gs_fail(error, GS_ERROR_PARSE, "problem", "'%.60s': expected f16 or bf16, %s and relu, gelu, gelu_erf or silu", gate, WORD);
+    const int type = word ? gs_torch_small_place(gate, (size_t)(word - gate), gs_type_words, TYPES) : -1;
+    const int activation = gs_torch_small_place(applied, strlen(applied), gs_activation_words, ACTIVATIONS);
+    if (type < 0 || activation <= GS_ACTIVATION_NONE) return gs_fail(error, GS_ERROR_PARSE, "problem", "'%.60s': expected f16 or bf16, %s and relu, gelu, gelu_erf or silu", gate, WORD);
     loaded *const l = loaded_of(number, (gs_type)type, (gs_activation)activation);
     if (!l) return gs_fail(error, GS_ERROR_RANGE, "device", "%d: at most %d", number, GS_TORCH_DEVICES - 1);
     opening o = {l, (gs_type)type, (gs_activation)activation};
@@ -140,7 +139,7 @@ gs_status gs_torch_gate_prepare(int number, const char *gate, bool emulated, cha
 static bool report(int number, int type, int activation, int *line, char *text, size_t size)
 {
     char name[48];
-    snprintf(name, sizeof name, "%s%s%s", type_names[type], WORD, activation_names[activation]);
+    snprintf(name, sizeof name, "%s%s%s", gs_type_words[type], WORD, gs_activation_words[activation]);
     return gs_torch_small_report(&all[number][type][activation].small, number, name, "gate_gradients", SAID, line, text, size);
 }
 

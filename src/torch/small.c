@@ -69,6 +69,6 @@ bool gs_torch_small_report(gs_torch_small *small, int number, const char *name, 
 int gs_torch_small_place(const char *name, size_t length, const char *const *names, int count)
 {
     for (int i = 0; i < count; i++)
-        if (names[i] && strlen(names[i]) == length && memcmp(names[i], name, length) == 0) return i;
+        if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0) return i;
     return -1;
 }

@@ -33,7 +33,7 @@ void gs_torch_small_say(const gs_torch_small *small, gs_torch_reason reason, con
 /* As gs_torch_report: its line, if somebody asked for it and *line is 0, which is else counted down. `there`: the reason where the kernel is there. */
 bool gs_torch_small_report(gs_torch_small *small, int number, const char *name, const char *kernel, const char *there, int *line, char *text, size_t size);
 
-/* The place of a name among `count`, of which some are NULL; -1: it is none of them. */
+/* The place of a name among `count`; -1: it is none of them. */
 int gs_torch_small_place(const char *name, size_t length, const char *const *names, int count);
 
 #endif
