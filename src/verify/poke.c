@@ -16,13 +16,18 @@
 static int64_t rows_of(const gs_check_run *trial) { return gs_rows_used(&trial->problem, trial->offsets); }
 static int64_t row_of(const gs_check_run *trial, int64_t index) { return gs_row_used(&trial->problem, trial->offsets, index); }
 
-/* Where in the sum: often at an end of it, of groups along K of one of those. */
-static int64_t place_of(const gs_check_run *trial, uint64_t bits)
+/* Where in the sum: often at an end of it; of groups along K at one of theirs. */
+enum { ANYWHERE, FIRST, LAST };   /* of a group's range */
+static int64_t place_of(const gs_check_run *trial, uint64_t bits, int where)
 {
     const gs_problem *const p = &trial->problem;
-    if (p->grouping != GS_GROUPS_K) return gs_special_place(bits, p->k);
-    const int64_t group = gs_pick_below(gs_mix(bits + 1), p->batch), from = trial->offsets[group], count = trial->offsets[group + 1] - from;
-    return count > 0 ? from + gs_special_place(bits, count) : gs_special_place(bits, p->k);
+    const int32_t *const offsets = trial->offsets;
+    const int64_t from = p->grouping == GS_GROUPS_K ? gs_pick_below(gs_mix(bits + 1), p->batch) : 0;
+    for (int64_t i = 0; p->grouping == GS_GROUPS_K && i < p->batch; i++) {
+        const int64_t group = (from + i) % p->batch, count = offsets[group + 1] - offsets[group];
+        if (count > 0) return offsets[group] + (where == FIRST ? 0 : where == LAST ? count - 1 : gs_special_place(bits, count));
+    }
+    return gs_special_place(bits, p->k);
 }
 
 /* The hash is a sum over all elements (gs_verify_hash). */
@@ -157,7 +162,7 @@ static gs_status put_others(gs_check_run *trial, int64_t rows, uint16_t element,
     for (int i = 0; i < 2 && rows > 4; i++) {
         const int64_t row = row_of(trial, (trial->poked.index + 3 + i) % rows);
         for (int j = 0; j < 1 + 3 * i; j++)
-            GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, i == 0 && trial->poked.in_a ? trial->poked.k_a : place_of(trial, gs_mix(bits + (uint64_t)(i + j)))), element, error));
+            GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, i == 0 && trial->poked.in_a ? trial->poked.k_a : place_of(trial, gs_mix(bits + (uint64_t)(i + j)), ANYWHERE)), element, error));
         GS_TRY(refer_row(trial, row, error));
         if (element & fraction) element = (uint16_t)((element ^ quiet) | 1);
     }
@@ -183,8 +188,16 @@ static gs_status put_c(gs_check_run *trial, int64_t row, int64_t col, uint16_t e
     return gs_check_run_put(trial, 2, p->out == GS_F32 ? 2 * at + 1 : at, element, error);
 }
 
-/* The rows that A's infinities make infinite; of few rows the first one alone. */
-static int64_t infinite_row(const gs_check_run *trial, int64_t rows, int which) { return which && rows > 4 ? row_of(trial, (trial->poked.index + 3) % rows) : trial->poked.row; }
+/* The rows that A's infinities make infinite; of few rows the first one alone. Of groups along K those of the matrix to whose range the place belongs. */
+static int64_t infinite_row(const gs_check_run *trial, int64_t rows, int which)
+{
+    const gs_problem *const p = &trial->problem;
+    const int64_t row = which && rows > 4 ? row_of(trial, (trial->poked.index + 3) % rows) : trial->poked.row;
+    int64_t matrix = 0;
+    if (p->grouping != GS_GROUPS_K) return row;
+    while (matrix + 1 < p->batch && trial->offsets[matrix + 1] <= trial->poked.k_a) matrix++;
+    return matrix * p->m + row % p->m;
+}
 
 /* A column for each of MEETINGS numbers: beside that of B's own. */
 enum { MEETINGS = 8 };
@@ -258,8 +271,8 @@ static gs_status put_the_other(gs_check_run *trial, int64_t rows, uint16_t in_a,
     const int64_t row = row_of(trial, (trial->poked.index + 8) % rows), col = (trial->poked.col + 3) % gs_columns_of_b(p);
     int64_t batch, first, count;
     matrix_of(trial, row, &batch, &first, &count);
-    if (row != trial->poked.row) GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, place_of(trial, bits)), in_a, error));
-    if (col != trial->poked.col) GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, place_of(trial, gs_mix(bits)), col), in_b, error));
+    if (row != trial->poked.row) GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, place_of(trial, bits, ANYWHERE)), in_a, error));
+    if (col != trial->poked.col) GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, place_of(trial, gs_mix(bits), ANYWHERE), col), in_b, error));
     GS_TRY(refer_row(trial, row, error));
     return refer_col(trial, row, col, error);
 }
@@ -304,7 +317,7 @@ static gs_status put_into_columns(gs_check_run *trial, int64_t batch, uint16_t i
     for (int i = 0; i < COLUMNS; i++) {
         const uint64_t more = gs_mix(bits + (uint64_t)i);
         const int64_t picked = gs_pick_below(more, p->n), col = p->gate ? gs_gate_column((int)p->gate, p->n, picked, i > 0) : picked;
-        GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, place_of(trial, gs_mix(more)), col), i & 1 ? nan : inf | (uint16_t)((more & 1) << 15), error));
+        GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, place_of(trial, gs_mix(more), ANYWHERE), col), i & 1 ? nan : inf | (uint16_t)((more & 1) << 15), error));
         GS_TRY(refer_col(trial, trial->poked.row, col, error));
     }
     return GS_OK;
@@ -321,7 +334,7 @@ gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
     if (rows == 0) return GS_OK;
     gs_poked *const to = &trial->poked;
     *to = (gs_poked){.any = true, .nan_in_a = nan_in_a, .index = gs_pick_below(bits, rows), .col = gs_pick_below(more, gs_columns_of_b(p)),
-                     .k_a = place_of(trial, gs_mix(more)), .k_b = place_of(trial, gs_mix(more + 1))};
+                     .k_a = place_of(trial, gs_mix(more), nan_in_a ? LAST : FIRST), .k_b = place_of(trial, gs_mix(more + 1), nan_in_a ? FIRST : LAST)};
     to->row = row_of(trial, to->index);
     matrix_of(trial, to->row, &batch, &first, &count);
     to->in_a = nan_in_a || count > 1;   /* in the one row of a matrix it would hide what B has, and in the one column the other way round */
