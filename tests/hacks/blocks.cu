@@ -421,7 +421,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
 }
 
 //// 16 loads parts of a sum by strong loads of scope .cta, with no fence behind the ticket | fault | f16:40x56x264:tn
-//! does not reach that block
+//! unordered
 //@ pass: a GPU has an old line in L1 only now and then
 //: workspace 4100*cdiv(m,16)*cdiv(n,16)*batch
 //: zeroed 4*cdiv(m,16)*cdiv(n,16)*batch
