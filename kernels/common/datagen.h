@@ -15,7 +15,7 @@
 typedef unsigned long long gs_u64;
 
 enum {                     /* the first five are gs_data */
-    GS_VALUES_NORMAL,      /* N(0,1) */
+    GS_VALUES_NORMAL,      /* N(0,1); of C, a bias and an aux one element of sixteen is 2 to 32 times that */
     GS_VALUES_INTEGER,     /* small integers everywhere, one long odd integer per segment of K */
     GS_VALUES_CANCEL,      /* K's second half mirrors the first with the opposite sign, plus a small remainder */
     GS_VALUES_INDEX,       /* A: one code in each row, B: codes everywhere */
@@ -220,7 +220,9 @@ GS_SHARED float gs_value_index(const gs_datagen *g, long long batch, long long l
 
 GS_SHARED float gs_value_normal(const gs_datagen *g, long long batch, long long line, long long k)
 {
-    const float value = gs_normal(gs_draw(g, 0, batch, line, k));
+    const gs_u64 drawn = gs_draw(g, 0, batch, line, k);
+    /* What is added to a sum, or says its slope, is larger now and then, as a residual stream is: few numbers that are normal are beyond 5, and all integers have few bits. */
+    const float value = gs_normal(drawn) * (g->operand == 2 && (drawn & 15) == 0 ? (float)(2 << gs_pick_below(drawn << 28, 5)) : 1.0f);
     const int vector = g->kind == GS_VALUES_NORMAL;   /* of these a bias or scales alone have styles */
     if (!g->styled) return value;
     const gs_u64 bits = gs_draw(g, 5, batch, line, 0);

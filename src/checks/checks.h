@@ -14,7 +14,7 @@ gs_status gs_verifier_create(gs_verifier **out, gs_device *device, gs_error *err
 void      gs_verifier_destroy(gs_verifier **verifier);
 
 typedef enum gs_data {
-    GS_DATA_NORMAL,        /* N(0,1) */
+    GS_DATA_NORMAL,        /* N(0,1), with some larger numbers in C, a bias and an aux */
     GS_DATA_INTEGER,       /* part 1 */
     GS_DATA_CANCEL,        /* part 2 */
     GS_DATA_INDEX,         /* part 3 */

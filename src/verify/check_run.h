@@ -20,6 +20,8 @@ typedef struct gs_poked {
     int64_t row, k_a;          /* of A, of the rows of all matrices */
     int64_t index;             /* of the row among those that are used */
     int64_t k_b, col;          /* of B, of the same matrix */
+    int64_t meets[8][2];       /* rows (-1: any) and columns (-1) that a bias and scales have given a NaN or an infinity */
+    int     meetings;
 } gs_poked;
 
 typedef struct gs_check_run {

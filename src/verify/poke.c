@@ -16,6 +16,18 @@
 static int64_t rows_of(const gs_check_run *trial) { return gs_rows_used(&trial->problem, trial->offsets); }
 static int64_t row_of(const gs_check_run *trial, int64_t index) { return gs_row_used(&trial->problem, trial->offsets, index); }
 
+enum { ANYWHERE, FIRST, LAST };   /* of a group's range */
+/* Where in the sum: often at an end of it; of groups along K at one of theirs. */
+static int64_t place_of(const gs_check_run *trial, uint64_t bits, int where)
+{
+    const gs_problem *const p = &trial->problem;
+    for (int64_t i = 0; p->grouping == GS_GROUPS_K && i < p->batch; i++) {   /* from any on, the first that has one */
+        const int64_t group = (gs_pick_below(gs_mix(bits + 1), p->batch) + i) % p->batch, from = trial->offsets[group], count = trial->offsets[group + 1] - from;
+        if (count > 0) return from + (where == FIRST ? 0 : where == LAST ? count - 1 : gs_special_place(bits, count));
+    }
+    return gs_special_place(bits, p->k);
+}
+
 /* The hash is a sum over all elements (gs_verify_hash). */
 gs_status gs_check_run_put(gs_check_run *trial, int operand, int64_t at, uint16_t element, gs_error *error)
 {
@@ -27,6 +39,14 @@ gs_status gs_check_run_put(gs_check_run *trial, int operand, int64_t at, uint16_
     GS_TRY(device->ops->copy_in(device, to, &element, sizeof element, error));
     trial->hash[operand] += gs_mix(place + element) - gs_mix(place + before);
     return GS_OK;
+}
+
+/* Of an element of any type the upper half, all that such numbers have. */
+static gs_status put_upper(gs_check_run *trial, int operand, int64_t at, uint16_t element, gs_error *error)
+{
+    const int wide = gs_shape_of(&trial->problem, GS_OPERAND_LETTERS[operand]).type == GS_F32;
+    if (wide) GS_TRY(gs_check_run_put(trial, operand, 2 * at, 0, error));
+    return gs_check_run_put(trial, operand, wide ? 2 * at + 1 : at, element, error);
 }
 
 /* The matrix of B that a row is multiplied by. first, rows: which others are, too. */
@@ -140,7 +160,7 @@ static gs_status put_edges_of_type(gs_check_run *trial, int64_t rows, uint64_t b
     return GS_OK;
 }
 
-/* Rows of their own for the same of the other sign, and for NaN for one that signals or one that does not: of these there are several. */
+/* Rows of their own for the same of the other sign, at the same place, and for NaN for one that signals or one that does not: of these there are several. */
 static gs_status put_others(gs_check_run *trial, int64_t rows, uint16_t element, uint64_t bits, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
@@ -148,7 +168,7 @@ static gs_status put_others(gs_check_run *trial, int64_t rows, uint16_t element,
     for (int i = 0; i < 2 && rows > 4; i++) {
         const int64_t row = row_of(trial, (trial->poked.index + 3 + i) % rows);
         for (int j = 0; j < 1 + 3 * i; j++)
-            GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, gs_special_place(gs_mix(bits + (uint64_t)(i + j)), p->k)), element, error));
+            GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, i == 0 && trial->poked.in_a ? trial->poked.k_a : place_of(trial, gs_mix(bits + (uint64_t)(i + j)), ANYWHERE)), element, error));
         GS_TRY(refer_row(trial, row, error));
         if (element & fraction) element = (uint16_t)((element ^ quiet) | 1);
     }
@@ -157,20 +177,54 @@ static gs_status put_others(gs_check_run *trial, int64_t rows, uint16_t element,
 
 static const uint16_t odd_numbers[2][3] = {{0x7e01, 0x7c00, 0x7b00}, {0x7fc1, 0x7f80, 0x4980}};   /* [f16, the upper half of the others]; 57344, 2^20 */
 
-/* C, where it is read, has a NaN, an infinity and a large number too, beside products. */
+/* What depends on a row of C, which all matrices may share. */
+static gs_status refer_row_of_c(gs_check_run *trial, int64_t row, gs_error *error)
+{
+    const gs_problem *const p = &trial->problem;
+    const int64_t matrices = gs_shape_of(p, 'c').matrices < p->batch ? p->batch : 1;
+    for (int64_t batch = 0; batch < matrices; batch++) GS_TRY(refer_row(trial, matrices > 1 ? batch * p->m + row % p->m : row, error));
+    return GS_OK;
+}
+
+/* The rows that A's infinities make infinite; of few rows the first one alone. Of groups along K those of the matrix to whose range the place belongs. */
+static int64_t infinite_row(const gs_check_run *trial, int64_t rows, int which)
+{
+    const gs_problem *const p = &trial->problem;
+    const int64_t row = which && rows > 4 ? row_of(trial, (trial->poked.index + 3) % rows) : trial->poked.row;
+    int64_t matrix = p->grouping == GS_GROUPS_K ? 0 : row / p->m;
+    while (p->grouping == GS_GROUPS_K && matrix + 1 < p->batch && trial->offsets[matrix + 1] <= trial->poked.k_a) matrix++;
+    return matrix * p->m + row % p->m;
+}
+
+/* A column for each of MEETINGS numbers: beside that of B's own. */
+enum { MEETINGS = 8 };
+static int64_t column_of(const gs_check_run *trial, int which, uint64_t bits)
+{
+    const int64_t n = trial->problem.n, part = n / MEETINGS;
+    return (trial->poked.col + 1 + which * part + gs_pick_below(gs_mix(bits + (uint64_t)which), part)) % n;
+}
+
+/* C, where it is read, has a NaN, an infinity and a large number too, beside products; and where others are none: NaN and infinities of both signs in the rows that A's infinities
+ * make infinite, or its NaN NaN, and one of each in every row or column for which a bias or scales have such. */
 static gs_status put_into_c(gs_check_run *trial, int64_t rows, uint64_t bits, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
-    const int count = p->acc == GS_F16 || p->gate ? 2 : 3;   /* sums in f16 do not hold the large one */
-    const bool same = gs_shape_of(p, 'c').matrices < p->batch;
+    const gs_poked *const to = &trial->poked;
+    const uint16_t *const odd = odd_numbers[p->out != GS_F16];
+    const int count = p->acc == GS_F16 || p->gate ? 2 : 3, wide = p->n >= LEAST_VECTOR;   /* sums in f16 do not hold the large one */
     if (p->beta == 0) return GS_OK;
-    for (int i = 0; i < count; i++) {
+    for (int which = 0; which < 2 * wide; which++) {
+        const int64_t row = infinite_row(trial, rows, which);
+        for (int i = 0; i < MEETINGS; i++)
+            GS_TRY(put_upper(trial, 2, gs_place_in_c(p, row, column_of(trial, i, bits + (uint64_t)which)), odd[i > 1] | (uint16_t)((i & 1) << 15), error));
+        GS_TRY(refer_row_of_c(trial, row, error));
+    }
+    for (int i = 0; i < count + 2 * wide * to->meetings; i++) {
         const uint64_t more = gs_mix(bits + (uint64_t)i);
-        const int64_t row = row_of(trial, (trial->poked.index + 5 + i) % rows), at = gs_place_in_c(p, row, gs_pick_below(more, p->n));
-        const uint16_t element = odd_numbers[p->out != GS_F16][i] | (uint16_t)((more & 1) << 15);
-        if (p->out == GS_F32) GS_TRY(gs_check_run_put(trial, 2, 2 * at, 0, error));
-        GS_TRY(gs_check_run_put(trial, 2, p->out == GS_F32 ? 2 * at + 1 : at, element, error));
-        for (int64_t batch = 0; batch < (same ? p->batch : 1); batch++) GS_TRY(refer_row(trial, same ? batch * p->m + row % p->m : row, error));
+        const int64_t own[] = {row_of(trial, (to->index + 5 + i) % rows), -1}, *const at = i < count ? own : to->meets[(i - count) / 2];
+        const int64_t row = at[0] >= 0 ? at[0] : row_of(trial, gs_pick_below(gs_mix(more), rows)), col = at[1] >= 0 ? at[1] : gs_pick_below(more, p->n);
+        GS_TRY(put_upper(trial, 2, gs_place_in_c(p, row, col), odd[i < count ? i : (i - count) & 1] | (uint16_t)((more & 1) << 15), error));
+        GS_TRY(refer_row_of_c(trial, row, error));
     }
     return GS_OK;
 }
@@ -180,14 +234,17 @@ static gs_status put_into_vector(gs_check_run *trial, int operand, uint64_t bits
 {
     const gs_problem *const p = &trial->problem;
     const gs_shape s = gs_shape_of(p, GS_OPERAND_LETTERS[operand]);
-    const int wide = s.type == GS_F32, large = operand == 4 && p->acc == GS_F32 && !p->gate, from = (int)(bits & 1);
+    const bool along_m = operand == 7 || (operand == 4 && p->bias == GS_BIAS_M);
+    const int large = operand == 4 && p->acc == GS_F32 && !p->gate, from = (int)(bits & 1);
     if (s.rows == 0 || s.row < LEAST_VECTOR) return GS_OK;
     for (int i = 0; i < 2 + large; i++) {
         const uint64_t more = gs_mix(bits + (uint64_t)i);
-        const int64_t at = gs_pick_below(more, s.rows) * s.ld + (from + (int64_t)i * (s.row / 3) + gs_pick_below(gs_mix(more), s.row / 3)) % s.row;
+        const int64_t which = (from + (int64_t)i * (s.row / 3) + gs_pick_below(gs_mix(more), s.row / 3)) % s.row, at = gs_pick_below(more, s.rows) * s.ld + which;
         const uint16_t element = odd_numbers[s.type != GS_F16][i] | (uint16_t)((more & 1) << 15);
-        if (wide) GS_TRY(gs_check_run_put(trial, operand, 2 * at, 0, error));
-        GS_TRY(gs_check_run_put(trial, operand, wide ? 2 * at + 1 : at, element, error));
+        GS_TRY(put_upper(trial, operand, at, element, error));
+        if (i == 2 || p->gate || s.rows > 1 || (along_m && gs_has_offsets(p))) continue;   /* a row that belongs to no group has no result */
+        trial->poked.meets[trial->poked.meetings][!along_m] = which;
+        trial->poked.meets[trial->poked.meetings++][along_m] = -1;
     }
     return GS_OK;
 }
@@ -199,23 +256,36 @@ static gs_status put_the_other(gs_check_run *trial, int64_t rows, uint16_t in_a,
     const int64_t row = row_of(trial, (trial->poked.index + 8) % rows), col = (trial->poked.col + 3) % gs_columns_of_b(p);
     int64_t batch, first, count;
     matrix_of(trial, row, &batch, &first, &count);
-    if (row != trial->poked.row) GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, gs_special_place(bits, p->k)), in_a, error));
-    if (col != trial->poked.col) GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, gs_special_place(gs_mix(bits), p->k), col), in_b, error));
+    if (row != trial->poked.row) GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, row, place_of(trial, bits, ANYWHERE)), in_a, error));
+    if (col != trial->poked.col) GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, place_of(trial, gs_mix(bits), ANYWHERE), col), in_b, error));
     GS_TRY(refer_row(trial, row, error));
     return refer_col(trial, row, col, error);
 }
 
-/* An aux that is read has a NaN of either sign: slopes are applied when results are compared, so the reference knows them not. */
+/* An aux that is read has a NaN of either sign, and in the rows that A's infinities make infinite some more, and infinities: slopes are applied when results are compared, so the reference knows them not. */
 static gs_status put_into_aux(gs_check_run *trial, int64_t rows, uint64_t bits, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
     const gs_placed placed = gs_placed_of(p, 'g');
-    for (int i = 0; i < 2; i++) {
-        const uint64_t more = gs_mix(bits + (uint64_t)i);
-        const int64_t at = gs_placed_at(&placed, row_of(trial, (trial->poked.index + 3 + i) % rows), gs_pick_below(more, p->n));
-        const uint16_t nan = odd_numbers[p->out != GS_F16][0] | (uint16_t)(i << 15);
-        if (p->out == GS_F32) GS_TRY(gs_check_run_put(trial, 6, 2 * at, 0, error));
-        GS_TRY(gs_check_run_put(trial, 6, p->out == GS_F32 ? 2 * at + 1 : at, nan, error));
+    const uint16_t *const odd = odd_numbers[p->out != GS_F16];
+    for (int i = p->n < LEAST_VECTOR ? 2 * MEETINGS : 0; i < 2 * MEETINGS + 2; i++) {
+        const int which = i / MEETINGS, number = i % MEETINGS, apart = which == 2;
+        const int64_t row = apart ? row_of(trial, (trial->poked.index + 3 + i % 2) % rows) : infinite_row(trial, rows, which);
+        const int64_t at = gs_placed_at(&placed, row, apart ? gs_pick_below(gs_mix(bits + (uint64_t)i), p->n) : column_of(trial, number, bits + (uint64_t)which));
+        GS_TRY(put_upper(trial, 6, at, odd[!apart && number > 1] | (uint16_t)((i & 1) << 15), error));
+    }
+    return GS_OK;
+}
+
+/* Beside what A's row has, at the same place of the sum, B has infinities of both signs, a NaN and a zero with a sign (or, beside fractions, the smallest number), each in a column of its own. */
+static gs_status put_facing(gs_check_run *trial, int64_t batch, uint16_t inf, uint16_t nan, gs_error *error)
+{
+    const gs_problem *const p = &trial->problem;
+    const uint16_t element[] = {inf, inf | 0x8000, nan, trial->kind == GS_VALUES_NORMAL ? 1 : 0x8000};
+    for (int i = 0; i < 4 && gs_columns_of_b(p) >= 16; i++) {
+        const int64_t col = (trial->poked.col + 4 + i) % gs_columns_of_b(p);
+        GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, trial->poked.k_a, col), element[i], error));
+        GS_TRY(refer_col(trial, trial->poked.row, col, error));
     }
     return GS_OK;
 }
@@ -228,7 +298,7 @@ static gs_status put_into_columns(gs_check_run *trial, int64_t batch, uint16_t i
     for (int i = 0; i < COLUMNS; i++) {
         const uint64_t more = gs_mix(bits + (uint64_t)i);
         const int64_t picked = gs_pick_below(more, p->n), col = p->gate ? gs_gate_column((int)p->gate, p->n, picked, i > 0) : picked;
-        GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, gs_special_place(gs_mix(more), p->k), col), i & 1 ? nan : inf | (uint16_t)((more & 1) << 15), error));
+        GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, place_of(trial, gs_mix(more), ANYWHERE), col), i & 1 ? nan : inf | (uint16_t)((more & 1) << 15), error));
         GS_TRY(refer_col(trial, trial->poked.row, col, error));
     }
     return GS_OK;
@@ -245,24 +315,26 @@ gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
     if (rows == 0) return GS_OK;
     gs_poked *const to = &trial->poked;
     *to = (gs_poked){.any = true, .nan_in_a = nan_in_a, .index = gs_pick_below(bits, rows), .col = gs_pick_below(more, gs_columns_of_b(p)),
-                     .k_a = gs_special_place(gs_mix(more), p->k), .k_b = gs_special_place(gs_mix(more + 1), p->k)};
+                     .k_a = place_of(trial, gs_mix(more), nan_in_a ? LAST : FIRST), .k_b = place_of(trial, gs_mix(more + 1), nan_in_a ? FIRST : LAST)};
     to->row = row_of(trial, to->index);
     matrix_of(trial, to->row, &batch, &first, &count);
     to->in_a = nan_in_a || count > 1;   /* in the one row of a matrix it would hide what B has, and in the one column the other way round */
     to->in_b = !nan_in_a || gs_columns_of_b(p) > 1;
     if (!nan_in_a && trial->kind != GS_VALUES_NORMAL) GS_TRY(put_edges_of_type(trial, rows, bits, error));
-    if (to->in_a) GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, to->row, to->k_a), nan_in_a ? nan : inf | sign, error));
-    else GS_TRY(put_into_columns(trial, batch, inf, nan, gs_mix(more + 10), error));
+    if (to->in_a) {
+        GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, to->row, to->k_a), nan_in_a ? nan : inf | sign, error));
+        GS_TRY(put_facing(trial, batch, inf, nan, error));
+    } else GS_TRY(put_into_columns(trial, batch, inf, nan, gs_mix(more + 10), error));
     if (to->in_a && !nan_in_a && p->k > 1)   /* a second one in the row, of either sign: some of its outputs become NaN */
         GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, to->row, (to->k_a + 1 + gs_pick_below(gs_mix(more + 2), p->k - 1)) % p->k), inf | (uint16_t)((bits >> 2 & 1) << 15), error));
     GS_TRY(put_others(trial, rows, nan_in_a ? nan ^ 0x8000 : inf | (sign ^ 0x8000), gs_mix(more + 3), error));
     if (to->in_b) GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, to->k_b, to->col), nan_in_a ? inf | sign : nan, error));
     if (trial->kind == GS_VALUES_NORMAL) GS_TRY(put_the_other(trial, rows, nan_in_a ? inf | sign : nan, nan_in_a ? nan : inf | sign, gs_mix(more + 5), error));
-    GS_TRY(put_into_c(trial, rows, gs_mix(more + 4), error));
     if (gs_is_gradient(p->activation)) GS_TRY(put_into_aux(trial, rows, gs_mix(more + 9), error));
     if (gs_adds_bias(p)) GS_TRY(put_into_vector(trial, 4, gs_mix(more + 6), error));
     if (p->scales & GS_SCALE_M) GS_TRY(put_into_vector(trial, 7, gs_mix(more + 7), error));
     if (p->scales & GS_SCALE_N) GS_TRY(put_into_vector(trial, 8, gs_mix(more + 8), error));
+    GS_TRY(put_into_c(trial, rows, gs_mix(more + 4), error));
     GS_TRY(refer_row(trial, to->row, error));
     return refer_col(trial, to->row, to->col, error);
 }

@@ -104,6 +104,7 @@ static void test_chains(void **state)
         WRITE SYNC GIVE_STORE TAKE_ACQUIRE SYNC READ,
         WRITE FENCE SYNC GIVE TAKE_ATOM FENCE SYNC READ,
         WRITE FENCE SYNC GIVE TAKE SYNC "ld.volatile.global.u32 e, [m];\n",
+        WRITE FENCE SYNC GIVE TAKE FENCE SYNC "ld.relaxed.cta.global.u32 e, [m];\n",
         WRITE FENCE SYNC GIVE TAKE FENCE SYNC "st.global.u32 [m], a;\n",
         WRITE SYNC "fence.release.gpu;\n" GIVE TAKE "fence.acquire.gpu;\n" SYNC READ,
     };
@@ -121,6 +122,9 @@ static void test_chains(void **state)
         {WRITE FENCE SYNC GIVE TAKE "fence.release.gpu;\n" SYNC READ,              "but no fence (__threadfence) is between that and this"},
         {WRITE SYNC GIVE_STORE TAKE SYNC READ,                                     "but no fence (__threadfence) is between that and this"},
         {WRITE FENCE SYNC GIVE TAKE SYNC "st.global.u32 [m], a;\n",                "write of"},
+        {WRITE FENCE SYNC GIVE TAKE SYNC "ld.relaxed.cta.global.u32 e, [m];\n",      "does not reach that block"},
+        {WRITE FENCE SYNC GIVE TAKE SYNC "ld.acquire.cluster.global.u32 e, [m];\n",  "does not reach that block"},
+        {WRITE FENCE SYNC GIVE TAKE SYNC "atom.relaxed.cta.global.or.b32 e, [m], 0;\n", "does not reach that block"},
     };
     for (size_t i = 0; i < GS_COUNT(right); i++) expect_right(right[i], two);
     for (size_t i = 0; i < GS_COUNT(wrong); i++) expect_wrong(wrong[i].body, two, wrong[i].words);

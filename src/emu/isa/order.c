@@ -331,12 +331,12 @@ static bool is_ordered(const gs_emu_warp *w, const segment *s, uint8_t strong)
 {
     const part *const p = w->cluster->order;
     if (both_strong(w, s, strong)) return true;
-    if (s->cluster != w->cluster->id) return covers(p->order, &p->acquired, s) || (strong && covers(p->order, &p->pending, s));
+    if (s->cluster != w->cluster->id) return covers(p->order, &p->acquired, s) || (strong == OF_DEVICE && covers(p->order, &p->pending, s));   /* a load of a narrower scope may find an old line in its own cache */
     if (s->warp == w->number) return true;   /* lanes of a warp are not told apart here */
     return s->clock != UNDER_WAY && gs_emu_check_known(w->cluster->check, w->number, s->warp, s->clock) && gs_emu_check_clustered(w->cluster->check, w->number, s->warp, s->clock);
 }
 
-static const char *what_is_missing(const gs_emu_warp *w, const segment *s)
+static const char *what_is_missing(const gs_emu_warp *w, const segment *s, uint8_t strong)
 {
     const part *const p = w->cluster->order;
     if (s->strong && s->strong < OF_DEVICE) return "its scope (.cta, .cluster) does not reach this block";
@@ -344,7 +344,7 @@ static const char *what_is_missing(const gs_emu_warp *w, const segment *s)
     if (s->cluster == w->cluster->id && gs_emu_check_known(w->cluster->check, w->number, s->warp, s->clock))
         return "nothing between released it to the cluster: a fence or an arrival has the scope .cta (as an mbarrier's has unless it says .cluster), or is relaxed";
     if (s->cluster == w->cluster->id) return is_same_block(w, s) ? "no barrier is between" : "no barrier of the cluster is between";
-    if (covers(p->order, &p->pending, s)) return "that block's ticket was seen, but no fence (__threadfence) is between that and this";
+    if (covers(p->order, &p->pending, s)) return strong ? "that block's ticket was seen, but no fence (__threadfence) is between that and this, whose scope (.cta, .cluster) does not reach that block" : "that block's ticket was seen, but no fence (__threadfence) is between that and this";
     if (clocks_of(p->order, &p->acquired, s->cluster) || clocks_of(p->order, &p->pending, s->cluster))
         return "that block's ticket was seen, but no fence (__threadfence), or no barrier, is between the store and the ticket";
     return "nothing that this block looked at, a ticket or a flag that was changed behind a fence, says so";
@@ -378,7 +378,7 @@ static void tell(request *r, const segment *s)
     gs_emu_describe_op(r->w->cluster, s->op, place, sizeof place);
     gs_emu_report(r->w, r->op, GS_EMU_UNORDERED_FINDING, "%s of %u bytes at %#llx; written by warp %d of block %u %u %u at %s: %s",
                   r->writes ? r->strong ? "atomic access" : "write" : "read", r->bytes, (unsigned long long)r->address,
-                  s->warp % r->w->block->warps, s->block[0], s->block[1], s->block[2], place, what_is_missing(r->w, s));
+                  s->warp % r->w->block->warps, s->block[0], s->block[1], s->block[2], place, what_is_missing(r->w, s, r->strong));
 }
 
 /* Whoever wrote it, and however the two are ordered: such a load may find what another cache still has. */
