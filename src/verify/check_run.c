@@ -359,18 +359,12 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
                        names[i], (unsigned long long)counters[SLOT_GUARD + i]);
         return GS_OK;
     }
-    if (counters[SLOT_WORKSPACE])
-        gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote behind its workspace: %llu half-words changed",
-                       (unsigned long long)counters[SLOT_WORKSPACE]);
-    else if (counters[SLOT_PADDING])
-        gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote into the padding between D's rows: %llu half-words changed",
-                       (unsigned long long)counters[SLOT_PADDING]);
-    else if (counters[SLOT_PADDING_AUX])
-        gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote into the padding between aux's rows: %llu half-words changed",
-                       (unsigned long long)counters[SLOT_PADDING_AUX]);
-    else if (counters[SLOT_PADDING_SUMS])
-        gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote between the gradients of the bias of neighbours: %llu half-words changed",
-                       (unsigned long long)counters[SLOT_PADDING_SUMS]);
+    static const struct { int slot; const char *where; } strays[] = {
+        {SLOT_WORKSPACE, "behind its workspace"}, {SLOT_PADDING, "into the padding between D's rows"}, {SLOT_PADDING_AUX, "into the padding between aux's rows"},
+        {SLOT_PADDING_SUMS, "between the gradients of the bias of neighbours"},
+    };
+    for (size_t i = 0; i < GS_COUNT(strays) && !gs_check_run_failed(trial); i++)
+        if (counters[strays[i].slot]) gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote %s: %llu half-words changed", strays[i].where, (unsigned long long)counters[strays[i].slot]);
     if (counters[SLOT_BEHIND] && !gs_check_run_failed(trial))
         gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote rows of %s behind %s: %llu half-words changed", trial->problem.aux ? "D or aux" : "D",
                            trial->problem.grouping == GS_GROUPS_MASKED ? "those of a group" : "the last group", (unsigned long long)counters[SLOT_BEHIND]);
