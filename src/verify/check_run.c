@@ -355,8 +355,7 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
 
     for (int i = 0; i < count; i++) {
         if (!counters[SLOT_GUARD + i]) continue;
-        gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote before or behind %s: %llu half-words of its guard bands changed",
-                       names[i], (unsigned long long)counters[SLOT_GUARD + i]);
+        gs_check_run_blame(trial, GS_VERDICT_GUARD, 6, "wrote before or behind %s: %llu half-words of its guard bands changed", names[i], (unsigned long long)counters[SLOT_GUARD + i]);
         return GS_OK;
     }
     static const struct { int slot; const char *where; } strays[] = {
@@ -376,9 +375,8 @@ static gs_status check_memory(gs_check_run *trial, gs_error *error)
     GS_TRY(gs_operand_scalars_kept(verifier->device, &trial->asked, !trial->aligned, trial->scalars, &kept, error));
     if (!kept && !gs_check_run_failed(trial)) gs_check_run_blame(trial, GS_VERDICT_INPUT, 6, "changed alpha or beta in device memory, or what lies beside them");
     if (counters[SLOT_ZEROED] && !gs_check_run_failed(trial))
-        gs_check_run_blame(trial, GS_VERDICT_ZEROED, 6,
-                       "%llu half-words of the first %zu bytes of its workspace, which its manifest calls zeroed, are not zero after a launch",
-                       (unsigned long long)counters[SLOT_ZEROED], trial->contender->zeroed_bytes);
+        gs_check_run_blame(trial, GS_VERDICT_ZEROED, 6, "%llu half-words of the first %zu bytes of its workspace, which its manifest calls zeroed, are not zero after a launch",
+                           (unsigned long long)counters[SLOT_ZEROED], trial->contender->zeroed_bytes);
     return GS_OK;
 }
 

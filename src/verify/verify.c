@@ -489,13 +489,11 @@ static gs_status all_parts(gs_check_run *trial, const gs_problem *problem, const
     }
     *trial->verdict = (gs_verdict){.code = GS_VERDICT_PASS, .row = -1, .col = -1, .error = frobenius, .limit = limit};
     gs_problem_format(problem, trial->verdict->problem);
-    snprintf(trial->verdict->reason, sizeof trial->verdict->reason, "%s%s",
-             trial->parts == GS_PART_ALL ? "every test passed" : "the chosen tests passed", edges);
+    snprintf(trial->verdict->reason, sizeof trial->verdict->reason, "%s%s", trial->parts == GS_PART_ALL ? "every test passed" : "the chosen tests passed", edges);
     return GS_OK;
 }
 
-gs_status gs_verify(gs_verifier *verifier, gs_contender *contender, const gs_problem *problem, const gs_verify_options *options,
-                    gs_verdict *verdict, gs_error *error)
+gs_status gs_verify(gs_verifier *verifier, gs_contender *contender, const gs_problem *problem, const gs_verify_options *options, gs_verdict *verdict, gs_error *error)
 {
     static const gs_verify_options defaults;
     if (!options) options = &defaults;

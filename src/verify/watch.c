@@ -53,8 +53,7 @@ gs_status gs_watch_fill(gs_watch *watch, const gs_contender *owner, uint32_t pat
         const size_t kept = pattern && watch->block[i].at == owner->zeroed ? GS_MIN(owner->zeroed_bytes, watch->block[i].bytes) : 0;
         status = gs_check_poison(watch->verifier, watch->block[i].at + kept, watch->block[i].bytes - kept, pattern, queue, error);
         if (status == GS_OK)
-            status = gs_check_guard_fill(watch->verifier, watch->block[i].at + watch->block[i].bytes, gs_guard(watch->verifier->device),
-                                         seed + (uint64_t)i, queue, error);
+            status = gs_check_guard_fill(watch->verifier, watch->block[i].at + watch->block[i].bytes, gs_guard(watch->verifier->device), seed + (uint64_t)i, queue, error);
     }
     return status;
 }
@@ -63,7 +62,6 @@ gs_status gs_watch_check(gs_watch *watch, uint64_t seed, int slot, gs_queue queu
 {
     gs_status status = GS_OK;
     for (int i = 0; status == GS_OK && i < watch->count; i++)
-        status = gs_check_guard(watch->verifier, watch->block[i].at + watch->block[i].bytes, gs_guard(watch->verifier->device), seed + (uint64_t)i, slot,
-                                queue, error);
+        status = gs_check_guard(watch->verifier, watch->block[i].at + watch->block[i].bytes, gs_guard(watch->verifier->device), seed + (uint64_t)i, slot, queue, error);
     return status;
 }
