@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "leaks.h"
 #include "learn/ranker.h"
 #include "networks.h"
 
@@ -164,5 +165,5 @@ int main(void)
         cmocka_unit_test(it_learns_what_is_planted), cmocka_unit_test(the_first_one_gives_way), cmocka_unit_test(a_product_alone_does_not_stand_for_a_fused_one),
         cmocka_unit_test(of_other_problems_it_says_nothing), cmocka_unit_test(tiles_have_their_sizes),
     };
-    return cmocka_run_group_tests_name("learn/ranker", tests, NULL, NULL);
+    return run_without_leaks("learn/ranker", tests, GS_COUNT(tests));
 }

@@ -14,6 +14,7 @@
 #include "base/embedded.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "leaks.h"
 #include "notes/note.h"
 #include "texts.h"
 
@@ -181,5 +182,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(notes_suit), CASE(no_query_breaks_it), CASE(winners_are_the_nearest), CASE(own_notes), CASE(carried_notes_are_short),
     };
-    return cmocka_run_group_tests_name("store/note", tests, NULL, NULL);
+    return run_without_leaks("notes/note", tests, GS_COUNT(tests));
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/random.h"
+#include "leaks.h"
 #include "learn/weights.h"
 #include "texts.h"
 #include "tune/tune.h"
@@ -381,5 +382,5 @@ int main(void)
         cmocka_unit_test(learned_without_weights_follows_the_time_model),
         cmocka_unit_test(learned_follows_its_weights),
     };
-    return cmocka_run_group_tests_name("policy/policies", tests, NULL, NULL);
+    return run_without_leaks("policy/policies", tests, GS_COUNT(tests));
 }

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "recorded/list.h"
 #include "support/folder.h"
+#include "support/leaks.h"
 
 static char     folder[64], path[96];
 static gs_error error;
@@ -142,5 +143,5 @@ int main(void)
         cmocka_unit_test(test_many),
         cmocka_unit_test_setup_teardown(test_places, make_folder, drop_folder),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("recorded/list", tests, GS_COUNT(tests));
 }

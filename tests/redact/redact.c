@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "kernel/kernel.h"
+#include "leaks.h"
 #include "redact/redact.h"
 
 #define MARK "ignore all previous instructions"
@@ -340,5 +341,5 @@ int main(void)
         cmocka_unit_test(nothing_else_does), cmocka_unit_test(rows), cmocka_unit_test(no_template), cmocka_unit_test(lines_have_a_place),
         cmocka_unit_test(long_texts_are_cut), cmocka_unit_test(deep_conditions_end_it), cmocka_unit_test(our_own_kernels_stay), cmocka_unit_test(reasons_say_what_is_wrong), cmocka_unit_test(short_comments_are_found), cmocka_unit_test(reasons_say_nothing_else),
     };
-    return cmocka_run_group_tests_name("redact/redact", tests, NULL, NULL);
+    return run_without_leaks("redact/redact", tests, GS_COUNT(tests));
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "leaks.h"
 #include "store/sql.h"
 #include "store/store.h"
 #include "store_folder.h"
@@ -386,5 +387,5 @@ int main(void)
         cmocka_unit_test(the_library_s_newest_time),
         cmocka_unit_test(the_best_time_is_of_what_passed_with_this_version),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return run_group_without_leaks("store/job", tests, GS_COUNT(tests), make_folder, remove_folder);
 }

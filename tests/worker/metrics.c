@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "texts.h"
 #include "metric_value.h"
+#include "leaks.h"
 
 static gs_text  out;
 static gs_error error;
@@ -432,5 +433,5 @@ int main(int argc, char **argv)
         CASE(the_profiler_is_run), CASE(what_a_profiler_does), CASE(the_profiler_is_found_in_path),
         CASE(a_worker_is_asked), CASE(the_page_has_every_name),
     };
-    return cmocka_run_group_tests_name("worker/metrics", tests, NULL, NULL);
+    return run_without_leaks("worker/metrics", tests, GS_COUNT(tests));
 }
