@@ -99,6 +99,83 @@ static void lines_of_values(void **state)
     gs_report_free(&r);
 }
 
+#define ROW(mode, contender, choice, us, best, more) "f16:64x64x64:nn," mode ",cold,nn," contender "," choice "," us ",1.1,1,1.2," best ",1.25,1.125,1.5," more ",5,2,14,11,12,13," DAY1 "\n"
+
+/* The fastest of ours, unless it is said which one is the best: that one, whatever comes behind it. */
+static void ours_that_count(void **state)
+{
+    (void)state;
+    static const struct { const char *rows, *choice; double us, ratio; } cases[] = {
+        {ROW("offline", "own", "a", "10", "0", "ok") ROW("offline", "own", "b", "8", "0", "ok") ROW("offline", "own", "c", "9", "0", "ok") ROW("offline", "own", "d", "8", "0", "ok"), "nn b", 8, NAN},
+        {ROW("offline", "own", "a", "10", "0", "ok") ROW("offline", "own", "b", "20", "1", "ok") ROW("offline", "own", "c", "1", "0", "ok"), "nn b", 20, 1.25},
+        {ROW("offline", "own", "a", "20", "1", "ok") ROW("offline", "own", "b", "10", "1", "ok"), "nn a", 20, 1.25},
+        {ROW("offline", "own", "a", "10x", "1", "ok"), "nn a", NAN, 1.25},
+        {ROW("offline", "own", "a", "", "1", "ok"), "nn a", NAN, 1.25},
+        {ROW("offline", "own", "a", "10", "1", "wrong"), "", NAN, NAN},
+        {ROW("offline", "other", "a", "10", "1", "ok"), "", NAN, NAN},
+        {ROW("offline", "cublaslt-autotuning", "a", "10", "1", "ok"), "", NAN, NAN},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        char text[2000];
+        gs_report r = {0};
+        snprintf(text, sizeof text, HEAD "%s", cases[i].rows);
+        CHECK(gs_report_add_file(&r, file("rows.csv", text), &error));
+        const gs_report_point *const p = point_of(&r.sets[0], "f16:64x64x64:nn");
+        assert_string_equal(p->choice, cases[i].choice);
+        assert_true((p->us == cases[i].us || (isnan(p->us) && isnan(cases[i].us))) && (p->ratio == cases[i].ratio || (isnan(p->ratio) && isnan(cases[i].ratio))));
+        assert_true((p->library_us == 10) == (strstr(cases[i].rows, "autotuning") != NULL));
+        assert_int_equal(r.sets[0].faults, strstr(cases[i].rows, "wrong") != NULL);
+        gs_report_free(&r);
+    }
+}
+
+static void modes_of_lines(void **state)
+{
+    (void)state;
+    static const struct { const char *mode; bool known, server, dependent, predicted; } cases[] = {
+        {"offline", true, false, false, false}, {"offline+dependent", true, false, true, false}, {"server", true, true, false, false}, {"server+dependent", true, true, true, false},
+        {"predicted", true, false, false, true}, {"offline+behind", true, false, false, false}, {"server+skewed", true, true, false, false}, {"offline+dependent+skewed", true, false, true, false},
+        {"offline+skewed+behind", true, false, false, false}, {"", false}, {"off", false}, {"offline+", false}, {"offline+behind2", false}, {"+behind", false}, {"offlines", false}, {"predicted+dependent", false},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        char text[600];
+        gs_report r = {0};
+        snprintf(text, sizeof text, HEAD "f16:64x64x64:nn,%s,cold,nn,own,tiny,10,1.1,1,1.2,1,1.25,1.125,1.5,ok,5,2,14,11,12,13," DAY1 "\n", cases[i].mode);
+        CHECK(gs_report_add_file(&r, file("rows.csv", text), &error));
+        if (r.set_count != cases[i].known || r.unread != !cases[i].known) fail_msg("%s", cases[i].mode);
+        if (cases[i].known) {
+            const gs_report_set *const set = &r.sets[0];
+            assert_string_equal(set->mode, cases[i].mode);
+            assert_true(set->server == cases[i].server && set->dependent == cases[i].dependent && set->predicted == cases[i].predicted);
+            assert_true(set->list[0].us == (cases[i].server ? 14 : 10) && set->list[0].ratio == (cases[i].predicted ? 0.5 : 1.25) && isnan(set->list[0].low) == cases[i].predicted);
+        }
+        gs_report_free(&r);
+    }
+}
+
+/* Every column is looked for by its name, in any order, and missed. */
+static void columns_of_lines(void **state)
+{
+    (void)state;
+    gs_report r = {0};
+    CHECK(gs_report_add_file(&r, file("rows.csv", "problem,date,call_p99,call_p95,call_p50,call_us,band,floor_us,verified,best_high,best_low,best_ratio,is_best,high,low,ratio,device_us,choice,contender,layout,cache,mode,more\n"
+                                                  "f16:64x64x64:nn," DAY1 ",13,12,11,14,2,5,ok,1.5,1.125,1.25,1,1.2,1,1.1,10,tiny,own,tn,cold,offline,x\n"), &error));
+    const gs_report_point *const p = point_of(&r.sets[0], "f16:64x64x64:tn");
+    assert_true(p->us == 10 && p->ratio == 1.25 && p->low == 1.125 && p->high == 1.5 && p->floor_us == 5 && p->band == 2 && p->own[0] == 11 && p->own[1] == 12 && p->own[2] == 13);
+    gs_report_free(&r);
+    static const char *const names[] = {"mode", "cache", "layout", "contender", "choice", "device_us", "ratio", "low", "high", "is_best", "best_ratio", "best_low", "best_high", "verified", "floor_us",
+                                        "band", "call_us", "call_p50", "call_p95", "call_p99", "date"};
+    for (size_t i = 0; i < GS_COUNT(names); i++) {
+        char text[400] = "problem";
+        for (size_t k = 0; k < GS_COUNT(names); k++)
+            if (k != i) strcat(strcat(text, ","), names[k]);
+        assert_int_equal(gs_report_add_file(&r, file("rows.csv", strcat(text, "\n")), &error), GS_ERROR_CORRUPT);
+        assert_string_equal(error.field, names[i]);
+        assert_non_null(strstr(error.text, "no such column"));
+        gs_report_free(&r);
+    }
+}
+
 static void the_newest_run_of_a_problem_counts(void **state)
 {
     gs_report r = {0};
@@ -305,7 +382,7 @@ static void results_and_curves_of_a_store(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(lines_of_values),         TEST(the_newest_run_of_a_problem_counts), TEST(objects_of_eval),
+    const struct CMUnitTest tests[] = {TEST(lines_of_values),         TEST(ours_that_count), TEST(modes_of_lines), TEST(columns_of_lines), TEST(the_newest_run_of_a_problem_counts), TEST(objects_of_eval),
                                        TEST(what_is_no_file_of_eval), TEST(curves_from_rows_and_back),          TEST(rows_that_are_no_curve), TEST(lineages_of_a_store),
                                        TEST(results_and_curves_of_a_store)};
     return run_without_leaks("report/files", tests, GS_COUNT(tests));
