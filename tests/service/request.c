@@ -49,6 +49,7 @@ static void what_is_wrong_is_named(void **state)
         {"{}", GS_ERROR_ARGUMENT, "problem", "is missing"}, {"{\"problem\":1}", GS_ERROR_PARSE, "problem", "must be a text"}, {"{\"problem\":\"\"}", GS_ERROR_ARGUMENT, "problem", "must not be empty"},
         {"{\"problem\":\"a\\u0000\"}", GS_ERROR_PARSE, "problem", "must not contain a NUL"}, {"{\"problem\":\"f16:0x1x1:nn\"}", GS_ERROR_RANGE, "problem", "is empty (value out of range)"},
         {"{\"problem\":\"f16:1x0x1:nn\"}", GS_ERROR_RANGE, "problem", "is empty (value out of range)"}, {"{\"problem\":\"f16:1x1x0:nn\"}", GS_ERROR_RANGE, "problem", "is empty (value out of range)"},
+        {"{\"problem\":\"f16:8x8x8:tn:lda=1\"}", GS_ERROR_RANGE, "problem", "lda, column 18: must be at least the row length, 8 (value out of range)"},
         {"{" P "}", GS_ERROR_ARGUMENT, "schedule", SAYS}, {"{" P ",\"manifest\":\"m\"}", GS_ERROR_ARGUMENT, "schedule", SAYS},
         {"{" P ",\"schedule\":\"simple\",\"source\":\"s\"}", GS_ERROR_ARGUMENT, "schedule", "and a source: one of them"},
         {"{" P ",\"schedule\":\"simple\",\"manifest\":\"m\"}", GS_ERROR_ARGUMENT, "schedule", "and a source: one of them"},
@@ -97,6 +98,7 @@ static void what_is_right_is_taken(void **state)
         {"{\"deadline_s\":0,\"reward\":\"composite\",\"schedule\":\"simple\",\"problem\":\"f16:64x64x64:tn:ldc=64\"}", "{" P ",\"schedule\":\"simple\"}", true, GS_REWARD_COMPOSITE, 0, true},
         {"{" P ",\"manifest\":\"m\",\"source\":\"s\",\"deadline_s\":86400}", "{" P ",\"source\":\"s\",\"manifest\":\"m\"}", false, GS_REWARD_HEADROOM, 86400, true},
         {"{" P ",\"completion\":\"```schedule\\nsimple\\n```\"}", "{" P ",\"schedule\":\"simple\"}", true, GS_REWARD_HEADROOM, 30, false},
+        {"{\"problem\":\"f16:1x1x1:tn\",\"schedule\":\"simple\"}", "{\"problem\":\"f16:1x1x1:tn\",\"schedule\":\"simple\"}", true, GS_REWARD_HEADROOM, 30, false},   /* the smallest */
         {"{" P ",\"completion\":\"nothing\\u0000\"}", NULL, false, GS_REWARD_HEADROOM, 30, false}, {"{" P ",\"completion\":\"\"}", NULL, false, GS_REWARD_HEADROOM, 30, false},
         {"{" P ",\"completion\":\"```cuda\\nt\\n```\",\"parent\":{\"source\":\"s\\n\",\"manifest\":\"m\\n\"}}", "{" P ",\"source\":\"t\\n\",\"manifest\":\"m\\n\"}", false, GS_REWARD_HEADROOM, 30, false},
     };
@@ -141,6 +143,25 @@ static void limits(void **state)
     limit("\"schedule\":", 513, "", GS_ERROR_RANGE, "schedule", "513 bytes; at most 512");
     limit("\"source\":\"s\",\"manifest\":", 65536, "", GS_OK, "", "");
     limit("\"source\":\"s\",\"manifest\":", 65537, "", GS_ERROR_RANGE, "manifest", "65537 bytes; at most 65536");
+    for (size_t size = GS_PROBLEM_TEXT - 1; size <= GS_PROBLEM_TEXT; size++) {   /* of a problem's text, here and where a prompt is asked for; and of a device's name */
+        char body[2 * GS_PROBLEM_TEXT], want[60];
+        gs_service_request request;
+        gs_service_question question;
+        snprintf(body, sizeof body, "{\"problem\":\"%0*d\"}", (int)size, 1);
+        snprintf(want, sizeof want, "%zu bytes; at most %d", size, GS_PROBLEM_TEXT - 1);
+        assert_int_not_equal(parse(&request, body, false, &terms), GS_OK);
+        assert_true((strcmp(error.text, want) == 0) == (size == GS_PROBLEM_TEXT));
+        assert_int_not_equal(gs_service_question_parse(&question, body, strlen(body), &terms, &error), GS_OK);
+        assert_true((strcmp(error.text, want) == 0) == (size == GS_PROBLEM_TEXT));
+    }
+    for (int size = 63; size <= 64; size++) {
+        char body[200];
+        gs_service_question question;
+        snprintf(body, sizeof body, "{" P ",\"mode\":\"source\",\"device\":\"%0*d\"}", size, 1);
+        assert_int_equal(gs_service_question_parse(&question, body, strlen(body), &terms, &error), size == 63 ? GS_OK : GS_ERROR_RANGE);
+        if (size == 63) assert_int_equal(strlen(question.device), 63);
+        gs_service_question_free(&question);
+    }
     for (int values = 16384; values <= 16385; values++) {   /* with the one of the object itself, and one of its problem */
         gs_text body = {0};
         json_t *root;
@@ -192,7 +213,9 @@ static void problems_that_are_offered(void **state)
     caps.memory_bytes = 0;   /* nobody knows */
     assert_int_equal(parse(&out, "{\"problem\":\"f16:65536x65536x65536:tn:beta=1\",\"schedule\":\"no such\"}", false, &few), GS_OK);
     assert_null(out.item[0].request);   /* refused, and answered, at once */
-    if (!strstr(out.item[0].answer, "\"verdict\":\"launch\"")) fail_msg("%s", out.item[0].answer);
+    static const char *const parts[] = {"\"verdict\":\"launch\",", "\"stage\":\"text\",\"reward\":-1,", "\"rewards\":{\"headroom\":-1,\"composite\":-1,"};
+    for (size_t i = 0; i < GS_COUNT(parts); i++)
+        if (!strstr(out.item[0].answer, parts[i])) fail_msg("%s", out.item[0].answer);
     gs_service_request_free(&out);
 }
 
