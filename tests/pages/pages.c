@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "leaks.h"
 #include "pages/pages.h"
 #include "store/sql.h"
 #include "store_folder.h"
@@ -401,5 +400,5 @@ int main(void)
         cmocka_unit_test(hashes_cannot_be_left_out), cmocka_unit_test(no_pages_have_such_a_size), cmocka_unit_test(behind_the_end_is_no_page),
         cmocka_unit_test(a_damaged_log_is_told),
     };
-    return run_group_without_leaks("pages/pages", tests, GS_COUNT(tests), make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
