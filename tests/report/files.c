@@ -338,6 +338,24 @@ static void lineages_of_a_store(void **state)
     assert_string_equal(l->list[0].candidate, name);
     assert_true(l->list[0].us == 10 && l->list[0].ratio == 2 && l->list[0].best);
     gs_report_free(&r);
+    /* another kernel of the same problem, and one of another */
+    char second[GS_CONTENDER_NAME];
+    gs_submission_name("text 2", "manifest 1\n", second);
+    CHECK(gs_store_source_put(store, second, "text 2", "manifest 1\n", &error));
+    const gs_turn_outcome slower = {.candidate = second, .verdict = "pass", .us = 12};
+    gs_turn more = {.problem = "f16:64x64x64:tn", .mode = "source", .model = "m", .number = 2, .base = name, .system = "s", .ask = "a", .answer = "x", .outcomes = &slower, .count = 1};
+    CHECK(gs_store_turn_put(store, &session, &more, &error));
+    more.problem = "f16:64x64x128:tn";
+    more.base = "ws";
+    CHECK(gs_store_turn_put(store, &session, &more, &error));
+    more.mode = "schedule";   /* nobody's kernel */
+    more.problem = "f16:64x64x192:tn";
+    CHECK(gs_store_turn_put(store, &session, &more, &error));
+    CHECK(gs_report_add_store(&r, store, NULL, &error));
+    assert_int_equal(r.lineage_count, 2);
+    assert_true(r.lineages[0].count == 2 && r.lineages[1].count == 1 && r.lineages[0].list[0].best && !r.lineages[0].list[1].best && isnan(r.lineages[0].list[1].ratio));
+    assert_string_equal(r.lineages[1].problem, "f16:64x64x128:tn");
+    gs_report_free(&r);
     CHECK(gs_report_add_store(&r, store, "another GPU", &error));
     assert_int_equal(r.lineage_count, 0);
     gs_report_free(&r);

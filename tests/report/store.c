@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "allocations.h"
+#include "evaluate/environment.h"
 #include "leaks.h"
 #include "report/report.h"
 #include "schedule/profile.h"
@@ -184,7 +186,7 @@ static void what_trials_found(void **state)
         *t = (gs_trial){.us = 5, .ratio = i < 10 ? 0 : 0.5 + (double)(i * 37 % 101) / 100};
         snprintf(t->problem, sizeof t->problem, "f16:64x64x%d:tn", 64 * (i % 3 + 1));
         snprintf(t->candidate, sizeof t->candidate, "source:%d", i);
-        snprintf(t->verdict, sizeof t->verdict, "%s", i % 4 == 0 ? "exact" : "pass");
+        snprintf(t->verdict, sizeof t->verdict, "%s", i % 4 == 1 ? "exact" : "pass");
         snprintf(t->date, sizeof t->date, "2026-01-%02dT00:%02d:00Z", 1 + i / 60, i % 60);
     }
     for (int i = TRIALS - 1; i >= 0; i--) CHECK(gs_store_put(store, &session, &trials[i], &error));   /* the last first */
@@ -200,12 +202,12 @@ static void what_trials_found(void **state)
     assert_int_equal(passes->count, 200);
     int at = 0, at_best = 0;
     for (int i = 0; i < TRIALS; i++) {
-        const bool pass = i % 4 != 0;
+        const bool pass = i % 4 != 1;
         if (pass && trials[i].ratio > best[i % 3]) best[i % 3] = trials[i].ratio;
         if (at == passes->count || passes->x[at] != i + 1) continue;
         int passed = 0, of = 0, found = 0;
         double sum = 0;
-        for (int k = i; k >= 0 && of < 100; k--) passed += k % 4 != 0, of++;
+        for (int k = i; k >= 0 && of < 100; k--) passed += k % 4 != 1, of++;
         assert_true(fabs(passes->y[at++] - (double)passed / of) < 1e-12);
         for (int k = 0; k < 3; k++)
             if (best[k] > 0) sum += log(best[k]), found++;
@@ -218,10 +220,45 @@ static void what_trials_found(void **state)
     gs_store_close(&store);
 }
 
+/* Wherever memory is short, that is told, and nothing is left. */
+static void no_memory_for_a_report(void **state)
+{
+    (void)state;
+    gs_store *store = open_store("e.db");
+    gs_session session = begin(store, DEVICE, 90, 132);
+    char name[GS_CONTENDER_NAME];
+    const double x[] = {1}, y[] = {2};
+    const gs_trial won = {.problem = "f16:64x64x64:tn", .candidate = "simple", .us = 5, .ratio = 1.5, .verdict = "pass", .date = DAY1};
+    CHECK(gs_store_win(store, &session, &won, &error));
+    CHECK(gs_store_put(store, &session, &won, &error));
+    CHECK(gs_store_curve(store, &session, "a", "one", x, y, 1, &error));
+    gs_submission_name("text", "manifest 1\n", name);
+    CHECK(gs_store_source_put(store, name, "text", "manifest 1\n", &error));
+    const gs_turn_outcome outcome = {.candidate = name, .verdict = "pass", .us = 10, .library_us = 20, .ratio = 2, .low = 2, .high = 2, .reward = 0.5};
+    const gs_turn turn = {.problem = won.problem, .mode = "source", .model = "m", .number = 1, .base = "ws", .system = "s", .ask = "a", .answer = "x", .outcomes = &outcome, .count = 1};
+    CHECK(gs_store_turn_put(store, &session, &turn, &error));
+    CHECK(gs_store_result_put(store, &session, "eval 1 " DEVICE " a", "{\"title\":\"t\",\"problem\":\"f16:64x64x64:tn\",\"gpu\":\"g\",\"band\":1,\"contenders\":[{\"name\":\"plan\",\"own\":true,\"status\":\"GS_OK\",\"device_us\":1}]}", &error));
+    int failures = 0;
+    for (int at = 1;; at++) {
+        gs_report r = {.training = true};
+        fail_at = at;
+        const gs_status status = gs_report_add_store(&r, store, NULL, &error);
+        const bool reached = fail_at <= 0;
+        fail_at = 0;
+        if (status != GS_OK && status != GS_ERROR_MEMORY) fail_msg("allocation %d: %s", at, error.text);
+        failures += status == GS_ERROR_MEMORY;
+        if (status == GS_OK && !reached) assert_true(r.set_count == 2 && r.curve_count == 3 && r.lineage_count == 1 && r.lineages[0].count == 1);
+        gs_report_free(&r);
+        if (!reached) break;
+    }
+    assert_true(failures > 10);
+    gs_store_close(&store);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(winners_of_a_store), TEST(devices_of_a_store), TEST(curves_of_a_store), TEST(what_trials_found)};
+    const struct CMUnitTest tests[] = {TEST(winners_of_a_store), TEST(devices_of_a_store), TEST(curves_of_a_store), TEST(what_trials_found), TEST(no_memory_for_a_report)};
     return run_without_leaks("report/store", tests, GS_COUNT(tests));
 }
