@@ -351,6 +351,10 @@ static void lineages_of_a_store(void **state)
     more.mode = "schedule";   /* nobody's kernel */
     more.problem = "f16:64x64x192:tn";
     CHECK(gs_store_turn_put(store, &session, &more, &error));
+    more.mode = "source";   /* and one whose text nobody has */
+    more.problem = "f16:64x64x256:tn";
+    more.outcomes = &(gs_turn_outcome){.candidate = "source:0123456789abcdef0123456789abcdef", .verdict = "pass", .us = 12};
+    CHECK(gs_store_turn_put(store, &session, &more, &error));
     CHECK(gs_report_add_store(&r, store, NULL, &error));
     assert_int_equal(r.lineage_count, 2);
     assert_true(r.lineages[0].count == 2 && r.lineages[1].count == 1 && r.lineages[0].list[0].best && !r.lineages[0].list[1].best && isnan(r.lineages[0].list[1].ratio));
