@@ -315,6 +315,18 @@ static void rows_that_are_no_curve(void **state)
     gs_curves_free(&curves);
 }
 
+/* Versions that are not known are not told. */
+static void machines_without_versions(void **state)
+{
+    gs_report r = {0};
+    (void)state;
+    CHECK(gs_report_add_file(&r, file("eval.json", "{\"title\":\"t\",\"problem\":\"f16:64x64x64:nn\",\"gpu\":\"g\",\"band\":1,\"driver\":0,\"cublaslt\":0,\"nvrtc\":0,\"contenders\":[]}\n"
+                                                   "{\"title\":\"t\",\"problem\":\"f16:64x64x64:nn\",\"gpu\":\"h\",\"band\":1,\"contenders\":[]}\n"), &error));
+    assert_int_equal(r.machine_count, 2);
+    for (int i = 0; i < 2; i++) assert_true(r.machines[i].driver[0] == '\0' && r.machines[i].cublaslt[0] == '\0' && r.machines[i].nvrtc[0] == '\0' && r.machines[i].sms == 0);
+    gs_report_free(&r);
+}
+
 /* Kernels of models, from the store's turns. */
 static void lineages_of_a_store(void **state)
 {
@@ -404,7 +416,7 @@ static void results_and_curves_of_a_store(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(lines_of_values),         TEST(ours_that_count), TEST(modes_of_lines), TEST(columns_of_lines), TEST(the_newest_run_of_a_problem_counts), TEST(objects_of_eval),
+    const struct CMUnitTest tests[] = {TEST(lines_of_values),         TEST(ours_that_count), TEST(modes_of_lines), TEST(columns_of_lines), TEST(the_newest_run_of_a_problem_counts), TEST(objects_of_eval), TEST(machines_without_versions),
                                        TEST(what_is_no_file_of_eval), TEST(curves_from_rows_and_back),          TEST(rows_that_are_no_curve), TEST(lineages_of_a_store),
                                        TEST(results_and_curves_of_a_store)};
     return run_without_leaks("report/files", tests, GS_COUNT(tests));
