@@ -32,7 +32,7 @@ static void numbers(void **state)
     (void)state;
     static const written cases[] = {
         {"1e+5", "1e+5\n"}, {"1e-5f", "1e-5f\n"}, {"0x1e+5", "0x1e+5\n"}, {"0x1p+5", "0x1p+5\n"}, {"0x1p-5", "0x1p-5\n"}, {"1p+3", "1p+3\n"},
-        {"1+2", "1+2\n"}, {"1+y", "1+y\n"}, {"0x1+y", "0x1+y\n"}, {"0X1Fu", "0X1Fu\n"}, {"0b101", "0b101\n"}, {"1ull", "1ull\n"}, {"1abcd", "0\n"}, {"1abc", "1abc\n"},
+        {"1+2", "1+2\n"}, {"1+y", "1+y\n"}, {"0x1+y", "0x1+y\n"}, {"0X1Fu", "0X1Fu\n"}, {"0b101", "0b101\n"}, {"1ull", "1ull\n"}, {"1abcd", "0\n"}, {"1abc", "1abc\n"}, {"0abcd", "0\n"}, {"0xabcd", "0xabcd\n"},
         {"0xabcdef", "0xabcdef\n"}, {"0xabcdefg", "0\n"}, {"1'000", "1'000\n"}, {"1' 0", "1' '\n"}, {"1.5.2", "1.5.2\n"}, {".5f", ".5f\n"},
         {". 5", ". 5\n"}, {".a", ".a\n"}, {"123456789012345678901234", "123456789012345678901234\n"}, {"1234567890123456789012345", "0\n"},
         {"1_000", "0\n"}, {"1z", "0\n"}, {"00x12", "00x12\n"}, {"0x", "0x\n"}, {"1e", "1e\n"}, {"1e+", "1e+\n"}, {"1u+x", "1u+x\n"},
@@ -158,7 +158,7 @@ static void directives(void **state)
         {"#include xcommon/args.h\"", ""}, {"#include \"common/args.h\" x", ""}, {"#pragma unroll", "#pragma unroll\n"},
         {"#pragma unroll 4\na", "#pragma unroll 4\na\n"}, {"#pragma nounroll", "#pragma nounroll\n"}, {"#pragma once\na", "a\n"},
         {"#pragma unrol\na", "a\n"}, {"#pragma nounrol\na", "a\n"}, {"#pragma GCC unroll 4\na", "a\n"},
-        {"# pragma unroll (N)", "#pragma unroll (N)\n"}, {"%:define A", "#define A\n"}, {"?\?=define A", "#define A\n"}, {"?\?=error x\na", "a\n"},
+        {"# pragma unroll (N)", "#pragma unroll (N)\n"}, {"%:define A", "#define A\n"}, {"%\\\n:define A", "#define A\n"}, {"# \\\n define A", "#define A\n"}, {"?\?=define A", "#define A\n"}, {"?\?=error x\na", "a\n"},
         {"?a?=b", "?a?=b\n"}, {"%:%: a", ""}, {"a %: b", "a %: b\n"}, {"%a", "%a\n"}, {"#error a\nb", "b\n"}, {"#warning a\nb", "b\n"},
         {"#line 3\nb", "b\n"}, {"# 3\nb", "b\n"}, {"#3\nb", "b\n"}, {"#x\nb", "b\n"}, {"# \nb", "b\n"}, {"/* */ #define A", "#define A\n"},
         {"a #define A", "a #define A\n"}, {"; #define A", "; #define A\n"}, {"#define A /* x */ 1 // y\nb", "#define A 1\nb\n"},
