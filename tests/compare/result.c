@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "compare/result.h"
+#include "compare/rounds.h"
+#include "compare/totals.h"
 #include "compare/winners.h"
 #include "leaks.h"
 #include "store_folder.h"
@@ -133,6 +135,60 @@ static void modes(void **state)
     }
 }
 
+/* A line for each round that either clock has; what one has not is empty. */
+static void rounds_of_a_row(void **state)
+{
+    (void)state;
+    gs_result row;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *const file = open_memstream(&text, &size);
+    CHECK(read_row(&row, ROW(",\"cache\":\"cold\"", "{\"name\":\"a\",\"layout\":\"nn\",\"device_samples\":[1.5,2,3],\"call_samples\":[4,null]},{\"name\":\"b\",\"layout\":\"tn\",\"call_samples\":[0.123456789012]},{\"name\":\"c\"}")));
+    gs_rounds_head(file);
+    gs_rounds_row(file, &row);
+    assert_string_equal(text, "problem,mode,cache,layout,contender,round,device_us,call_us\n\"f16:64x64x64:tn\",offline,cold,nn,a,0,1.5,4\n\"f16:64x64x64:tn\",offline,cold,nn,a,1,2,\n"
+                              "\"f16:64x64x64:tn\",offline,cold,nn,a,2,3,\n\"f16:64x64x64:tn\",offline,cold,tn,b,0,,0.123456789\n");   /* written at once */
+    fclose(file);
+    free(text);
+    gs_result_free(&row);
+}
+
+#define FIGURE(median, verdict) "\"ratio\":{\"median\":" median ",\"low\":0.5,\"high\":3,\"verdict\":\"" verdict "\"}"
+
+/* Of every layout, of the best of each row, and of each band of sizes. */
+static void figures_over_rows(void **state)
+{
+    (void)state;
+    static const struct { const char *row; bool resumed; } rows[] = {
+        {ROW(",\"best\":{\"median\":2,\"own\":0,\"reference\":1,\"verdict\":\"faster\"}", "{\"name\":\"plan\",\"layout\":\"nn\",\"status\":\"GS_OK\"," FIGURE("2", "faster") "},{\"name\":\"x\",\"layout\":\"nn\",\"status\":\"no\",\"wrong\":true," FIGURE("9", "faster") "}"), false},
+        {ROW(",\"mode\":\"server\"", "{\"name\":\"plan\",\"layout\":\"nn\",\"status\":\"GS_OK\"," FIGURE("0.5", "slower") "},{\"name\":\"plan\",\"layout\":\"tn\",\"status\":\"GS_ERROR_IO\"}"), true},
+        {ROW("", "{\"name\":\"plan\",\"layout\":\"tt\",\"status\":\"GS_OK\",\"wrong\":true," FIGURE("1", "same") "},{\"name\":\"plan\",\"layout\":\"nt\",\"status\":\"GS_OK\"," FIGURE("4", "unclear") "}"), false},
+    };
+    static const struct { gs_totals_group group; int band, count, faster, slower; double mean, median, worst; } wanted[] = {
+        {GS_TOTALS_NN, -1, 3, 1, 1, 1.5874010519681994, 2, 0.5}, {GS_TOTALS_NN, 3, 3, 1, 1, 1.5874010519681994, 2, 0.5}, {GS_TOTALS_NN, 2, 0, 0, 0, 0, 0, 0}, {GS_TOTALS_TN, -1, 1, 0, 0, 1, 1, 1},
+        {GS_TOTALS_BEST, -1, 1, 1, 0, 2, 2, 2}, {GS_TOTALS_BEST, 0, 0, 0, 0, 0, 0, 0},
+    };
+    gs_totals totals = {0};
+    for (size_t i = 0; i < GS_COUNT(rows); i++) {
+        gs_result row;
+        CHECK(read_row(&row, rows[i].row));
+        row.resumed = rows[i].resumed;
+        gs_totals_add(&totals, &row);
+        assert_true(totals.server == (i == 1));
+        gs_result_free(&row);
+    }
+    assert_true(totals.problems == 3 && totals.resumed == 1 && totals.wrong == 1 && totals.failed == 1);
+    for (size_t i = 0; i < GS_COUNT(wanted); i++) {
+        gs_totals_figures f;
+        assert_true(gs_totals_of(&totals, wanted[i].group, wanted[i].band, &f) == (wanted[i].count > 0));
+        assert_int_equal(f.count, wanted[i].count);
+        if (f.count == 0) continue;
+        assert_true(f.faster == wanted[i].faster && f.slower == wanted[i].slower && fabs(f.mean - wanted[i].mean) < 1e-12 && f.median == wanted[i].median && f.worst == wanted[i].worst);
+    }
+    gs_totals_free(&totals);
+    assert_true(totals.problems == 0 && totals.points == NULL);
+}
+
 /* ---- winners ---- */
 
 static int  kept;
@@ -198,7 +254,8 @@ static void winners_go_out_and_come_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fields_of_a_row), cmocka_unit_test(names_of_ours), cmocka_unit_test(what_is_no_row), cmocka_unit_test(the_best_of_a_row), cmocka_unit_test(modes),
+        cmocka_unit_test(fields_of_a_row), cmocka_unit_test(names_of_ours), cmocka_unit_test(what_is_no_row), cmocka_unit_test(the_best_of_a_row), cmocka_unit_test(modes), cmocka_unit_test(rounds_of_a_row),
+        cmocka_unit_test(figures_over_rows),
         cmocka_unit_test_setup_teardown(winners_go_out_and_come_back, make_folder, remove_folder),
     };
     return run_without_leaks("compare/result", tests, GS_COUNT(tests));
