@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "allocations.h"
 #include "base/embedded.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -248,13 +249,43 @@ static void so_many_sections(void **state)
     assert_int_equal(remove_all(path), 0);
 }
 
+/* Whichever allocation fails, that is said, and nothing is found or left. */
+static void no_memory_for_notes(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/gs-note-XXXXXX";
+    gs_text own = {0};
+    int failures = 0;
+    const gs_problem p = problem_of("f16:64x64x64:nn");
+    gs_text_add(&own, "## launch\nof mine\n## race\nof mine\n");
+    put_notes(path, &own);
+    for (int at = 1;; at++) {
+        fail_at = at;
+        gs_status status = gs_notes_open(&notes, path, &error);
+        assert_true((status == GS_OK) == (notes != NULL));
+        gs_text_clear(&found);
+        if (status == GS_OK) status = gs_notes_find(notes, &(gs_note_query){&p, gs_caps_find("h200"), "ws", "race"}, 3000, &found, &error);
+        const bool reached = fail_at <= 0;
+        fail_at = 0;
+        gs_notes_close(&notes);
+        if (status != GS_OK && status != GS_ERROR_MEMORY && status != GS_ERROR_NOT_FOUND) fail_msg("allocation %d: %s", at, error.text);   /* a folder that could not be listed is as none */
+        if (reached && status == GS_OK && !found.failed) fail_msg("allocation %d: nobody noticed", at);
+        failures += status != GS_OK;
+        gs_text_free(&found);
+        if (!reached) break;
+    }
+    assert_true(failures > 5);
+    gs_text_free(&own);
+    assert_int_equal(remove_all(path), 0);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(notes_suit), CASE(no_query_breaks_it), CASE(winners_are_the_nearest), CASE(own_notes), CASE(carried_notes_are_short), CASE(words_of_a_problem),
-        CASE(so_many_sections),
+        CASE(so_many_sections), CASE(no_memory_for_notes),
     };
     return run_without_leaks("notes/note", tests, GS_COUNT(tests));
 }
