@@ -223,6 +223,7 @@ bool gs_asm_show(gs_text *out, const char *text, size_t size)
     gs_text clean = {0};
     const bool fine = strip(&clean, text, size) && is_ptx(gs_text_string(&clean), clean.size);
     if (fine) gs_text_add(out, gs_text_string(&clean));
+    out->failed |= clean.failed;
     gs_text_free(&clean);
-    return fine;
+    return fine && !out->failed;
 }

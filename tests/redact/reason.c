@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "allocations.h"
 #include "base/error.h"
 #include "leaks.h"
 #include "redact/redact.h"
@@ -187,12 +188,34 @@ static void limits(void **state)
     gs_text_free(&out);
 }
 
+static void no_memory_for_a_reason(void **state)
+{
+    (void)state;
+    static const char reason[] = "candidate.cu(3): error: identifier \"foo\" is undefined\nPTX line 12: call: b\nargs.h:12 'a b c'\n";
+    gs_source_shown shown = {0};
+    int failures = 0;
+    assert_int_equal(gs_source_show(&shown, SOURCE, 1000, NULL), GS_OK);
+    for (int at = 1;; at++) {
+        gs_text out = {0};
+        fail_at = at;
+        gs_reason_show(&out, reason, &shown);
+        const bool reached = fail_at <= 0;
+        fail_at = 0;
+        if (out.failed != reached) fail_msg("allocation %d: %d", at, out.failed);
+        failures += out.failed;
+        gs_text_free(&out);
+        if (!reached) break;
+    }
+    assert_true(failures > 1);
+    gs_source_shown_free(&shown);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places), cmocka_unit_test(quotations), cmocka_unit_test(what_quotes_the_source_ends_it),
         cmocka_unit_test(words_of_the_parser), cmocka_unit_test(lines), cmocka_unit_test(characters),
-        cmocka_unit_test(what_was_left_out_ends_it), cmocka_unit_test(without_a_source), cmocka_unit_test(limits),
+        cmocka_unit_test(what_was_left_out_ends_it), cmocka_unit_test(without_a_source), cmocka_unit_test(limits), cmocka_unit_test(no_memory_for_a_reason),
     };
     return run_without_leaks("redact/reason", tests, GS_COUNT(tests));
 }

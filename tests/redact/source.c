@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "allocations.h"
 #include "base/error.h"
 #include "leaks.h"
 #include "redact/redact.h"
@@ -197,12 +198,37 @@ static void limits(void **state)
     gs_text_free(&long_comment);
 }
 
+/* Whichever allocation fails: it is said, unless the same is shown without it. */
+static void no_memory_for_a_source(void **state)
+{
+    (void)state;
+    static const char source[] = "// comment\n#define A 1\n#include \"common/args.h\"\nint a = 'x'; asm(\"mov.u32 %0, 1;\\n\" // c\n \"ret;\" : \"=r\"(a));\nf(\"a\", R\"(b)\");\n#if 0\nx\n#endif\na b c;\n";
+    gs_source_shown whole = {0};
+    gs_error error;
+    assert_int_equal(gs_source_show(&whole, source, 1000, &error), GS_OK);
+    int failures = 0;
+    for (int at = 1;; at++) {
+        gs_source_shown shown = {0};
+        fail_at = at;
+        const gs_status status = gs_source_show(&shown, source, 1000, &error);
+        const bool reached = fail_at <= 0;
+        fail_at = 0;
+        if (status != GS_OK && status != GS_ERROR_MEMORY) fail_msg("allocation %d: %s", at, error.text);
+        if (status == GS_OK && strcmp(gs_text_string(&shown.text), gs_text_string(&whole.text)) != 0) fail_msg("allocation %d: %s", at, gs_text_string(&shown.text));
+        failures += status == GS_ERROR_MEMORY;
+        gs_source_shown_free(&shown);
+        if (!reached) break;
+    }
+    assert_true(failures > 3);
+    gs_source_shown_free(&whole);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers), cmocka_unit_test(quotes), cmocka_unit_test(raw_literals), cmocka_unit_test(words),
         cmocka_unit_test(punctuation), cmocka_unit_test(lines_and_indentation), cmocka_unit_test(asm_statements),
-        cmocka_unit_test(directives), cmocka_unit_test(limits),
+        cmocka_unit_test(directives), cmocka_unit_test(limits), cmocka_unit_test(no_memory_for_a_source),
     };
     return run_without_leaks("redact/source", tests, GS_COUNT(tests));
 }
