@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "allocations.h"
 #include "base/error.h"
 #include "leaks.h"
 #include "llm/reply.h"
@@ -241,11 +242,40 @@ static void events(void **state)
     for (size_t i = 0; i < GS_COUNT(cases); i++) stream(cases[i].bytes, cases[i].status, cases[i].text);
 }
 
+/* Whichever allocation of ours fails, that is said, and nothing is left. */
+static void no_memory_for_a_reply(void **state)
+{
+    (void)state;
+    static const struct { bool stream; const char *bytes; } cases[] = {
+        {false, "{\"choices\":[{\"message\":{\"content\":\"a\",\"refusal\":\"b\"}},{\"index\":2}]}"},
+        {true, "data: " SAYS("a") "\n\ndata: {\"choices\":[{\"delta\":{\"refusal\":\"no\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        int failures = 0;
+        for (int at = 1;; at++) {
+            gs_reply reply = {.stream = cases[i].stream};
+            gs_chat_answer answer = {0};
+            fail_at = at;
+            gs_status status = gs_reply_feed(&reply, cases[i].bytes, strlen(cases[i].bytes), &error);
+            if (status == GS_OK) status = gs_reply_end(&reply, &answer, &error);
+            const bool reached = fail_at <= 0;
+            fail_at = 0;
+            if (status != (reached ? GS_ERROR_MEMORY : GS_OK)) fail_msg("%zu, allocation %d: %s: %s", i, at, gs_status_name(status), error.text);
+            assert_true((status == GS_OK) == (answer.count > 0));
+            failures += reached;
+            gs_chat_answer_free(&answer);
+            gs_reply_free(&reply);
+            if (!reached) break;
+        }
+        assert_true(failures > 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(statuses), cmocka_unit_test(words_of_a_refusal), cmocka_unit_test(words_are_cut_and_blotted), cmocka_unit_test(error_objects),
-        cmocka_unit_test(objects_that_are_none), cmocka_unit_test(choices_and_their_parts), cmocka_unit_test(usage), cmocka_unit_test(events),
+        cmocka_unit_test(objects_that_are_none), cmocka_unit_test(choices_and_their_parts), cmocka_unit_test(usage), cmocka_unit_test(events), cmocka_unit_test(no_memory_for_a_reply),
     };
     return run_without_leaks("llm/reply", tests, GS_COUNT(tests));
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "allocations.h"
 #include "evaluate/environment.h"
 #include "leaks.h"
 #include "report/report.h"
@@ -412,12 +413,43 @@ static void results_and_curves_of_a_store(void **state)
     gs_store_close(&store);
 }
 
+/* Whichever allocation of ours fails, that is said, and nothing is left. */
+static void no_memory_for_a_file(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        H200 DAY1 "\n" HEAD "f16:64x64x64:nn,offline,cold,nn,own,simple,10,1.1,1,1.2,1,1.1,1,1.2,ok,5,2,14,11,12,13," DAY1 "\n",
+        OBJECT(DAY1, "", ENTRY("plan", "nn", "9", "")),
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        int failures = 0;
+        const char *const path = file("memory.txt", texts[i]);
+        for (int at = 1;; at++) {
+            gs_report r = {0};
+            gs_text page = {0};
+            fail_at = at;
+            gs_status status = gs_report_add_file(&r, path, &error);
+            if (status == GS_OK) gs_report_page(&page, &r, "now");
+            const bool reached = fail_at <= 0;
+            fail_at = 0;
+            if (status != GS_OK && status != GS_ERROR_MEMORY) fail_msg("%zu, allocation %d: %s: %s", i, at, gs_status_name(status), error.text);
+            const bool whole = r.set_count == 1 && r.unread == 0 && r.machine_count == 1;   /* whether it is a trainer's log could not be looked at, which it is not */
+            if (reached && status == GS_OK && !page.failed && !r.sources.failed && !whole) fail_msg("%zu, allocation %d: nobody noticed", i, at);
+            failures += status != GS_OK || page.failed;
+            gs_report_free(&r);
+            gs_text_free(&page);
+            if (!reached) break;
+        }
+        assert_true(failures > 5);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(lines_of_values),         TEST(ours_that_count), TEST(modes_of_lines), TEST(columns_of_lines), TEST(the_newest_run_of_a_problem_counts), TEST(objects_of_eval), TEST(machines_without_versions),
                                        TEST(what_is_no_file_of_eval), TEST(curves_from_rows_and_back),          TEST(rows_that_are_no_curve), TEST(lineages_of_a_store),
-                                       TEST(results_and_curves_of_a_store)};
+                                       TEST(results_and_curves_of_a_store), TEST(no_memory_for_a_file)};
     return run_without_leaks("report/files", tests, GS_COUNT(tests));
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocations.h"
 #include "base/error.h"
 #include "leaks.h"
 #include "problem/layout.h"
@@ -335,11 +336,38 @@ static void numbers_tokens_and_addresses(void **state)
         if (gs_service_address_loopback(addresses[i].address) != addresses[i].loops) fail_msg("%s", addresses[i].address);
 }
 
+/* Whichever allocation of ours fails, that is said, and nothing is left. */
+static void no_memory_for_a_request(void **state)
+{
+    (void)state;
+    static const struct { const char *body; bool batch; } cases[] = {
+        {"{" P ",\"schedule\":\"simple\"}", false}, {"{" P ",\"source\":\"s\",\"manifest\":\"m\"}", false}, {"{" P ",\"completion\":\"```schedule\\nsimple\\n```\"}", false},
+        {"{" P ",\"completion\":\"```cuda\\nt\\n```\",\"parent\":{\"source\":\"s\\n\",\"manifest\":\"m\\n\"}}", false}, {"{" P ",\"requests\":[{\"schedule\":\"simple\"},{\"schedule\":\"tiny\"}]}", true},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        int failures = 0;
+        for (int at = 1;; at++) {
+            gs_service_request out;
+            fail_at = at;
+            const gs_status status = parse(&out, cases[i].body, cases[i].batch, &terms);
+            const bool reached = fail_at <= 0;
+            fail_at = 0;
+            if (status != (reached ? GS_ERROR_MEMORY : GS_OK)) fail_msg("%s, allocation %d: %s: %s", cases[i].body, at, gs_status_name(status), error.text);
+            failures += reached;
+            if (status == GS_OK) gs_service_request_free(&out);
+            else assert_null(out.item);
+            if (!reached) break;
+        }
+        assert_true(failures >= 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_wrong_is_named), cmocka_unit_test(what_is_right_is_taken), cmocka_unit_test(limits), cmocka_unit_test(problems_that_are_offered), cmocka_unit_test(ids),
         cmocka_unit_test(races), cmocka_unit_test(questions), cmocka_unit_test(numbers_tokens_and_addresses),
+        cmocka_unit_test(no_memory_for_a_request),
     };
     return run_without_leaks("service/request", tests, GS_COUNT(tests));
 }
