@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocations.h"
 #include "compare/result.h"
 #include "compare/rounds.h"
 #include "compare/totals.h"
@@ -251,12 +252,40 @@ static void winners_go_out_and_come_back(void **state)
     gs_store_close(&store);
 }
 
+/* Whichever allocation of ours fails, that is said, and nothing is left. */
+static void no_memory_for_winners(void **state)
+{
+    (void)state;
+    char path[GS_PATH], again[GS_PATH];
+    gs_error first;
+    int winners, written, taken, skipped, failures = 0;
+    gs_store *from = open_store("from.db"), *to = open_store("to.db");
+    gs_session session = {.command = "tune", .version = "0.1.0", .device = "nvidia-h200", .cc = 90, .sms = 132};
+    CHECK(gs_store_begin(from, &session, &error));
+    CHECK(gs_store_win(from, &session, &(gs_trial){.problem = "f16:64x64x64:tn", .candidate = "simple", .us = 5, .library_us = 6, .ratio = 1.2, .verdict = "pass"}, &error));
+    CHECK(gs_winners_export(from, "nvidia-h200", path_of(path, "w.txt"), &winners, &written, &error));
+    path_of(again, "again.txt");
+    for (int call = 0; call < 2; call++)
+        for (int at = 1;; at++) {
+            fail_at = at;
+            const gs_status status = call == 0 ? gs_winners_export(from, "nvidia-h200", again, &winners, &written, &error) : gs_winners_import(to, path, &taken, &skipped, &first, &error);
+            const bool reached = fail_at <= 0;
+            fail_at = 0;
+            if (status != (reached ? GS_ERROR_MEMORY : GS_OK)) fail_msg("%d, allocation %d: %s: %s", call, at, gs_status_name(status), error.text);
+            failures += reached;
+            if (!reached) break;
+        }
+    assert_true(failures > 3);
+    gs_store_close(&from);
+    gs_store_close(&to);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_of_a_row), cmocka_unit_test(names_of_ours), cmocka_unit_test(what_is_no_row), cmocka_unit_test(the_best_of_a_row), cmocka_unit_test(modes), cmocka_unit_test(rounds_of_a_row),
         cmocka_unit_test(figures_over_rows),
-        cmocka_unit_test_setup_teardown(winners_go_out_and_come_back, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(winners_go_out_and_come_back, make_folder, remove_folder), cmocka_unit_test_setup_teardown(no_memory_for_winners, make_folder, remove_folder),
     };
     return run_without_leaks("compare/result", tests, GS_COUNT(tests));
 }

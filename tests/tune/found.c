@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocations.h"
 #include "leaks.h"
 #include "store_folder.h"
 #include "tune/run.h"
@@ -107,6 +108,35 @@ static void searches_of_a_device(void **state)
         bool found;
         CHECK(gs_run_find_search(store, &session, problem, &schedule, &us, &found, &error));
         if (found != results[i].found || (found && us != 3.5)) fail_msg("%s", results[i].key);
+    }
+    gs_store_close(&store);
+}
+
+/* Whichever allocation of ours fails, that is said, and nothing is left. */
+static void no_memory_for_what_was_found(void **state)
+{
+    (void)state;
+    gs_store *store = open_store("memory.db");
+    const gs_session session = session_of(store, DEVICE, "1");
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 64, 64, 64);
+    CHECK(gs_store_result_put(store, &session, "search 1 " DEVICE " 1 f16:64x64x64:tn", FAST " 3.5", &error));
+    for (int call = 0; call < 2; call++) {
+        int failures = 0;
+        for (int at = 1;; at++) {
+            gs_found *list = NULL;
+            int count = 0;
+            char text[GS_SCHEDULE_TEXT] = "";
+            fail_at = at;
+            const gs_status status = call == 0 ? gs_run_found(store, &session, &list, &count, &error) : gs_tune_best_own(store, &session, &problem, text, &error);
+            const bool reached = fail_at <= 0;
+            fail_at = 0;
+            if (status != (reached ? GS_ERROR_MEMORY : GS_OK)) fail_msg("%d, allocation %d: %s: %s", call, at, gs_status_name(status), error.text);
+            assert_true(status == GS_OK || (count == 0 && !text[0]));
+            failures += reached;
+            free(list);
+            if (!reached) break;
+        }
+        assert_true(failures > 0);
     }
     gs_store_close(&store);
 }
@@ -217,7 +247,7 @@ static void results_as_they_are_printed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_best_of_ours), cmocka_unit_test(searches_of_a_device), cmocka_unit_test(turns_of_one_tuner), cmocka_unit_test(turns_of_several_tuners),
+        cmocka_unit_test(the_best_of_ours), cmocka_unit_test(searches_of_a_device), cmocka_unit_test(no_memory_for_what_was_found), cmocka_unit_test(turns_of_one_tuner), cmocka_unit_test(turns_of_several_tuners),
         cmocka_unit_test(results_as_they_are_printed),
     };
     return run_group_without_leaks("tune/found", tests, GS_COUNT(tests), make_folder, remove_folder);
