@@ -316,6 +316,24 @@ static void rows_that_are_no_curve(void **state)
     gs_curves_free(&curves);
 }
 
+/* Where no best is said, the fastest of ours that ran and is right counts, wherever it stands. */
+static void the_fastest_of_an_object(void **state)
+{
+    static const struct { const char *entries; double us; } cases[] = {
+        {ENTRY("plan", "nn", "8", "") "," ENTRY("plan", "tn", "9", ""), 8}, {ENTRY("plan", "nn", "9", "") "," ENTRY("plan", "tn", "8", ""), 8}, {ENTRY("plan", "nn", "8", ",\"wrong\":true") "," ENTRY("plan", "tn", "9", ""), 9},
+        {ENTRY("other", "nn", "8", "") "," ENTRY("plan", "tn", "9", ""), 9}, {ENTRY("plan", "nn", "8", "") "," ENTRY("plan", "tn", "8", ""), 8},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gs_report r = {0};
+        char text[2000];
+        snprintf(text, sizeof text, OBJECT(DAY1, "", "%s"), cases[i].entries);
+        CHECK(gs_report_add_file(&r, file("eval.json", text), &error));
+        assert_true(point_of(&r.sets[0], "f16:64x64x64:nn,tn")->us == cases[i].us);
+        gs_report_free(&r);
+    }
+}
+
 /* Versions that are not known are not told. */
 static void machines_without_versions(void **state)
 {
@@ -448,7 +466,7 @@ static void no_memory_for_a_file(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(lines_of_values),         TEST(ours_that_count), TEST(modes_of_lines), TEST(columns_of_lines), TEST(the_newest_run_of_a_problem_counts), TEST(objects_of_eval), TEST(machines_without_versions),
+    const struct CMUnitTest tests[] = {TEST(lines_of_values),         TEST(ours_that_count), TEST(modes_of_lines), TEST(columns_of_lines), TEST(the_newest_run_of_a_problem_counts), TEST(objects_of_eval), TEST(the_fastest_of_an_object), TEST(machines_without_versions),
                                        TEST(what_is_no_file_of_eval), TEST(curves_from_rows_and_back),          TEST(rows_that_are_no_curve), TEST(lineages_of_a_store),
                                        TEST(results_and_curves_of_a_store), TEST(no_memory_for_a_file)};
     return run_without_leaks("report/files", tests, GS_COUNT(tests));

@@ -198,6 +198,8 @@ static void problems_that_are_offered(void **state)
     few.offered_count = 2;
     assert_int_equal(parse(&out, "{" P ",\"schedule\":\"simple\"}", false, &few), GS_OK);
     gs_service_request_free(&out);
+    assert_int_equal(parse(&out, "{\"problem\":\"f16:8x8x8:tn\",\"schedule\":\"simple\"}", false, &few), GS_OK);   /* the first of them */
+    gs_service_request_free(&out);
     few.offered_count = 1;
     assert_int_equal(parse(&out, "{" P ",\"schedule\":\"simple\"}", false, &few), GS_ERROR_UNSUPPORTED);
     assert_string_equal(error.text, "is not offered here: GET /v1/tasks lists what is");
@@ -211,6 +213,11 @@ static void problems_that_are_offered(void **state)
     caps.memory_bytes = 57343;
     assert_int_equal(parse(&out, "{" P ",\"schedule\":\"simple\"}", false, &few), GS_ERROR_RANGE);
     assert_string_equal(error.text, "needs at least 0.0 GiB, and the device has 0.0 GiB");
+    for (int less = 0; less < 2; less++) {   /* C is read too, with beta */
+        caps.memory_bytes = 65536 - (size_t)less;
+        assert_int_equal(parse(&out, "{\"problem\":\"f16:64x64x64:tn:beta=1\",\"schedule\":\"simple\"}", false, &few), less ? GS_ERROR_RANGE : GS_OK);
+        if (!less) gs_service_request_free(&out);
+    }
     caps.memory_bytes = 0;   /* nobody knows */
     assert_int_equal(parse(&out, "{\"problem\":\"f16:65536x65536x65536:tn:beta=1\",\"schedule\":\"no such\"}", false, &few), GS_OK);
     assert_null(out.item[0].request);   /* refused, and answered, at once */
