@@ -230,6 +230,11 @@ static gs_status find_row(gs_contest *c, const asked *a, gs_result *row, gs_erro
     gs_worker_bench_text(&request, &line);
     write_key(c, gs_text_string(&line), a->problem, &key);
     gs_status status = GS_OK;
+    if (line.failed || key.failed) {   /* the name of another row */
+        gs_text_free(&line);
+        gs_text_free(&key);
+        return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a result");
+    }
     json_t *json = stored_row(c, gs_text_string(&key));
     const bool stored = json && gs_result_read(row, json, NULL) == GS_OK;
     if (!stored) {

@@ -61,8 +61,10 @@ static gs_status read_known(gs_rows_file *rows, const char *path, bool *cut, gs_
     }
     *cut = *line != '\0';
     free(data);
-    rows->known = gs_text_take(&known);
-    return GS_OK;
+    const bool whole = !known.failed;
+    rows->known = whole ? gs_text_take(&known) : NULL;
+    gs_text_free(&known);
+    return whole ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the rows of %s", path);
 }
 
 bool gs_rows_file_have(const gs_rows_file *rows, const gs_problem *problem, const char *mode)
@@ -71,8 +73,8 @@ bool gs_rows_file_have(const gs_rows_file *rows, const gs_problem *problem, cons
     if (!rows->known) return false;
     gs_text_add(&key, "\n");
     write_key(&key, problem, mode);
-    const char *const text = gs_text_string(&key);
-    const bool have = strstr(rows->known, text) != NULL || strncmp(rows->known, text + 1, strlen(text + 1)) == 0;
+    const char *const text = gs_text_string(&key);   /* without memory for it: it is measured again */
+    const bool have = !key.failed && (strstr(rows->known, text) != NULL || strncmp(rows->known, text + 1, strlen(text + 1)) == 0);
     gs_text_free(&key);
     return have;
 }

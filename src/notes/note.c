@@ -21,9 +21,11 @@ struct gs_notes {
     sqlite3 *db;
 };
 
+static gs_status no_memory(gs_error *error) { return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for notes"); }
+
 static gs_status failed(const gs_notes *notes, int code, gs_error *error)
 {
-    if ((code & 0xff) == SQLITE_NOMEM) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for notes");
+    if ((code & 0xff) == SQLITE_NOMEM) return no_memory(error);
     return gs_fail(error, GS_ERROR_STORE, "notes", "%s", sqlite3_errmsg(notes->db));
 }
 
@@ -60,7 +62,7 @@ static gs_status add_section(gs_notes *notes, const char *file, const char *titl
     gs_text_add_bytes(&texts[0], title, title_size);
     gs_text_add_bytes(&texts[1], body, body_size);
     const char *const values[] = {gs_text_string(&texts[0]), gs_text_string(&texts[1]), file};
-    gs_status status = texts[0].failed || texts[1].failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for notes") : GS_OK;
+    gs_status status = texts[0].failed || texts[1].failed ? no_memory(error) : GS_OK;
     if (status == GS_OK && body_size > 0) status = insert(notes, "INSERT INTO note(title, body, file) VALUES (?1, ?2, ?3)", values, 3, NULL, 0, error);
     gs_text_free(&texts[0]);
     gs_text_free(&texts[1]);
@@ -107,9 +109,9 @@ gs_status gs_notes_open(gs_notes **out, const char *folder, gs_error *error)
 {
     *out = NULL;
     gs_notes *notes = calloc(1, sizeof *notes);
-    if (!notes) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for notes");
+    if (!notes) return no_memory(error);
     gs_status status = sqlite3_open_v2(":memory:", &notes->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY, NULL) == SQLITE_OK
-                           ? create(notes, error) : gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for notes");
+                           ? create(notes, error) : no_memory(error);
     for (const gs_embedded *e = gs_embedded_notes; status == GS_OK && e->name; e++) status = add_file(notes, e->name, e->text, error);
     const char *const more = folder ? folder : getenv(GS_NOTE_FOLDER);
     if (status == GS_OK && more && *more) status = add_folder(notes, more, error);
@@ -162,7 +164,7 @@ static bool learn(void *self, const gs_trial *trial)
              trial->us, strncmp(trial->candidate, "cublaslt", 8) == 0 ? "" : speed);
     const char *const texts[] = {gs_text_string(&words), line};
     const double numbers[] = {(double)p.m, (double)p.n, (double)p.k};
-    l->status = words.failed ? gs_fail(l->error, GS_ERROR_MEMORY, NULL, "no memory for notes")
+    l->status = words.failed ? no_memory(l->error)
                              : insert(l->notes, "INSERT INTO winner(words, line, m, n, k) VALUES (?1, ?2, ?3, ?4, ?5)", texts, 2, numbers, 3, l->error);
     gs_text_free(&words);
     return l->status == GS_OK;
@@ -270,7 +272,9 @@ static gs_status add_winners(gs_notes *notes, const gs_problem *p, size_t limit,
     add_problem_words(&said, p);
     add_words(&w, gs_text_string(&said));
     add_match(&match, &w);
+    const bool whole = !said.failed && !match.failed;   /* part of a query is another one, or none */
     gs_text_free(&said);
+    if (!whole) return gs_text_free(&match), no_memory(error);
     sqlite3_stmt *statement;
     int code = sqlite3_prepare_v2(notes->db, sql, -1, &statement, NULL);
     if (code == SQLITE_OK) code = sqlite3_bind_text(statement, 1, gs_text_string(&match), -1, SQLITE_STATIC);
@@ -308,11 +312,13 @@ gs_status gs_notes_find(gs_notes *notes, const gs_note_query *query, size_t limi
     add_bound(&about, query->problem, query->caps);
     gs_status status = add_winners(notes, query->problem, limit, &found, error);
     add_match(&match, &wrong);
+    if (status == GS_OK && match.failed) status = no_memory(error);
     if (status == GS_OK && wrong.count > 0) status = add_sections(notes, gs_text_string(&match), OF_FAILURE, limit - found.size, &found, error);
     gs_text_clear(&match);
     add_match(&match, &about);
+    if (status == GS_OK && match.failed) status = no_memory(error);
     if (status == GS_OK) status = add_sections(notes, gs_text_string(&match), SECTIONS - OF_FAILURE, limit - found.size, &found, error);
-    if (status == GS_OK && (found.failed || match.failed)) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for notes");
+    if (status == GS_OK && found.failed) status = no_memory(error);
     if (status == GS_OK) gs_text_add(out, gs_text_string(&found));
     gs_text_free(&found);
     gs_text_free(&match);

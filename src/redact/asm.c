@@ -60,16 +60,14 @@ static bool is_shape(const char *word, size_t size)
 
 static bool is_part(const char *word, size_t size)
 {
-    while (size > 0) {   /* "shared::cta": its pieces */
+    for (;;) {   /* "shared::cta": its pieces; word_size has seen to it that there are two colons, and something behind them */
         const char *const colon = memchr(word, ':', size);
         const size_t length = colon ? (size_t)(colon - word) : size;
         if (!LISTED(parts, word, length) && !is_shape(word, length)) return false;
         if (!colon) return true;
-        if (length + 2 >= size || colon[1] != ':') return false;
         word += length + 2;
         size -= length + 2;
     }
-    return false;
 }
 
 /* "ld.global.v4.u32", ".reg", also "ld.global." before a name that a macro puts there. */
@@ -225,6 +223,7 @@ bool gs_asm_show(gs_text *out, const char *text, size_t size)
     gs_text clean = {0};
     const bool fine = strip(&clean, text, size) && is_ptx(gs_text_string(&clean), clean.size);
     if (fine) gs_text_add(out, gs_text_string(&clean));
+    out->failed |= clean.failed;
     gs_text_free(&clean);
-    return fine;
+    return fine && !out->failed;
 }

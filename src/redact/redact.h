@@ -38,7 +38,7 @@ void      gs_source_shown_free(gs_source_shown *shown);
 void gs_reason_show(gs_text *out, const char *reason, const gs_source_shown *shown);
 
 /* source_asm.c: the text between the quotes of an asm statement, escapes resolved, without its comments; false: there is something in it that is not PTX, and *out is
- * as it was. */
+ * as it was; or memory was short (out->failed). */
 bool gs_asm_show(gs_text *out, const char *text, size_t size);
 
 /* A word of types and qualifiers, of which several stand beside each other in code; one that chat templates are made of, in any case. */

@@ -90,6 +90,7 @@ static void character(gs_scanner *s)
     char text[4] = "' '";
     gs_scanner_step(s);
     if (read_quoted(s, '\'', &content) && content.size == 1 && isalnum((unsigned char)content.data[0])) text[1] = content.data[0];
+    s->out->failed |= content.failed;
     gs_text_free(&content);
     gs_scanner_show(s, text, 3);
 }
@@ -150,6 +151,7 @@ static void assembly(gs_scanner *s)
     } else {
         gs_scanner_show(s, "\"\"", 2);
     }
+    s->out->failed |= content.failed || clean.failed;
     gs_text_free(&content);
     gs_text_free(&clean);
 }
@@ -163,6 +165,7 @@ static void string(gs_scanner *s)
         char text[4] = "\"\"";
         gs_scanner_step(s);
         if (read_quoted(s, '"', &content) && content.size == 1 && isalnum((unsigned char)content.data[0])) snprintf(text, sizeof text, "\"%c\"", content.data[0]);
+        s->out->failed |= content.failed;
         gs_text_free(&content);
         gs_scanner_show(s, text, strlen(text));
     }

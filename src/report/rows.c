@@ -141,7 +141,7 @@ static gs_status add_objects(gs_report *r, const char *path, char *text, gs_erro
     int lines = 0, read = 0;
     for (char *at = text, *line; !r->failed && (line = gs_csv_line(&at));)
         if (*line != '\0') lines++, read += add_object(r, line);
-    return lines == 0 || read > 0 ? GS_OK : gs_fail(error, GS_ERROR_CORRUPT, NULL, "%.200s: no line is an object of eval --json", path);
+    return lines == 0 || read > 0 || r->failed ? GS_OK : gs_fail(error, GS_ERROR_CORRUPT, NULL, "%.200s: no line is an object of eval --json", path);
 }
 
 /* ---- lines of values ---- */

@@ -82,7 +82,7 @@ static bool on_winner(void *self, const gs_trial *trial)
     p->ratio = known(trial->ratio);
     p->low = known(trial->low);
     p->high = known(trial->high);
-    if (p->library && !(p->ratio > 0)) p->ratio = 1;
+    if (p->library && isnan(p->ratio)) p->ratio = 1;
     if (p->library && isnan(p->us)) p->us = p->library_us;
     if (f->floors) {
         p->floor_us = gs_floor_us(&problem, &f->caps);

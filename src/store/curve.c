@@ -127,7 +127,7 @@ static bool show(reading *r, gs_curve_visit visit, void *self)
 
 gs_status gs_store_curves(gs_store *store, const char *prefix, gs_curve_visit visit, void *self, gs_error *error)
 {
-        reading r = {0};
+    reading r = {0};
     gs_status status = GS_OK;
     bool on = true;
     int code = SQLITE_DONE;

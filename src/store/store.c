@@ -418,7 +418,7 @@ static void read_trial(const gs_query *row, gs_trial *trial)
 static gs_status visit_rows(gs_store *store, const char *sql, const char *device, const char *problem, gs_trial_visit visit,
                             void *self, gs_error *error)
 {
-        gs_query rows = gs_sql_ad_hoc(store, sql);
+    gs_query rows = gs_sql_ad_hoc(store, sql);
     gs_sql_text(&rows, device);
     if (problem) gs_sql_text(&rows, problem);
     int code;
@@ -450,7 +450,7 @@ gs_status gs_store_winners(gs_store *store, const char *device, gs_trial_visit v
 gs_status gs_store_sessions(gs_store *store, gs_session_visit visit, void *self, gs_error *error)
 {
     static const char sql[] = "SELECT id, cc, sms, driver, cublaslt, nvrtc, command, version, revision, device, date FROM session ORDER BY id";
-        int code;
+    int code;
     gs_query rows = gs_sql_ad_hoc(store, sql);
     while ((code = gs_sql_step(&rows)) == SQLITE_ROW) {
         const char *text[5];
@@ -484,7 +484,7 @@ gs_status gs_store_result_put(gs_store *store, const gs_session *session, const 
 
 gs_status gs_store_results(gs_store *store, const char *prefix, gs_result_visit visit, void *self, gs_error *error)
 {
-        gs_query rows = gs_sql_ad_hoc(store, "SELECT key, value FROM result WHERE substr(key, 1, length(?1)) = ?1 ORDER BY key");
+    gs_query rows = gs_sql_ad_hoc(store, "SELECT key, value FROM result WHERE substr(key, 1, length(?1)) = ?1 ORDER BY key");
     gs_sql_text(&rows, prefix);
     int code;
     while ((code = gs_sql_step(&rows)) == SQLITE_ROW)

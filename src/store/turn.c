@@ -227,7 +227,7 @@ gs_status gs_store_turns(gs_store *store, const char *device, const char *proble
         GS_TRY(gs_problem_parse(&parsed, problem, error));
         gs_problem_format(&parsed, text);
     }
-        gs_query rows = gs_sql_ad_hoc(store, TURNS_READ);
+    gs_query rows = gs_sql_ad_hoc(store, TURNS_READ);
     gs_sql_text(&rows, device);
     gs_sql_text(&rows, problem ? text : NULL);
     const gs_status status = visit_rows(store, &rows, visit, self, error);

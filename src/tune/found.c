@@ -65,7 +65,7 @@ gs_status gs_run_find_search(gs_store *store, const gs_session *session, const c
     char *value = NULL;
     gs_error why = {0};
     search_key(session, problem, &key);
-    const gs_status status = gs_store_result_get(store, gs_text_string(&key), &value, &why);
+    const gs_status status = key.failed ? gs_fail(&why, GS_ERROR_MEMORY, NULL, "no memory for what was found") : gs_store_result_get(store, gs_text_string(&key), &value, &why);
     gs_text_free(&key);
     *found = false;
     if (status == GS_OK) *found = parse_found(value, schedule, us);

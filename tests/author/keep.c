@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "author/keep.h"
+#include "leaks.h"
 #include "schedule/profile.h"
 #include "store_folder.h"
 
@@ -24,19 +25,14 @@ static gs_status put(gs_kept *kept, const char *problem, const char *caps, gs_au
     return gs_kept_put(kept, problem, gs_caps_find(caps), &result, &error);
 }
 
-static char *rows(void)
-{
-    static char *data;
-    char path[GS_PATH];
-    size_t size;
-    free(data);
-    return gs_file_read(path_of(path, "kept/elites.jsonl"), 1 << 20, &data, &size, NULL) == GS_OK ? data : NULL;
-}
-
 static int lines(const char *with)
 {
+    char path[GS_PATH], *data = NULL;
+    size_t size;
     int count = 0;
-    for (const char *at = rows(); at && (at = strstr(at, with)); at += strlen(with)) count++;
+    if (gs_file_read(path_of(path, "kept/elites.jsonl"), 1 << 20, &data, &size, NULL) != GS_OK) return 0;
+    for (const char *at = data; (at = strstr(at, with)); at += strlen(with)) count++;
+    free(data);
     return count;
 }
 
@@ -148,5 +144,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(kernels_are_kept, make_folder, remove_folder), cmocka_unit_test_setup_teardown(two_keep_in_one_folder, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(what_is_refused, make_folder, remove_folder), cmocka_unit_test(a_result_as_json),
     };
-    return cmocka_run_group_tests_name("author/keep", tests, NULL, NULL);
+    return run_without_leaks("author/keep", tests, GS_COUNT(tests));
 }

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 
 #include "base/log.h"
+#include "leaks.h"
 #include "write_run.h"
 
 #define WORD  "XYZZY"
@@ -116,5 +117,5 @@ static void words_reach_nobody(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {CASE(words_reach_nobody)};
-    return cmocka_run_group_tests_name("author/words", tests, NULL, NULL);
+    return run_without_leaks("author/words", tests, GS_COUNT(tests));
 }

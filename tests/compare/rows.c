@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "allocations.h"
 #include "compare/reply.h"
 #include "compare/rows.h"
 #include "compare/totals.h"
@@ -138,6 +139,38 @@ static void a_line_that_was_cut_off_does_not_count(void **state)
     }
 }
 
+/* Without memory nothing counts as done, and what stands in the file stays. */
+static void no_memory_for_rows(void **state)
+{
+    bench *const b = *state;
+    gs_rows_file rows;
+    int failures = 0;
+    write_text("rows.csv", "# head\nproblem,mode\n\"f16:64x64x64:nn\",offline,cold\n");
+    for (int at = 1;; at++) {
+        fail_at = at;
+        const gs_status status = gs_rows_file_open(&rows, "rows.csv", false, &b->session, &error);
+        const bool reached = fail_at <= 0;
+        fail_at = 0;
+        if (status != (reached ? GS_ERROR_MEMORY : GS_OK)) fail_msg("allocation %d: %s: %s", at, gs_status_name(status), error.text);
+        failures += reached;
+        if (!reached) break;
+    }
+    assert_true(failures >= 2);
+    for (int at = 1;; at++) {
+        fail_at = at;
+        const bool there = have(&rows, "f16:64x64x64:nn", "offline");
+        bool reached = fail_at <= 0;
+        fail_at = at;
+        const bool absent = have(&rows, "f16:64x64x128:nn", "offline");
+        reached = reached && fail_at <= 0;
+        fail_at = 0;
+        assert_true(there == !reached && !absent);
+        if (!reached) break;
+    }
+    assert_int_equal(gs_rows_file_close(&rows, &error), GS_OK);
+    assert_non_null(strstr(read_text("rows.csv"), "\"f16:64x64x64:nn\",offline,cold\n"));
+}
+
 static void figures_over_many_rows(void **state)
 {
     bench *const b = *state;
@@ -167,7 +200,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
     const struct CMUnitTest tests[] = {
-        TEST(a_reply_becomes_a_row), TEST(what_is_no_row), TEST(a_file_goes_on), TEST(the_best_of_a_layout_is_marked), TEST(a_line_that_was_cut_off_does_not_count), TEST(figures_over_many_rows),
+        TEST(a_reply_becomes_a_row), TEST(what_is_no_row), TEST(a_file_goes_on), TEST(the_best_of_a_layout_is_marked), TEST(a_line_that_was_cut_off_does_not_count), TEST(figures_over_many_rows), TEST(no_memory_for_rows),
     };
     return run_without_leaks("compare/rows", tests, GS_COUNT(tests));
 }

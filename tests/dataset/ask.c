@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "leaks.h"
 #include "texts.h"
 #include "store_folder.h"   /* behind texts.h, whose functions have errors of their own */
 #include "dataset/ask.h"
@@ -234,5 +235,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(the_stores_that_were_named), CASE(what_is_known_of_a_problem), CASE(what_a_prompt_begins_with), CASE(which_device), CASE(no_row_is_lost),
     };
-    return cmocka_run_group_tests_name("dataset/ask", tests, NULL, NULL);
+    return run_without_leaks("dataset/ask", tests, GS_COUNT(tests));
 }

@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "dataset/dataset.h"
+#include "leaks.h"
 #include "schedule/profile.h"
 #include "schedule/space.h"
 #include "store_folder.h"
@@ -221,5 +222,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(sides_of_the_split, make_folder, end),
         cmocka_unit_test_setup_teardown(without_times_it_says_so, make_folder, end),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("dataset/lessons", tests, GS_COUNT(tests));
 }

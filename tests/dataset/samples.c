@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "dataset/samples.h"
+#include "leaks.h"
 #include "schedule/profile.h"
 #include "store/store.h"
 #include "store_folder.h"
@@ -177,5 +178,5 @@ int main(void)
         cmocka_unit_test(rows_in_groups), cmocka_unit_test(rows_of_cublaslt), cmocka_unit_test(times_of_suggestions), cmocka_unit_test(what_passed_in_a_store),
         cmocka_unit_test(what_is_held_out_comes_last), cmocka_unit_test(what_cannot_be_read),
     };
-    return cmocka_run_group_tests_name("dataset/samples", tests, make_folder, remove_folder);
+    return run_group_without_leaks("dataset/samples", tests, GS_COUNT(tests), make_folder, remove_folder);
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "leaks.h"
 #include "serving.h"
 
 #define SCHEDULE "{\"problem\":\"" PROBLEM "\",\"schedule\":\"simple\"}"
@@ -603,5 +604,5 @@ int main(void)
         TEST(what_somebody_took_out_of_the_store_is_over), TEST(what_was_left_open_is_gone_on_with), TEST(a_service_that_stops_tells_all_who_wait),
         TEST(what_is_killed_with_the_service_is_begun_again), TEST(a_service_that_cannot_start_leaves_nothing), TEST(two_devices_share_the_work),
         TEST(old_answers_are_forgotten), TEST(the_librarys_time_is_known_once_it_was_measured)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("jobs/jobs", tests, GS_COUNT(tests));
 }

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "leaks.h"
 #include "learn/ranker.h"
 #include "networks.h"
 
@@ -158,11 +159,73 @@ static void tiles_have_their_sizes(void **state)
     assert_false(gs_suggestion_tile(635, &rows, &cols));
 }
 
+/* ---- what a network sees ---- */
+
+enum { SEEN = GS_PROBLEM_FEATURES + GS_SUGGESTION_FEATURES };
+
+/* Networks that say input `at` of a suggestion, and of the first one `first` more. */
+static void probe(gs_ranker *ranker, int at, float first)
+{
+    for (int i = 0; i < ranker->nets; i++) {
+        gs_net *const net = &ranker->net[i];
+        float *const one = net->weights, *const two = one + (SEEN + 1) * GS_HIDDEN, *const three = two + (GS_HIDDEN + 1) * GS_HIDDEN;
+        memset(net->weights, 0, (size_t)net->count * sizeof *net->weights);
+        one[at * GS_HIDDEN] = 1;                            /* what is more than 0, */
+        one[at * GS_HIDDEN + 1] = -1;                       /* and what is less */
+        one[GS_PROBLEM_FEATURES * GS_HIDDEN + 2] = first;   /* of the input that is 1 at the first place alone */
+        one[GS_PROBLEM_FEATURES * GS_HIDDEN + 3] = -first;
+        for (int j = 0; j < 4; j++) two[j * GS_HIDDEN + j] = 1;
+        three[0] = three[2] = 1;
+        three[1] = three[3] = -1;
+    }
+}
+
+/* By how much input `at` of a suggestion at that place is more than that of one of which nothing is said, at the first. */
+static double seen(gs_ranker *ranker, const gs_problem *problem, const gs_suggestion *suggestion, int place, int at)
+{
+    gs_suggestion list[10] = {{.can_choose = true}};
+    double low = -8, high = 8;
+    list[place] = *suggestion;
+    for (int i = 0; i < 24; i++) {
+        const double middle = (low + high) / 2;
+        probe(ranker, at, (float)middle);
+        if (gs_ranker_choose(ranker, problem, h200(), list, place + 1) == place) high = middle;
+        else low = middle;
+    }
+    return high - 0.01;   /* so much better it must be */
+}
+
+static void a_suggestion_is_seen_as_it_was_in_training(void **state)
+{
+    (void)state;
+    static const struct { const char *problem; gs_suggestion suggestion; int place; float x[GS_SUGGESTION_FEATURES]; } cases[] = {
+        {"f16:500x520x528:tn", {.id = 66, .tile = 20, .stages = 35, .splitk = 3, .reduction = 2, .cluster = 4, .custom = 3, .waves = 1.25f, .workspace = 1 << 20, .can_choose = true}, 1, {
+            -1, 0.125f, 0.04024f, 0.625f, 0.19812f, 1, 1, 1.0938f, 1, 0.625f, 0.08476f, 1, 0, 0, 0, 0, -1, 0, 0, 1, 0, 0, 0, 0, 0, -1, 0, 0, 1, 0, 0,
+            0, 0, 0, 1, 0, 1, 0.875f, 0.875f, 1.75f, 0.73836f, 0.45455f, 0.97656f, 0.8125f, 0.93243f, 0.18391f, 0, 0, 0, 0}},
+        {"bf16:4096x1000x8192:nn", {.id = 11, .tile = 24, .stages = 20, .splitk = 1, .reduction = 4, .cluster = 9, .custom = 7, .waves = 0.75f, .can_choose = true}, 5, {
+            -1, 0.625f, -0.05188f, 0.75f, 0, 0, 0, 0.625f, 0, 0, 0.05188f, 0, 0, 0, 0, 1, -1, 0, 0, 0, 0, 0, 0, 0, 1, -1, 0, 0, 0, 0, 0, 0, 1, 0, 0,
+            1, 1, 0.875f, 1, 1.875f, 0.875f, 0.9697f, 1, 0.97656f, 1.625f, 0.00983f, 0, 0, 0, 0}},
+        {"f16:64x64x64:tn", {.id = 24, .stages = 5, .cluster = 0, .custom = 0, .reduction = 1, .can_choose = true}, 9, {
+            -1, 1.125f, 0, 0, 0, 0, 0, 0.15625f, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0,
+            0, 0, 0, 0, 0, 0, 0, 0}},
+    };
+    gs_ranker ranker;
+    assert_int_equal(gs_ranker_create(&ranker, 1, NULL), GS_OK);
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_problem problem = problem_of(cases[i].problem);
+        for (int k = 0; k < GS_SUGGESTION_FEATURES; k++) {
+            const double x = seen(&ranker, &problem, &cases[i].suggestion, cases[i].place, GS_PROBLEM_FEATURES + k);
+            if (fabs(x - (double)cases[i].x[k]) > 1e-4) fail_msg("%zu, %d: %.5f", i, k, x);
+        }
+    }
+    gs_ranker_free(&ranker);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_learns_what_is_planted), cmocka_unit_test(the_first_one_gives_way), cmocka_unit_test(a_product_alone_does_not_stand_for_a_fused_one),
-        cmocka_unit_test(of_other_problems_it_says_nothing), cmocka_unit_test(tiles_have_their_sizes),
+        cmocka_unit_test(of_other_problems_it_says_nothing), cmocka_unit_test(tiles_have_their_sizes), cmocka_unit_test(a_suggestion_is_seen_as_it_was_in_training),
     };
-    return cmocka_run_group_tests_name("learn/ranker", tests, NULL, NULL);
+    return run_without_leaks("learn/ranker", tests, GS_COUNT(tests));
 }

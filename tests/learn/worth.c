@@ -12,6 +12,7 @@
 
 #include "train/train.h"
 #include "networks.h"
+#include "leaks.h"
 
 enum { MOST = 16 };       /* the last of so many is expected to take longer than the first */
 #define TIMES_FLOOR 2.5   /* what the weights expect of cuBLASLt */
@@ -127,5 +128,5 @@ int main(void)
         cmocka_unit_test(gains_are_those_of_the_choices),
         cmocka_unit_test(a_fiftieth_slower_is_not_slower),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("learn/worth", tests, GS_COUNT(tests));
 }

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "leaks.h"
 #include "llm/answer.h"
 
 #define HEAD "# Analysis\nslow\n# Plan\nfaster\n# Code\n"
@@ -192,5 +193,5 @@ int main(void)
         cmocka_unit_test(many_blocks),
         cmocka_unit_test(schedule_strings),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("llm/answer", tests, GS_COUNT(tests));
 }

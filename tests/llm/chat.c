@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "endpoint.h"
+#include "leaks.h"
 #include "llm/chat.h"
 #include "llm/http.h"
 #include "patience.h"
@@ -61,7 +62,8 @@ static int begin(void **state)
     return 0;
 }
 
-static int end(void **state)
+/* Behind each test. */
+static int forget(void **state)
 {
     (void)state;
     gs_chat_answer_free(&answer);
@@ -558,7 +560,7 @@ static void budget(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    struct CMUnitTest tests[] = {
         cmocka_unit_test(request),
         cmocka_unit_test(key_of_another_variable_and_none),
         cmocka_unit_test(keys_in_headers),
@@ -577,5 +579,6 @@ int main(void)
         cmocka_unit_test(stops),
         cmocka_unit_test(budget),
     };
-    return cmocka_run_group_tests(tests, begin, end);
+    for (size_t i = 0; i < GS_COUNT(tests); i++) tests[i].teardown_func = forget;
+    return run_group_without_leaks("llm/chat", tests, GS_COUNT(tests), begin, NULL);
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "leaks.h"
 #include "llm/completion.h"
 
 static void same(const char *name, const char *what, const char *got, const json_t *want)
@@ -81,5 +82,5 @@ static void limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(table), cmocka_unit_test(limits)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("llm/completion", tests, GS_COUNT(tests));
 }

@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "llm/ledger.h"
 #include "support/fork.h"
+#include "support/leaks.h"
 
 static char      path[GS_PATH];
 static gs_error  error;
@@ -286,5 +287,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(disk_full, begin, end),
         cmocka_unit_test_setup_teardown(shared, begin, end),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("llm/ledger", tests, GS_COUNT(tests));
 }

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "endpoint.h"
+#include "leaks.h"
 #include "llm/answer.h"
 #include "llm/chat.h"
 #include "llm/completion.h"
@@ -174,5 +175,5 @@ int main(void)
 {
     json_set_alloc_funcs(json_malloc_here, json_free_here);
     const struct CMUnitTest tests[] = {cmocka_unit_test(conversations), cmocka_unit_test(answers)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("llm/memory", tests, GS_COUNT(tests));
 }

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "leaks.h"
 #include "llm/prompt.h"
 
 #define OURS "source-ask.md"
@@ -74,7 +75,7 @@ static void what_is_no_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(fields_are_filled), cmocka_unit_test(what_is_no_text)};
-    const int failed = cmocka_run_group_tests_name("llm/prompt", tests, NULL, NULL);
+    const int failed = run_without_leaks("llm/prompt", tests, GS_COUNT(tests));
     gs_text_free(&out);
     return failed;
 }

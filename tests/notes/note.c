@@ -11,9 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "allocations.h"
 #include "base/embedded.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "folder.h"
+#include "leaks.h"
 #include "notes/note.h"
 #include "texts.h"
 
@@ -174,12 +177,115 @@ static void carried_notes_are_short(void **state)
     assert_true(sections > 40);
 }
 
+/* A folder with these sections in place of all that the program carries. */
+static void put_notes(char path[], const gs_text *own)
+{
+    char file[128];
+    assert_non_null(mkdtemp(path));
+    for (const gs_embedded *e = gs_embedded_notes; e->name; e++) {
+        snprintf(file, sizeof file, "%s/%s", path, e->name);
+        assert_int_equal(gs_file_write(file, "", 0, &error), GS_OK);
+    }
+    snprintf(file, sizeof file, "%s/own.md", path);
+    assert_int_equal(gs_file_write(file, own->data, own->size, &error), GS_OK);
+    gs_notes_close(&notes);
+}
+
+/* What bounds a problem, how thin it is and how its rows begin are words that are looked for; on another GPU other instructions are. */
+static void words_of_a_problem(void **state)
+{
+    (void)state;
+    enum { LAUNCH = 1, FLIGHT = 2, POWER = 4, SIXTEEN = 8, THIN = 16, LDMATRIX = 32, EDGES = 64, FAMILY = 128 };
+    static const char *const words[] = {"launch", "flight", "power", "sixteen", "thin", "ldmatrix", "edges", "slicek"};
+    static const struct { const char *problem, *gpu, *family; int words; } cases[] = {
+        {"f16:256x256x256:tn", "h200", NULL, LAUNCH}, {"f16:4096x4096x4096:tn", "h200", NULL, POWER}, {"f16:4096x4096x4096:tn", "a100", NULL, POWER | LDMATRIX},
+        {"f16:16x16384x16384:tn", "h200", NULL, FLIGHT | SIXTEEN}, {"f16:17x16384x16384:tn", "h200", NULL, FLIGHT | THIN}, {"f16:16384x16x16384:tn", "h200", NULL, FLIGHT | SIXTEEN},
+        {"f16:127x16384x16384:tn", "h200", NULL, FLIGHT | THIN}, {"f16:128x16384x16384:tn", "h200", NULL, FLIGHT}, {"f16:16384x127x16384:tn", "h200", NULL, FLIGHT | THIN},
+        {"f16:4096x4096x4096:tn:lda=4098", "h200", NULL, POWER | EDGES}, {"f16:4096x4096x4096:tn:ldb=4100", "h200", NULL, POWER | EDGES}, {"f16:4096x4096x4096:tn:lda=4104", "h200", NULL, POWER},
+        {"f16:256x256x256:tn:b=100", "h200", NULL, FLIGHT}, {"f16:4096x4096x4096:tn", "h200", "slicek", POWER | FAMILY},
+    };
+    char path[] = "/tmp/gs-note-XXXXXX";
+    gs_text own = {0};
+    for (size_t i = 0; i < GS_COUNT(words); i++) gs_text_addf(&own, "## %s\nof mine\n", words[i]);
+    put_notes(path, &own);
+    setenv(GS_NOTE_FOLDER, path, 1);   /* which is looked into where no folder is named */
+    assert_int_equal(gs_notes_open(&notes, NULL, &error), GS_OK);
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_problem p = problem_of(cases[i].problem);
+        gs_text_clear(&found);
+        assert_int_equal(gs_notes_find(notes, &(gs_note_query){&p, gs_caps_find(cases[i].gpu), cases[i].family, NULL}, 100000, &found, &error), GS_OK);
+        for (size_t w = 0; w < GS_COUNT(words); w++) {
+            char head[40];
+            snprintf(head, sizeof head, "### %s\nof mine\n", words[w]);
+            if ((strstr(gs_text_string(&found), head) != NULL) != (cases[i].words >> w & 1)) fail_msg("%s on %s: %s in\n%s", cases[i].problem, cases[i].gpu, words[w], gs_text_string(&found));
+        }
+    }
+    unsetenv(GS_NOTE_FOLDER);
+    gs_text_free(&own);
+    assert_int_equal(remove_all(path), 0);
+}
+
+/* Of a failure three sections, of the problem six more; words of one letter, long ones and those that say nothing are not looked for. */
+static void so_many_sections(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/gs-note-XXXXXX";
+    gs_text own = {0};
+    for (int i = 0; i < 12; i++) gs_text_addf(&own, "## quokka %d\nnoise\n## numbat %d\nlaunch\n", i, i);
+    gs_text_add(&own, "## abcdefghijabcdefghijabc\nlong\n## abcdefghijabcdefghijabcd\nlonger\n## q\nshort\n## identifier\ncommon\n## Wombat9\nmixed\n");
+    put_notes(path, &own);
+    assert_int_equal(gs_notes_open(&notes, path, &error), GS_OK);
+    static const struct { const char *failure; int sections; const char *first; } cases[] = {
+        {NULL, 6, NULL}, {"quokka", 9, "### quokka 0\nnoise\n\n### quokka 1\nnoise\n\n### quokka 2\nnoise\n\n### numbat 0\nlaunch\n\n"}, {"abcdefghijabcdefghijabc", 7, "### abcdefghijabcdefghijabc\n"},
+        {"abcdefghijabcdefghijabcd", 6, NULL}, {"q", 6, NULL}, {"identifier", 6, NULL}, {"WOMBAT9", 7, "### Wombat9\nmixed\n"}, {"the,wombat9;", 7, "### Wombat9\nmixed\n"},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const char *const text = find("f16:64x64x64:nn", NULL, cases[i].failure, 100000);
+        int sections = 0;
+        for (const char *at = text; (at = strstr(at, "### ")); at++) sections += at == text || at[-1] == '\n';
+        if (sections != cases[i].sections || (cases[i].first && strncmp(text, cases[i].first, strlen(cases[i].first)) != 0)) fail_msg("%s: %d\n%s", cases[i].failure, sections, text);
+    }
+    gs_text_free(&own);
+    assert_int_equal(remove_all(path), 0);
+}
+
+/* Whichever allocation fails, that is said, and nothing is found or left. */
+static void no_memory_for_notes(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/gs-note-XXXXXX";
+    gs_text own = {0};
+    int failures = 0;
+    const gs_problem p = problem_of("f16:64x64x64:nn");
+    gs_text_add(&own, "## launch\nof mine\n## race\nof mine\n");
+    put_notes(path, &own);
+    for (int at = 1;; at++) {
+        fail_at = at;
+        gs_status status = gs_notes_open(&notes, path, &error);
+        assert_true((status == GS_OK) == (notes != NULL));
+        gs_text_clear(&found);
+        if (status == GS_OK) status = gs_notes_find(notes, &(gs_note_query){&p, gs_caps_find("h200"), "ws", "race"}, 3000, &found, &error);
+        const bool reached = fail_at <= 0;
+        fail_at = 0;
+        gs_notes_close(&notes);
+        if (status != GS_OK && status != GS_ERROR_MEMORY && status != GS_ERROR_NOT_FOUND) fail_msg("allocation %d: %s", at, error.text);   /* a folder that could not be listed is as none */
+        if (reached && status == GS_OK && !found.failed) fail_msg("allocation %d: nobody noticed", at);
+        failures += status != GS_OK;
+        gs_text_free(&found);
+        if (!reached) break;
+    }
+    assert_true(failures > 5);
+    gs_text_free(&own);
+    assert_int_equal(remove_all(path), 0);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(notes_suit), CASE(no_query_breaks_it), CASE(winners_are_the_nearest), CASE(own_notes), CASE(carried_notes_are_short),
+        CASE(notes_suit), CASE(no_query_breaks_it), CASE(winners_are_the_nearest), CASE(own_notes), CASE(carried_notes_are_short), CASE(words_of_a_problem),
+        CASE(so_many_sections), CASE(no_memory_for_notes),
     };
-    return cmocka_run_group_tests_name("store/note", tests, NULL, NULL);
+    return run_without_leaks("notes/note", tests, GS_COUNT(tests));
 }

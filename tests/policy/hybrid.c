@@ -11,6 +11,7 @@
 #include "llm_policy.h"
 #include "learn/weights.h"
 #include "schedule/space.h"
+#include "leaks.h"
 
 #define GOOD_A "ws/64x64x64/s2/c1x1/coop/g1"
 #define GOOD_B "ws/64x128x64/s2/c1x1/coop/g1"
@@ -251,5 +252,5 @@ int main(void)
         CASE(alone_when_the_budget_is_used_up), CASE(the_model_goes_on_where_the_weights_have_no_more), CASE(without_weights_it_evolves),
         TUNING(answers_are_learned_from), TUNING(a_search_has_both), TUNING(lists_are_refused), CASE(an_endpoint_is_needed),
     };
-    return cmocka_run_group_tests_name("policy/hybrid", tests, NULL, NULL);
+    return run_without_leaks("policy/hybrid", tests, GS_COUNT(tests));
 }

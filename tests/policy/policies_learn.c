@@ -17,6 +17,7 @@
 #include "learn/weights.h"
 #include "texts.h"
 #include "tune/tune.h"
+#include "leaks.h"
 
 #define PROBLEM "f16:1024x1024x1024:tn"
 
@@ -340,7 +341,7 @@ static void learned_says_nothing_twice(void **state)
 
 /* ---- what learned keeps ---- */
 
-static char folder[] = "/tmp/gemmsmith-policies-XXXXXX";
+static char folder[40];
 
 static char *path_of(char path[96], const char *name)
 {
@@ -514,6 +515,7 @@ static int set_up(void **state)
 {
     (void)state;
     unsetenv("GEMMSMITH_WEIGHTS");
+    snprintf(folder, sizeof folder, "/tmp/gemmsmith-policies-XXXXXX");
     return mkdtemp(folder) ? 0 : -1;
 }
 
@@ -541,5 +543,5 @@ int main(void)
         cmocka_unit_test(ensembles_are_loaded_and_kept),
         cmocka_unit_test(what_cannot_be_kept_is_said),
     };
-    return cmocka_run_group_tests_name("policy/policies_learn", tests, set_up, tear_down);
+    return run_group_without_leaks("policy/policies_learn", tests, GS_COUNT(tests), set_up, tear_down);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "allocations.h"
+#include "leaks.h"
 #include "postgres/postgres.h"
 
 static void no_memory_for_a_statement(void **state)
@@ -38,5 +39,5 @@ int main(void)
     }
     gs_pg_query_free(&query);
     const struct CMUnitTest tests[] = {cmocka_unit_test(no_memory_for_a_statement)};
-    return cmocka_run_group_tests_name("postgres/query", tests, NULL, NULL);
+    return run_without_leaks("postgres/query", tests, GS_COUNT(tests));
 }

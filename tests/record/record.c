@@ -23,6 +23,7 @@
 #include "record/record.h"
 #include "support/folder.h"
 #include "support/fork.h"
+#include "support/leaks.h"
 
 enum { NOBODY = 65534 };
 
@@ -441,5 +442,5 @@ int main(void)
         TEST(test_lines), TEST(test_written_on_the_way), TEST(test_threads), TEST(test_children), TEST(test_fork_while_threads_count), TEST(test_end_of_process), TEST(test_killed),
         TEST(test_bound), TEST(test_folders_that_will_not_do), TEST(test_environment_not_set), TEST(test_folder_goes), TEST(test_full_disk), TEST(test_cost),
     };
-    return cmocka_run_group_tests_name("record/record", tests, NULL, NULL);
+    return run_without_leaks("record/record", tests, GS_COUNT(tests));
 }

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "recorded/list.h"
 #include "support/folder.h"
+#include "support/leaks.h"
 
 static char     folder[64], path[96];
 static gs_error error;
@@ -97,6 +98,24 @@ static void test_words(void **state)
     gs_problem_list_free(&list);
 }
 
+/* Blanks and tabs around a problem, remarks, ends of lines of other systems, and a mark in front of the text. */
+static void test_lines(void **state)
+{
+    (void)state;
+    gs_problem_list list = {.acc = -1};
+    put("\xef\xbb\xbf" " \t64_64_64\t \r\n#all of it\n \t \n\t128_64_64#a remark\n256_64_64");
+    assert_int_equal(gs_problem_list_add_file(&list, path, &error), GS_OK);
+    assert_int_equal(list.count, 3);
+    expect(&list, 0, "f16:64x64x64:nn", 1);
+    expect(&list, 1, "f16:128x64x64:nn", 1);
+    expect(&list, 2, "f16:256x64x64:nn", 1);
+    gs_problem_list_free(&list);
+    put("");
+    assert_int_equal(gs_problem_list_add_file(&list, path, &error), GS_OK);
+    assert_int_equal(list.count, 0);
+    gs_problem_list_free(&list);
+}
+
 static void test_many(void **state)
 {
     (void)state;
@@ -129,6 +148,16 @@ static void test_places(void **state)
         gs_problem_list_free(&list);
     }
     gs_problem_list list = {.acc = -1};
+    assert_int_equal(gs_problem_list_add_text(&list, "rubbish", "the first place", &error), GS_ERROR_PARSE);
+    assert_int_equal(gs_problem_list_add_text(&list, "rubbish", "another", &error), GS_ERROR_PARSE);
+    assert_string_equal(list.where, "the first place");
+    assert_int_equal(gs_problem_list_add_text(&list, "64_64_64", "another", &error), GS_OK);
+    assert_int_equal(list.count, 1);
+    gs_problem_list_free(&list);
+    assert_int_equal(gs_problem_list_add_text(&list, "64_64_64", "a good place", &error), GS_OK);
+    assert_string_equal(list.where, "");   /* nothing was wrong */
+    gs_problem_list_free(&list);
+    assert_true(list.acc == -1);
     assert_int_equal(gs_problem_list_add_file(&list, "/nonexistent", &error), GS_ERROR_NOT_FOUND);
     gs_problem_list_free(&list);
 }
@@ -139,8 +168,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_recorded_and_typed, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_layouts_and_shards, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_words, make_folder, drop_folder),
+        cmocka_unit_test_setup_teardown(test_lines, make_folder, drop_folder),
         cmocka_unit_test(test_many),
         cmocka_unit_test_setup_teardown(test_places, make_folder, drop_folder),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("recorded/list", tests, GS_COUNT(tests));
 }

@@ -14,6 +14,7 @@
 #include "allocations.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "leaks.h"
 #include "recorded/import.h"
 #include "recorded/list.h"
 
@@ -81,7 +82,7 @@ int main(void)
     if (made < 0) return 1;
     close(made);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_allocation)};
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = run_without_leaks("recorded/memory", tests, GS_COUNT(tests));
     unlink(path);
     return failed;
 }

@@ -26,7 +26,8 @@
 #include "support/folder.h"
 #include "support/leaks.h"
 
-#define MAGIC "gemmsmith recorded 1\n"
+#define MAGIC  "gemmsmith recorded 1\n"
+#define NAME64 "a_name_of_sixty_four_characters_which_is_as_long_as_one_may_be__"
 
 static char     folder[64];
 static gs_error error;
@@ -83,9 +84,12 @@ static void assert_text(const gs_recorded *r, const char *lines)
 static void test_counts_are_added(void **state)
 {
     (void)state;
-    gs_recorded r = {0}, again = {0};
+    gs_recorded r = {0}, again = {0}, once = {0};
     gs_text text = {0};
     assert_int_equal(read_text(&r, MAGIC "1\tgs_gemm\tf16:16x4096x4096:tn\n\n# a remark\n2\tcublasGemmEx\tbf16:64x64x64:nn\r\n40\tgs_gemm\tf16:16x4096x4096:tn\n"), GS_OK);
+    assert_int_equal(read_text(&once, MAGIC "18446744073709551615\t" NAME64 "\tf16:1x1x1:tn\n"), GS_OK);   /* the most calls, the longest name */
+    assert_text(&once, "18446744073709551615\t" NAME64 "\tf16:1x1x1:tn\n");
+    gs_recorded_free(&once);
     assert_int_equal(read_text(&r, MAGIC "5\tcublasGemmEx\tf16:16x4096x4096:tn:alpha=2\n9000\tcublasGemmEx\tbf16:64x64x64:nn\n"), GS_OK);
     assert_int_equal(r.files, 2);
     assert_int_equal(r.cut, 0);
@@ -158,7 +162,16 @@ static void test_damage_is_named(void **state)
         {MAGIC "1\tgs\x1b[2Jgemm\tf16:16x4096x4096:tn\n", "line 2", "control character", 5},
         {MAGIC "1\tgs_gemm\x7f\tf16:16x4096x4096:tn\n", "line 2", "control character", 10},
         {MAGIC "99999999999999999999\tgs_gemm\tf16:16x4096x4096:tn\n", "line 2", "not a count of calls"},
-        {MAGIC "1\t\tf16:16x4096x4096:tn\n", "line 2", "the name of the call", 3},
+        {MAGIC "1\t\tf16:16x4096x4096:tn\n", "line 2", "the name of the call has 0 bytes, at most 64 are allowed", 3},
+        {MAGIC "12\t" NAME64 "x\tf16:16x4096x4096:tn\n", "line 2", "the name of the call has 65 bytes, at most 64 are allowed", 4},
+        {MAGIC "1 \tgs_gemm\tf16:16x4096x4096:tn\n", "line 2", "'1 ' is not a count of calls"},
+        {MAGIC "1/\tgs_gemm\tf16:16x4096x4096:tn\n", "line 2", "'1/' is not a count of calls"},
+        {MAGIC "1:\tgs_gemm\tf16:16x4096x4096:tn\n", "line 2", "'1:' is not a count of calls"},
+        {MAGIC "\tgs_gemm\tf16:16x4096x4096:tn\n", "line 2", "'' is not a count of calls", 1},
+        {MAGIC "18446744073709551616\tgs_gemm\tf16:16x4096x4096:tn\n", "line 2", "not a count of calls"},
+        {MAGIC "1\tgs_gemm\n", "line 2", "is not a count, a call and a problem"},
+        {MAGIC "1\tgs_gemm\tf16:16x4096x4096:xx\n", "line 2", "layout", 28},
+        {MAGIC "\r\n \n", "line 3", "' ' is not a count"},
         {MAGIC "1\tgs_gemm\tf16:16x4096x4096:xx\n", "line 2", "some.txt: layout: "},
         {MAGIC "1\tgs_gemm\tf16:16x4096x4096:tn:lda=1\n", "line 2", "lda"},
     };
@@ -194,6 +207,16 @@ static void test_folder(void **state)
     assert_true(gs_recorded_is_path(folder));
     assert_true(gs_recorded_is_path(path_of("recorded-a.txt")));
     assert_false(gs_recorded_is_path(path_of("notes.txt")));
+    assert_false(gs_recorded_is_path("/dev/null"));
+    assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
+    assert_false(gs_recorded_is_path(path_of("pipe")));   /* which is not waited for */
+    static const struct { const char *text; bool is; } starts[] = {
+        {"gemmsmith recorded 1", true}, {"gemmsmith recorded 1\r\n", true}, {"gemmsmith recorded 1\nmore", true}, {"gemmsmith recorded 12", false}, {"gemmsmith recorded", false}, {"", false},
+    };
+    for (size_t i = 0; i < GS_COUNT(starts); i++) {
+        put_file("start", starts[i].text);
+        if (gs_recorded_is_path(path_of("start")) != starts[i].is) fail_msg("%s", starts[i].text);
+    }
     assert_false(gs_recorded_is_path(path_of("nowhere")));
     gs_recorded_free(&r);
 }
@@ -351,6 +374,57 @@ static void test_tunableop_many_others(void **state)
     gs_recorded_free(&r);
 }
 
+/* Their names are told apart by as much as is kept of them; a second list goes on with the counts of the first. */
+static void test_tunableop_others_by_name(void **state)
+{
+    (void)state;
+    gs_recorded r = {0};
+    gs_import_others others = {0};
+    gs_text text = {0};
+    const int kept = sizeof others.list[0].operation - 1;
+    for (int more = 0; more < 3; more++) gs_text_addf(&text, "TunableOp_%0*d%s,x\n", kept - 10, 7, more == 0 ? "" : more == 1 ? "a" : "b");   /* as long as is kept, and longer */
+    gs_text_addf(&text, "TunableOp_%0*d,x\n", kept - 10, 8);
+    assert_int_equal(import(&r, &others, gs_text_string(&text)), GS_OK);
+    assert_int_equal(others.count, 2);
+    assert_int_equal(others.list[0].lines, 3);
+    assert_int_equal(others.list[1].lines, 1);
+    assert_int_equal(strlen(others.list[0].operation), kept);
+    assert_int_equal(import(&r, &others, gs_text_string(&text)), GS_OK);
+    assert_int_equal(others.list[0].lines, 6);
+    assert_int_equal(others.lines, 8);
+    assert_int_equal(r.files, 2);
+    gs_text_free(&text);
+    gs_recorded_free(&r);
+}
+
+/* The extents and batches that a problem may have, and no more; blank lines and ends of lines of other systems are none. */
+static void test_tunableop_limits(void **state)
+{
+    (void)state;
+    static const struct { const char *text; gs_status status; const char *lines; } cases[] = {
+        {"\n\r\nGemmTunableOp_Half_NN,nn_8_16_32\r\n", GS_OK, "1\tGemmTunableOp\tf16:16x8x32:nn\n"},
+        {"GemmTunableOp_Half_NN,nn_1_2147483648_1\n", GS_ERROR_PARSE, ""},
+        {"GemmTunableOp_Half_NN,nn_2147483648_1_1\n", GS_ERROR_PARSE, ""},
+        {"GemmTunableOp_Half_NN,nn_1_1_2147483648\n", GS_ERROR_PARSE, ""},
+        {"GemmTunableOp_Half_NN,nn_8_16_32_B_1\n", GS_OK, "1\tGemmTunableOp\tf16:16x8x32:nn\n"},
+        {"GemmTunableOp_Half_NN,nn_8_16_32_ld_0_8_8\n", GS_ERROR_PARSE, ""},
+        {"GemmTunableOp_Half_nn,nn_8_16_32\n", GS_OK, ""},      /* another operation */
+        {"GemmTunableOp_Half_NNN,nn_8_16_32\n", GS_OK, ""},
+        {"GemmTunableOp_Half_N,nn_8_16_32\n", GS_OK, ""},
+        {"Validator,\nValidatorTunableOp\n", GS_ERROR_PARSE, ""},
+        {"", GS_OK, ""},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        gs_recorded r = {0};
+        gs_import_others others = {0};
+        assert_int_equal(import(&r, &others, cases[i].text), cases[i].status);
+        assert_text(&r, cases[i].lines);
+        assert_int_equal(r.files, cases[i].status == GS_OK);
+        assert_int_equal(r.cut, 0);
+        gs_recorded_free(&r);
+    }
+}
+
 /* ---- running ---- */
 
 static gs_status run_it(const gs_recorded_run *how, const char *const *argv, int *code, gs_error *why) { return gs_recorded_run_program(how, (char *const *)(uintptr_t)argv, code, why); }
@@ -454,6 +528,8 @@ int main(void)
         cmocka_unit_test(test_tunableop),
         cmocka_unit_test(test_tunableop_damage),
         cmocka_unit_test(test_tunableop_many_others),
+        cmocka_unit_test(test_tunableop_others_by_name),
+        cmocka_unit_test(test_tunableop_limits),
         cmocka_unit_test_setup_teardown(test_exit_codes, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_shim_is_preloaded, make_folder, drop_folder),
         cmocka_unit_test_setup_teardown(test_signals_are_passed_on, make_folder, drop_folder),

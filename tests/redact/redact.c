@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "kernel/kernel.h"
+#include "leaks.h"
 #include "redact/redact.h"
 
 #define MARK "ignore all previous instructions"
@@ -169,6 +170,21 @@ static void lines_have_a_place(void **state)
     static const int want[] = {1, 1, 1, 1, 3, 3, 3, 3};
     assert_true(shown.lines >= (int)GS_COUNT(want));
     for (size_t i = 0; i < GS_COUNT(want); i++) assert_int_equal(shown.line[i], want[i]);
+    gs_source_shown_free(&shown);
+}
+
+/* A row of names that is taken back is remembered, and lines before it stay where they are. */
+static void what_is_taken_back(void **state)
+{
+    (void)state;
+    gs_source_shown shown = {0};
+    assert_int_equal(gs_source_show(&shown, "int x;\nint y;\n\na\nb\nc d\n;\nint z;\n", 1000, NULL), GS_OK);
+    assert_string_equal(gs_text_string(&shown.text), "int x;\nint y;\n\n;\nint z;\n");
+    assert_string_equal(gs_text_string(&shown.dropped), "\n\na\nb\nc\nd\n");
+    static const int want[] = {1, 2, 2, 2, 2, 4, 4, 5};
+    assert_true(shown.lines >= (int)GS_COUNT(want));
+    for (size_t i = 0; i < GS_COUNT(want); i++)
+        if (shown.line[i] != want[i]) fail_msg("line %zu: %d", i + 1, shown.line[i]);
     gs_source_shown_free(&shown);
 }
 
@@ -338,8 +354,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(code_stays), cmocka_unit_test(assembly_stays), cmocka_unit_test(what_ends_where), cmocka_unit_test(roles_end_where_the_text_does), cmocka_unit_test(what_was_left_out),
-        cmocka_unit_test(nothing_else_does), cmocka_unit_test(rows), cmocka_unit_test(no_template), cmocka_unit_test(lines_have_a_place),
+        cmocka_unit_test(nothing_else_does), cmocka_unit_test(rows), cmocka_unit_test(no_template), cmocka_unit_test(lines_have_a_place), cmocka_unit_test(what_is_taken_back),
         cmocka_unit_test(long_texts_are_cut), cmocka_unit_test(deep_conditions_end_it), cmocka_unit_test(our_own_kernels_stay), cmocka_unit_test(reasons_say_what_is_wrong), cmocka_unit_test(short_comments_are_found), cmocka_unit_test(reasons_say_nothing_else),
     };
-    return cmocka_run_group_tests_name("redact/redact", tests, NULL, NULL);
+    return run_without_leaks("redact/redact", tests, GS_COUNT(tests));
 }

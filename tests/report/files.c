@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "allocations.h"
 #include "evaluate/environment.h"
 #include "leaks.h"
 #include "report/report.h"
@@ -97,6 +98,83 @@ static void lines_of_values(void **state)
     assert_string_equal(r.machines[0].version, "0.1.0");
     assert_true(r.machines[0].commit[0] == '\0' && strcmp(r.machines[0].from, DAY1) == 0);
     gs_report_free(&r);
+}
+
+#define ROW(mode, contender, choice, us, best, more) "f16:64x64x64:nn," mode ",cold,nn," contender "," choice "," us ",1.1,1,1.2," best ",1.25,1.125,1.5," more ",5,2,14,11,12,13," DAY1 "\n"
+
+/* The fastest of ours, unless it is said which one is the best: that one, whatever comes behind it. */
+static void ours_that_count(void **state)
+{
+    (void)state;
+    static const struct { const char *rows, *choice; double us, ratio; } cases[] = {
+        {ROW("offline", "own", "a", "10", "0", "ok") ROW("offline", "own", "b", "8", "0", "ok") ROW("offline", "own", "c", "9", "0", "ok") ROW("offline", "own", "d", "8", "0", "ok"), "nn b", 8, NAN},
+        {ROW("offline", "own", "a", "10", "0", "ok") ROW("offline", "own", "b", "20", "1", "ok") ROW("offline", "own", "c", "1", "0", "ok"), "nn b", 20, 1.25},
+        {ROW("offline", "own", "a", "20", "1", "ok") ROW("offline", "own", "b", "10", "1", "ok"), "nn a", 20, 1.25},
+        {ROW("offline", "own", "a", "10x", "1", "ok"), "nn a", NAN, 1.25},
+        {ROW("offline", "own", "a", "", "1", "ok"), "nn a", NAN, 1.25},
+        {ROW("offline", "own", "a", "10", "1", "wrong"), "", NAN, NAN},
+        {ROW("offline", "other", "a", "10", "1", "ok"), "", NAN, NAN},
+        {ROW("offline", "cublaslt-autotuning", "a", "10", "1", "ok"), "", NAN, NAN},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        char text[2000];
+        gs_report r = {0};
+        snprintf(text, sizeof text, HEAD "%s", cases[i].rows);
+        CHECK(gs_report_add_file(&r, file("rows.csv", text), &error));
+        const gs_report_point *const p = point_of(&r.sets[0], "f16:64x64x64:nn");
+        assert_string_equal(p->choice, cases[i].choice);
+        assert_true((p->us == cases[i].us || (isnan(p->us) && isnan(cases[i].us))) && (p->ratio == cases[i].ratio || (isnan(p->ratio) && isnan(cases[i].ratio))));
+        assert_true((p->library_us == 10) == (strstr(cases[i].rows, "autotuning") != NULL));
+        assert_int_equal(r.sets[0].faults, strstr(cases[i].rows, "wrong") != NULL);
+        gs_report_free(&r);
+    }
+}
+
+static void modes_of_lines(void **state)
+{
+    (void)state;
+    static const struct { const char *mode; bool known, server, dependent, predicted; } cases[] = {
+        {"offline", true, false, false, false}, {"offline+dependent", true, false, true, false}, {"server", true, true, false, false}, {"server+dependent", true, true, true, false},
+        {"predicted", true, false, false, true}, {"offline+behind", true, false, false, false}, {"server+skewed", true, true, false, false}, {"offline+dependent+skewed", true, false, true, false},
+        {"offline+skewed+behind", true, false, false, false}, {"", false}, {"off", false}, {"offline+", false}, {"offline+behind2", false}, {"+behind", false}, {"offlines", false}, {"predicted+dependent", false},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        char text[600];
+        gs_report r = {0};
+        snprintf(text, sizeof text, HEAD "f16:64x64x64:nn,%s,cold,nn,own,tiny,10,1.1,1,1.2,1,1.25,1.125,1.5,ok,5,2,14,11,12,13," DAY1 "\n", cases[i].mode);
+        CHECK(gs_report_add_file(&r, file("rows.csv", text), &error));
+        if (r.set_count != cases[i].known || r.unread != !cases[i].known) fail_msg("%s", cases[i].mode);
+        if (cases[i].known) {
+            const gs_report_set *const set = &r.sets[0];
+            assert_string_equal(set->mode, cases[i].mode);
+            assert_true(set->server == cases[i].server && set->dependent == cases[i].dependent && set->predicted == cases[i].predicted);
+            assert_true(set->list[0].us == (cases[i].server ? 14 : 10) && set->list[0].ratio == (cases[i].predicted ? 0.5 : 1.25) && isnan(set->list[0].low) == cases[i].predicted);
+        }
+        gs_report_free(&r);
+    }
+}
+
+/* Every column is looked for by its name, in any order, and missed. */
+static void columns_of_lines(void **state)
+{
+    (void)state;
+    gs_report r = {0};
+    CHECK(gs_report_add_file(&r, file("rows.csv", "problem,date,call_p99,call_p95,call_p50,call_us,band,floor_us,verified,best_high,best_low,best_ratio,is_best,high,low,ratio,device_us,choice,contender,layout,cache,mode,more\n"
+                                                  "f16:64x64x64:nn," DAY1 ",13,12,11,14,2,5,ok,1.5,1.125,1.25,1,1.2,1,1.1,10,tiny,own,tn,cold,offline,x\n"), &error));
+    const gs_report_point *const p = point_of(&r.sets[0], "f16:64x64x64:tn");
+    assert_true(p->us == 10 && p->ratio == 1.25 && p->low == 1.125 && p->high == 1.5 && p->floor_us == 5 && p->band == 2 && p->own[0] == 11 && p->own[1] == 12 && p->own[2] == 13);
+    gs_report_free(&r);
+    static const char *const names[] = {"mode", "cache", "layout", "contender", "choice", "device_us", "ratio", "low", "high", "is_best", "best_ratio", "best_low", "best_high", "verified", "floor_us",
+                                        "band", "call_us", "call_p50", "call_p95", "call_p99", "date"};
+    for (size_t i = 0; i < GS_COUNT(names); i++) {
+        char text[400] = "problem";
+        for (size_t k = 0; k < GS_COUNT(names); k++)
+            if (k != i) strcat(strcat(text, ","), names[k]);
+        assert_int_equal(gs_report_add_file(&r, file("rows.csv", strcat(text, "\n")), &error), GS_ERROR_CORRUPT);
+        assert_string_equal(error.field, names[i]);
+        assert_non_null(strstr(error.text, "no such column"));
+        gs_report_free(&r);
+    }
 }
 
 static void the_newest_run_of_a_problem_counts(void **state)
@@ -238,6 +316,36 @@ static void rows_that_are_no_curve(void **state)
     gs_curves_free(&curves);
 }
 
+/* Where no best is said, the fastest of ours that ran and is right counts, wherever it stands. */
+static void the_fastest_of_an_object(void **state)
+{
+    static const struct { const char *entries; double us; } cases[] = {
+        {ENTRY("plan", "nn", "8", "") "," ENTRY("plan", "tn", "9", ""), 8}, {ENTRY("plan", "nn", "9", "") "," ENTRY("plan", "tn", "8", ""), 8}, {ENTRY("plan", "nn", "8", ",\"wrong\":true") "," ENTRY("plan", "tn", "9", ""), 9},
+        {ENTRY("other", "nn", "8", "") "," ENTRY("plan", "tn", "9", ""), 9}, {ENTRY("plan", "nn", "8", "") "," ENTRY("plan", "tn", "8", ""), 8},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gs_report r = {0};
+        char text[2000];
+        snprintf(text, sizeof text, OBJECT(DAY1, "", "%s"), cases[i].entries);
+        CHECK(gs_report_add_file(&r, file("eval.json", text), &error));
+        assert_true(point_of(&r.sets[0], "f16:64x64x64:nn,tn")->us == cases[i].us);
+        gs_report_free(&r);
+    }
+}
+
+/* Versions that are not known are not told. */
+static void machines_without_versions(void **state)
+{
+    gs_report r = {0};
+    (void)state;
+    CHECK(gs_report_add_file(&r, file("eval.json", "{\"title\":\"t\",\"problem\":\"f16:64x64x64:nn\",\"gpu\":\"g\",\"band\":1,\"driver\":0,\"cublaslt\":0,\"nvrtc\":0,\"contenders\":[]}\n"
+                                                   "{\"title\":\"t\",\"problem\":\"f16:64x64x64:nn\",\"gpu\":\"h\",\"band\":1,\"contenders\":[]}\n"), &error));
+    assert_int_equal(r.machine_count, 2);
+    for (int i = 0; i < 2; i++) assert_true(r.machines[i].driver[0] == '\0' && r.machines[i].cublaslt[0] == '\0' && r.machines[i].nvrtc[0] == '\0' && r.machines[i].sms == 0);
+    gs_report_free(&r);
+}
+
 /* Kernels of models, from the store's turns. */
 static void lineages_of_a_store(void **state)
 {
@@ -260,6 +368,28 @@ static void lineages_of_a_store(void **state)
     assert_int_equal(l->count, 1);
     assert_string_equal(l->list[0].candidate, name);
     assert_true(l->list[0].us == 10 && l->list[0].ratio == 2 && l->list[0].best);
+    gs_report_free(&r);
+    /* another kernel of the same problem, and one of another */
+    char second[GS_CONTENDER_NAME];
+    gs_submission_name("text 2", "manifest 1\n", second);
+    CHECK(gs_store_source_put(store, second, "text 2", "manifest 1\n", &error));
+    const gs_turn_outcome slower = {.candidate = second, .verdict = "pass", .us = 12};
+    gs_turn more = {.problem = "f16:64x64x64:tn", .mode = "source", .model = "m", .number = 2, .base = name, .system = "s", .ask = "a", .answer = "x", .outcomes = &slower, .count = 1};
+    CHECK(gs_store_turn_put(store, &session, &more, &error));
+    more.problem = "f16:64x64x128:tn";
+    more.base = "ws";
+    CHECK(gs_store_turn_put(store, &session, &more, &error));
+    more.mode = "schedule";   /* nobody's kernel */
+    more.problem = "f16:64x64x192:tn";
+    CHECK(gs_store_turn_put(store, &session, &more, &error));
+    more.mode = "source";   /* and one whose text nobody has */
+    more.problem = "f16:64x64x256:tn";
+    more.outcomes = &(gs_turn_outcome){.candidate = "source:0123456789abcdef0123456789abcdef", .verdict = "pass", .us = 12};
+    CHECK(gs_store_turn_put(store, &session, &more, &error));
+    CHECK(gs_report_add_store(&r, store, NULL, &error));
+    assert_int_equal(r.lineage_count, 2);
+    assert_true(r.lineages[0].count == 2 && r.lineages[1].count == 1 && r.lineages[0].list[0].best && !r.lineages[0].list[1].best && isnan(r.lineages[0].list[1].ratio));
+    assert_string_equal(r.lineages[1].problem, "f16:64x64x128:tn");
     gs_report_free(&r);
     CHECK(gs_report_add_store(&r, store, "another GPU", &error));
     assert_int_equal(r.lineage_count, 0);
@@ -301,12 +431,43 @@ static void results_and_curves_of_a_store(void **state)
     gs_store_close(&store);
 }
 
+/* Whichever allocation of ours fails, that is said, and nothing is left. */
+static void no_memory_for_a_file(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        H200 DAY1 "\n" HEAD "f16:64x64x64:nn,offline,cold,nn,own,simple,10,1.1,1,1.2,1,1.1,1,1.2,ok,5,2,14,11,12,13," DAY1 "\n",
+        OBJECT(DAY1, "", ENTRY("plan", "nn", "9", "")),
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        int failures = 0;
+        const char *const path = file("memory.txt", texts[i]);
+        for (int at = 1;; at++) {
+            gs_report r = {0};
+            gs_text page = {0};
+            fail_at = at;
+            gs_status status = gs_report_add_file(&r, path, &error);
+            if (status == GS_OK) gs_report_page(&page, &r, "now");
+            const bool reached = fail_at <= 0;
+            fail_at = 0;
+            if (status != GS_OK && status != GS_ERROR_MEMORY) fail_msg("%zu, allocation %d: %s: %s", i, at, gs_status_name(status), error.text);
+            const bool whole = r.set_count == 1 && r.unread == 0 && r.machine_count == 1;   /* whether it is a trainer's log could not be looked at, which it is not */
+            if (reached && status == GS_OK && !page.failed && !r.sources.failed && !whole) fail_msg("%zu, allocation %d: nobody noticed", i, at);
+            failures += status != GS_OK || page.failed;
+            gs_report_free(&r);
+            gs_text_free(&page);
+            if (!reached) break;
+        }
+        assert_true(failures > 5);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(lines_of_values),         TEST(the_newest_run_of_a_problem_counts), TEST(objects_of_eval),
+    const struct CMUnitTest tests[] = {TEST(lines_of_values),         TEST(ours_that_count), TEST(modes_of_lines), TEST(columns_of_lines), TEST(the_newest_run_of_a_problem_counts), TEST(objects_of_eval), TEST(the_fastest_of_an_object), TEST(machines_without_versions),
                                        TEST(what_is_no_file_of_eval), TEST(curves_from_rows_and_back),          TEST(rows_that_are_no_curve), TEST(lineages_of_a_store),
-                                       TEST(results_and_curves_of_a_store)};
+                                       TEST(results_and_curves_of_a_store), TEST(no_memory_for_a_file)};
     return run_without_leaks("report/files", tests, GS_COUNT(tests));
 }

@@ -74,6 +74,35 @@ static void lines_of_verl(void **state)
     gs_curves_free(&curves);
 }
 
+/* Each name that a trainer has for a figure; of several the first, unless it is no number. */
+static void names_of_figures(void **state)
+{
+    (void)state;
+    static const struct { const char *entry, *series; double y; } cases[] = {
+        {"\"reward\":1,\"critic/rewards/mean\":2", "reward", 1}, {"\"critic/rewards/mean\":2,\"critic/score/mean\":3", "reward", 2}, {"\"critic/score/mean\":3", "reward", 3},
+        {"\"reward\":null,\"critic/score/mean\":3", "reward", 3}, {"\"gemmsmith/passed\":1", "passed", 1}, {"\"val-aux/x/y/passed/mean@8\":2", "passed", 2},
+        {"\"gemmsmith/best\":1", "best", 1}, {"\"critic/rewards/max\":2,\"critic/score/max\":3", "best", 2}, {"\"critic/score/max\":3", "best", 3}, {"\"gemmsmith/distinct\":4", "distinct", 4},
+        {"\"entropy\":1,\"actor/entropy\":2", "entropy", 1}, {"\"actor/entropy\":2", "entropy", 2}, {"\"kl\":1,\"actor/kl_loss\":2", "kl", 1}, {"\"actor/kl_loss\":2,\"actor/reward_kl_penalty\":3", "kl", 2},
+        {"\"actor/reward_kl_penalty\":3", "kl", 3}, {"\"loss\":1,\"actor/pg_loss\":2", "loss", 1}, {"\"actor/pg_loss\":2,\"train/loss\":3", "loss", 2}, {"\"train/loss\":3", "loss", 3},
+        {"\"eval_loss\":1,\"val/loss\":2", "check", 1}, {"\"val/loss\":2", "check", 2}, {"\"completions/mean_length\":1,\"response_length/mean\":2", "length", 1}, {"\"response_length/mean\":2", "length", 2},
+        {"\"grad_norm\":1,\"actor/grad_norm\":2", "gradient", 1}, {"\"actor/grad_norm\":2,\"train/grad_norm\":3", "gradient", 2}, {"\"train/grad_norm\":3", "gradient", 3},
+        {"\"other\":1,\"val-aux/passed/mean\":2,\"reward\":\"NaN\"", NULL, 0}, {"\"reward\":Infinity", NULL, 0}, {"\"a\":\"\\\"NaN\",\"reward\":5", "reward", 5},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++)
+        for (int within = 0; within < 2; within++) {
+            char text[256], series[40];
+            gs_curves curves = {0};
+            int unread = 0;
+            snprintf(text, sizeof text, within ? "{\"step\":7,\"data\":{%s}}" : "{\"step\":7,%s}", cases[i].entry);
+            CHECK(gs_training_read(&curves, "a", text, &unread, &error));
+            snprintf(series, sizeof series, "training/%s", cases[i].series ? cases[i].series : "");
+            if (cases[i].series) expect(&curves, series, 1, (const double[]){7}, &cases[i].y);
+            assert_int_equal(curves.count, cases[i].series != NULL);
+            assert_int_equal(unread, 0);
+            gs_curves_free(&curves);
+        }
+}
+
 static void what_is_no_log(void **state)
 {
     static const char *const others[] = {"", "{", "[]", "problem,mode\n", "{\"problem\":\"f16:64x64x64:nn\",\"step\":1}", "{\"step\":\"1\"}", "{\"step\":-1}", "{\"log_history\":1}", "{\"a\":1}\n{\"step\":1}"};
@@ -90,7 +119,7 @@ static void what_is_no_log(void **state)
 static void names_of_runs(void **state)
 {
     static const char *const names[][2] = {{"out/rl.1/trainer_state.json", "rl.1"}, {"/a/rl.2/checkpoint-120/trainer_state.json", "rl.2"}, {"checkpoint-7/trainer_state.json", "trainer_state"},
-                                           {"rloo.jsonl", "rloo"}, {"gemmsmith/rloo.2.jsonl", "rloo.2"}, {"../x/./log.jsonl", "x"}, {"/log.jsonl", "log"}, {"a\nb/log.jsonl", "a?b"}, {"", "run"}, {"a/", "run"}, {"a/.json", ".json"}};
+                                           {"rloo.jsonl", "rloo"}, {"gemmsmith/rloo.2.jsonl", "rloo.2"}, {"../x/./log.jsonl", "x"}, {"/log.jsonl", "log"}, {"a\nb/log.jsonl", "a?b"}, {"a\x1f\x7f\x80 b.csv", "a??\x80 b"}, {"./log.jsonl", "log"}, {"x/../log.jsonl", "x"}, {"", "run"}, {"a/", "run"}, {"a/.json", ".json"}};
     char name[GS_CURVE_NAME];
     (void)state;
     for (size_t i = 0; i < GS_COUNT(names); i++) {
@@ -155,6 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(state_of_trl),
         cmocka_unit_test(lines_of_verl),
+        cmocka_unit_test(names_of_figures),
         cmocka_unit_test(what_is_no_log),
         cmocka_unit_test(names_of_runs),
         cmocka_unit_test_setup_teardown(what_the_store_found, make_folder, remove_folder),

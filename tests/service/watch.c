@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "jobs/internal.h"
+#include "leaks.h"
 #include "service/http.h"
 #include "service/watch.h"
 
@@ -136,5 +137,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_never_done_is_shut), cmocka_unit_test(slow_ones_make_room), cmocka_unit_test(who_has_gone_is_seen),
                                        cmocka_unit_test(a_port_that_is_taken_leaves_nothing_open)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("service/watch", tests, GS_COUNT(tests));
 }

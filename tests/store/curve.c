@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "leaks.h"
 #include "store/sql.h"
 #include "store/store.h"
 #include "store_folder.h"
@@ -219,5 +220,5 @@ int main(void)
         cmocka_unit_test(refuses_bad_input),
         cmocka_unit_test(sessions_are_visited),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return run_group_without_leaks("store/curve", tests, GS_COUNT(tests), make_folder, remove_folder);
 }

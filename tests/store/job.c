@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "leaks.h"
 #include "store/sql.h"
 #include "store/store.h"
 #include "store_folder.h"
@@ -237,6 +238,27 @@ static void the_best_time_is_of_what_passed_with_this_version(void **state)
     gs_store_close(&store);
 }
 
+static void tell_size(void *self, const gs_job *job)
+{
+    told *const t = self;
+    snprintf(t->text + strlen(t->text), sizeof t->text - strlen(t->text), "%s:%lld:%lld:%s ", job->id, (long long)job->bytes, (long long)job->expires, job->device);
+}
+
+/* Of an open job its size and until when it is wanted, in the order in which they came; of another device none. */
+static void what_is_open_is_told(void **state)
+{
+    (void)state;
+    told got = {0};
+    gs_store *store = open_store("told.db");
+    const gs_job jobs[] = {{.id = "b", .device = DEVICE, .request = "12345", .expires = 7}, {.id = "a", .device = DEVICE, .request = "1", .expires = 0},
+                           {.id = "c", .device = "other", .request = "12", .expires = 9}, {.id = "d", .device = DEVICE, .request = "123", .expires = INT64_C(1) << 40}};
+    CHECK(gs_store_jobs_put(store, jobs, 4, &error));
+    CHECK(gs_store_job_end(store, "a", "answer", false, &error));
+    CHECK(gs_store_jobs_open(store, DEVICE, NULL, tell_size, &got, &error));
+    assert_string_equal(got.text, "b:5:7:" DEVICE " d:3:1099511627776:" DEVICE " ");
+    gs_store_close(&store);
+}
+
 /* ---- services that share a store ---- */
 
 static gs_lessee service(const char *run, int64_t pid)
@@ -376,6 +398,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_stays),
+        cmocka_unit_test(what_is_open_is_told),
         cmocka_unit_test(a_job_is_one_service_s),
         cmocka_unit_test(a_service_that_is_gone),
         cmocka_unit_test(what_is_missing_is_named), cmocka_unit_test(a_wish_goes_to_whoever_has_it),
@@ -386,5 +409,5 @@ int main(void)
         cmocka_unit_test(the_library_s_newest_time),
         cmocka_unit_test(the_best_time_is_of_what_passed_with_this_version),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return run_group_without_leaks("store/job", tests, GS_COUNT(tests), make_folder, remove_folder);
 }

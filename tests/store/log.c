@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "leaks.h"
 #include "store/sql.h"
 #include "store_folder.h"
 
@@ -175,5 +176,5 @@ static void it_is_looked_at_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(heads), cmocka_unit_test(frames), cmocka_unit_test(it_is_looked_at_again)};
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return run_group_without_leaks("store/log", tests, GS_COUNT(tests), make_folder, remove_folder);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "leaks.h"
 #include "store/store.h"
 #include "store_folder.h"
 
@@ -49,5 +50,5 @@ static void is_a_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_path_has_its_length), cmocka_unit_test(is_a_file)};
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return run_group_without_leaks("store/open", tests, GS_COUNT(tests), make_folder, remove_folder);
 }

@@ -20,6 +20,7 @@
 #include "store/sql.h"
 #include "store_folder.h"
 #include "support/fork.h"
+#include "support/leaks.h"
 
 static gs_session begin(gs_store *store)
 {
@@ -658,5 +659,5 @@ int main(void)
         cmocka_unit_test(an_old_store_is_read_as_it_is),
         cmocka_unit_test(a_log_left_behind_is_read),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return run_group_without_leaks("store/store", tests, GS_COUNT(tests), make_folder, remove_folder);
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "leaks.h"
 #include "store/sql.h"
 #include "store/store.h"
 #include "store_folder.h"
@@ -342,5 +343,5 @@ int main(void)
         cmocka_unit_test(an_older_store_gets_the_tables),
         cmocka_unit_test(old_names_become_the_new_ones),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return run_group_without_leaks("store/turn", tests, GS_COUNT(tests), make_folder, remove_folder);
 }

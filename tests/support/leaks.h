@@ -5,7 +5,9 @@
 #define TESTS_LEAKS_H
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <malloc.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +23,30 @@ typedef struct leaks_use {
     int    files;
 } leaks_use;
 
+/* cmocka keeps a text for each test that is skipped. */
+static bool leaks_skipped;
+#undef skip
+#define skip() (leaks_skipped = true, _skip(__FILE__, __LINE__))
+
 static struct CMUnitTest leaks_tests[LEAKS_TESTS];
 static leaks_use         leaks_before;
 static size_t            leaks_at;   /* the test that runs */
+
+#ifndef __SANITIZE_ADDRESS__
+static size_t leaks_environment;   /* bytes */
+
+/* In place of the C library's, which keeps every value that a variable ever had: what it takes is no leak. */
+int setenv(const char *name, const char *value, int replace)
+{
+    int (*const set)(const char *, const char *, int) = (int (*)(const char *, const char *, int))dlsym(RTLD_NEXT, "setenv");
+    const size_t before = mallinfo2().uordblks;
+    const int    code = set(name, value, replace);
+    leaks_environment += mallinfo2().uordblks - before;
+    return code;
+}
+#else
+enum { leaks_environment };
+#endif
 
 static inline leaks_use leaks_now(void)
 {
@@ -38,7 +61,7 @@ static inline leaks_use leaks_now(void)
     while (files && readdir(files)) use.files++;
     if (files) closedir(files);
     const struct mallinfo2 heap = mallinfo2();
-    use.bytes = heap.uordblks + heap.hblkhd;
+    use.bytes = heap.uordblks + heap.hblkhd - leaks_environment;
     return use;
 }
 
@@ -46,6 +69,7 @@ static inline int leaks_setup(void **state)
 {
     leaks_at = (size_t)((struct CMUnitTest *)*state - leaks_tests);
     *state = leaks_tests[leaks_at].initial_state;
+    leaks_skipped = false;
     leaks_before = leaks_now();
     return leaks_tests[leaks_at].setup_func ? leaks_tests[leaks_at].setup_func(state) : 0;
 }
@@ -53,6 +77,7 @@ static inline int leaks_setup(void **state)
 static inline int leaks_teardown(void **state)
 {
     const int code = leaks_tests[leaks_at].teardown_func ? leaks_tests[leaks_at].teardown_func(state) : 0;
+    if (leaks_skipped) return code;
     const leaks_use now = leaks_now();
     if (now.bytes > leaks_before.bytes) print_error("%zu bytes are still in use\n", now.bytes - leaks_before.bytes);
     if (now.files > leaks_before.files) print_error("%d files are still open\n", now.files - leaks_before.files);
@@ -60,7 +85,7 @@ static inline int leaks_teardown(void **state)
 }
 
 /* As cmocka_run_group_tests_name, twice. The program begins anew before that, since the allocator looks at its settings then. */
-static inline int run_without_leaks(const char *name, const struct CMUnitTest *tests, size_t count)
+static inline int run_group_without_leaks(const char *name, const struct CMUnitTest *tests, size_t count, CMFixtureFunction set_up, CMFixtureFunction tear_down)
 {
 #ifndef __SANITIZE_ADDRESS__
     const char *const set = getenv("GLIBC_TUNABLES");
@@ -71,7 +96,7 @@ static inline int run_without_leaks(const char *name, const struct CMUnitTest *t
     }
     unsetenv("GLIBC_TUNABLES");
 #endif
-    const int failed = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
+    const int failed = _cmocka_run_group_tests(name, tests, count, set_up, tear_down);
 #ifndef __SANITIZE_ADDRESS__
     struct CMUnitTest again[LEAKS_TESTS];
     char              title[64];
@@ -83,12 +108,14 @@ static inline int run_without_leaks(const char *name, const struct CMUnitTest *t
         again[i].initial_state = &leaks_tests[i];
     }
     snprintf(title, sizeof title, "%s, once more", name);
-    if (_cmocka_run_group_tests(title, again, count, NULL, NULL) == 0) return 0;
+    if (_cmocka_run_group_tests(title, again, count, set_up, tear_down) == 0) return 0;
     snprintf(title, sizeof title, "%s, a third time", name);   /* a text that is longer by chance grows a buffer once, a leak leaves something each time */
-    return _cmocka_run_group_tests(title, again, count, NULL, NULL);
+    return _cmocka_run_group_tests(title, again, count, set_up, tear_down);
 #else
     return failed;
 #endif
 }
+
+static inline int run_without_leaks(const char *name, const struct CMUnitTest *tests, size_t count) { return run_group_without_leaks(name, tests, count, NULL, NULL); }
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <signal.h>
 
+#include "leaks.h"
 #include "tune/device_group.h"
 #include "tuning_list.h"
 
@@ -191,5 +192,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_devices), TEST(the_worst_end_counts), TEST(a_signal_goes_to_the_children), TEST(a_store_that_cannot_be_opened), TEST(a_list_one_after_the_other),
     };
-    return cmocka_run_group_tests_name("tune/devices", tests, NULL, NULL);
+    return run_without_leaks("tune/devices", tests, GS_COUNT(tests));
 }

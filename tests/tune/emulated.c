@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "leaks.h"
 #include "tuning.h"
 #include "verify/verify.h"
 
@@ -164,5 +165,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(the_best_prediction_wins), CASE(a_crash_is_blamed), CASE(nothing_passes), CASE(rewards_and_estimates),
     };
-    return cmocka_run_group_tests_name("tune/emulated", tests, NULL, NULL);
+    return run_without_leaks("tune/emulated", tests, GS_COUNT(tests));
 }

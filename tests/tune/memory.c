@@ -8,6 +8,7 @@
 
 #include "allocations.h"
 #include "base/error.h"
+#include "leaks.h"
 #include "tune/run.h"
 
 static void no_memory_for_more_candidates(void **state)
@@ -25,5 +26,5 @@ static void no_memory_for_more_candidates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(no_memory_for_more_candidates)};
-    return cmocka_run_group_tests_name("tune/memory", tests, NULL, NULL);
+    return run_without_leaks("tune/memory", tests, GS_COUNT(tests));
 }

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "support/allocations.h"
+#include "support/leaks.h"
 #include "support/memory_in_use.h"
 #include "texts.h"
 #include "worker/contenders.h"
@@ -248,5 +249,5 @@ int main(void)
         CASE(one_for_each_name_and_layout), CASE(what_another_problem_leaves), CASE(what_makes_room), CASE(one_user_kernel),
         CASE(short_of_memory), CASE(nothing_is_kept),
     };
-    return cmocka_run_group_tests_name("worker/contenders", tests, NULL, NULL);
+    return run_without_leaks("worker/contenders", tests, GS_COUNT(tests));
 }

@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "texts.h"
 #include "metric_value.h"
+#include "leaks.h"
 
 static gs_text  out;
 static gs_error error;
@@ -406,6 +407,39 @@ static void a_worker_is_asked(void **state)
     gs_worker_stop(&worker);
 }
 
+/* One line of PTX after the other, in a branch that is never taken; how many of which class they are. */
+static void instructions_are_counted_by_class(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "ld.global.u32 %0, [%3];", "ldu.global.u32 %0, [%3];", "ld.u32 %0, [%3];", "ld.shared.u32 %0, [%2];", "ld.shared::cta.u32 %0, [%2];",
+        "st.global.u32 [%3], %1;", "st.u32 [%3], %1;", "red.global.add.u32 [%3], %1;", "atom.global.add.u32 %0, [%3], %1;", "st.shared.u32 [%2], %1;", "atom.shared.add.u32 %0, [%2], %1;", "red.shared.add.u32 [%2], %1;",
+        "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%2];", "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%2], {%1};", "cp.async.ca.shared.global [%2], [%3], 4;", "cp.async.cg.shared.global [%2], [%3], 16;",
+        "cp.async.commit_group;", "cp.async.wait_group 0;", "cp.async.wait_all;", "bar.sync 0;", "barrier.sync 1;", "membar.gl;", "fence.acq_rel.gpu;", "wgmma.fence.sync.aligned;", "mbarrier.init.shared.b64 [%2], 1;",
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%2], [%3], 16, [%2];", "cp.async.bulk.commit_group;", "shfl.sync.idx.b32 %0, %1, 0, 31, 0xffffffff;", "vote.sync.ballot.b32 %0, 1, 0xffffffff;", "activemask.b32 %0;",
+    };
+    static const struct { const char *name; double count; } wanted[] = {
+        {"ptx_wgmma", 0}, {"ptx_mma", 0}, {"ptx_ldmatrix", 1}, {"ptx_tma", 1}, {"ptx_cp_async", 2}, {"ptx_global_load", 3}, {"ptx_global_store", 4}, {"ptx_shared_load", 2}, {"ptx_shared_store", 4}, {"ptx_barrier", 10}, {"ptx_shuffle", 3},
+    };
+    gs_worker worker;
+    gs_text source = {0};
+    const gs_problem p = problem_of("f16:64x64x64:tn");
+    if (gs_compiler_version(NULL) == 0) skip();
+    unsetenv("GEMMSMITH_WORKER");
+    gs_text_add(&source, "#include \"common/args.h\"\nextern \"C\" __global__ void mine(const gs_kernel_args p)\n{\n    __shared__ unsigned table[64];\n    unsigned got = 0;\n    if (p.k >= 0) return;\n");
+    for (size_t i = 0; i < GS_COUNT(lines); i++)
+        gs_text_addf(&source, "    asm volatile(\"%s\" : \"+r\"(got) : \"r\"(1), \"r\"((unsigned)__cvta_generic_to_shared(table)), \"l\"(p.a) : \"memory\");\n", lines[i]);
+    gs_text_add(&source, "}\n");
+    gs_worker_init(&worker, "emu:h200", NULL);
+    const gs_metrics_request r = {.problem = &p, .candidate = "source:0126", .source = gs_text_string(&source), .manifest = MANIFEST, .worker = &worker, .cache = ""};
+    if (gs_metrics_take(&r, &out, &error) != GS_OK) fail_msg("%s", error.text);
+    for (size_t i = 0; i < GS_COUNT(wanted); i++)
+        if (value(wanted[i].name) != wanted[i].count) fail_msg("%s: %g\n%s", wanted[i].name, value(wanted[i].name), gs_text_string(&out));
+    assert_true(isnan(value("launch_us")));   /* nobody ran it */
+    gs_worker_stop(&worker);
+    gs_text_free(&source);
+}
+
 /* The page that explains them has every name, and no other. */
 static void the_page_has_every_name(void **state)
 {
@@ -430,7 +464,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         CASE(a_page_of_the_profiler), CASE(pages_that_are_none), CASE(numbers_and_units), CASE(waits_of_warps), CASE(pages_say_why),
         CASE(the_profiler_is_run), CASE(what_a_profiler_does), CASE(the_profiler_is_found_in_path),
-        CASE(a_worker_is_asked), CASE(the_page_has_every_name),
+        CASE(a_worker_is_asked), CASE(instructions_are_counted_by_class), CASE(the_page_has_every_name),
     };
-    return cmocka_run_group_tests_name("worker/metrics", tests, NULL, NULL);
+    return run_without_leaks("worker/metrics", tests, GS_COUNT(tests));
 }

@@ -24,6 +24,7 @@
 #include "worker/worker.h"
 #include "interrupted_waits.h"
 #include "patience.h"
+#include "leaks.h"
 
 enum { JOBS = 60 };
 
@@ -204,5 +205,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(every_job_once), CASE(urgent_ones_go_first), CASE(a_crash_costs_one_job), CASE(a_death_between_jobs_costs_none), CASE(what_ends_it),
     };
-    return cmocka_run_group_tests_name("worker/pool", tests, NULL, NULL);
+    return run_without_leaks("worker/pool", tests, GS_COUNT(tests));
 }
