@@ -274,7 +274,10 @@ static gs_status add_winners(gs_notes *notes, const gs_problem *p, size_t limit,
     add_match(&match, &w);
     const bool whole = !said.failed && !match.failed;   /* part of a query is another one, or none */
     gs_text_free(&said);
-    if (!whole) return gs_text_free(&match), no_memory(error);
+    if (!whole) {
+        gs_text_free(&match);
+        return no_memory(error);
+    }
     sqlite3_stmt *statement;
     int code = sqlite3_prepare_v2(notes->db, sql, -1, &statement, NULL);
     if (code == SQLITE_OK) code = sqlite3_bind_text(statement, 1, gs_text_string(&match), -1, SQLITE_STATIC);
