@@ -438,6 +438,32 @@ static void server_mode_warms_up(void **state)
     gs_measurement_destroy(&measurement);
 }
 
+/* Whoever fails in a round, or never begins, is left out from there on, with its own failure; a device that is lost ends the run. */
+static void server_mode_leaves_out_who_fails(void **state)
+{
+    (void)state;
+    for (int at = 2; at <= 4; at++) {
+        gs_bench_options options = quick();
+        fresh(NULL);
+        options.mode = GS_MODE_SERVER;
+        options.rounds = 6;
+        options.target_qps = 1e6;
+        players[1].fails_at = at;
+        players[1].status = GS_ERROR_LIBRARY;
+        players[2].fails_at = at + 1;
+        players[2].status = GS_ERROR_UNSUPPORTED;
+        gs_measurement *measurement = measure(3, &options);
+        assert_int_equal(measurement->rounds, 6);
+        assert_int_equal(measurement->samples[0].status, GS_OK);
+        assert_int_equal(measurement->samples[1].status, GS_ERROR_LIBRARY);
+        assert_int_equal(measurement->samples[2].status, GS_ERROR_UNSUPPORTED);
+        assert_int_equal(players[1].runs, at);
+        assert_int_equal(players[2].runs, at + 1);
+        assert_true(players[0].runs >= 7 && !measurement->samples[0].wrong && isfinite(measurement->samples[0].device_median));
+        gs_measurement_destroy(&measurement);
+    }
+}
+
 /* ---- the pick of cublaslt-autotuning ---- */
 
 static void pick_finds_the_fastest(void **state)
@@ -535,6 +561,7 @@ int main(void)
         cmocka_unit_test_setup(budget_ends_at_a_round, fresh),
         cmocka_unit_test_setup(server_mode, fresh),
         cmocka_unit_test_setup(server_mode_warms_up, fresh),
+        cmocka_unit_test_setup(server_mode_leaves_out_who_fails, fresh),
         cmocka_unit_test_setup(pick_finds_the_fastest, fresh),
         cmocka_unit_test_setup(pick_drops_wrong_ones, fresh),
         cmocka_unit_test_setup(impossible_requests, fresh),

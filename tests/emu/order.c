@@ -174,6 +174,27 @@ static void test_what_does_not_conflict(void **state)
     expect_wrong("st.global.u32 [d], a;\n" FENCE, (shape){8, 64, 1, false, false}, "write of 4 bytes");
 }
 
+/* Every byte of a word is told apart, in whichever of them an access begins and ends. */
+static void test_bytes_of_a_word(void **state)
+{
+    (void)state;
+    static const struct { int bytes; const char *type, *reg; } types[] = {{1, "u8", "a"}, {2, "u16", "h"}, {4, "u32", "a"}, {8, "u64", "x"}};
+    static const char form[] = "mov.b16 h, 1;\nmov.b64 x, 1;\n@p st.global.%s [d+%d], %s;\n" GIVE TAKE "ld.global.%s %s, [d+%d];\n";
+    const shape one = {2, 1, 1, true, false};
+    for (size_t i = 0; i < GS_COUNT(types) * GS_COUNT(types); i++)
+        for (int at = 0; at < 12; at += types[i / 4].bytes)
+            for (int from = 0; from < 12; from += types[i % 4].bytes) {
+                const bool meet = at < from + types[i % 4].bytes && from < at + types[i / 4].bytes;
+                char body[1024];
+                emu_test t;
+                snprintf(body, sizeof body, form, types[i / 4].type, at, types[i / 4].reg, types[i % 4].type, types[i % 4].bytes == 8 ? "x" : types[i % 4].bytes == 2 ? "h" : "e", from);
+                run(&t, body, one, 1);
+                if ((t.launch.findings > 0) != meet) fail_msg("found %d: %s", t.launch.findings, body);
+                if (meet) assert_int_equal(t.launch.finding[0].kind, GS_EMU_UNORDERED_FINDING);
+                emu_end(&t);
+            }
+}
+
 /* Inside a cluster its barrier orders, without a fence. */
 static void test_clusters(void **state)
 {
@@ -281,7 +302,7 @@ static void test_too_many_flags(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chains), cmocka_unit_test(test_knowledge_is_passed_on), cmocka_unit_test(test_what_does_not_conflict),
+        cmocka_unit_test(test_chains), cmocka_unit_test(test_knowledge_is_passed_on), cmocka_unit_test(test_what_does_not_conflict), cmocka_unit_test(test_bytes_of_a_word),
         cmocka_unit_test(test_clusters), cmocka_unit_test(test_bulk_copies), cmocka_unit_test(test_too_many_flags), cmocka_unit_test(test_what_was_seen), cmocka_unit_test(test_late_stores),
     };
     return cmocka_run_group_tests_name("order between blocks", tests, NULL, NULL);
