@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ * What each family says of a problem: how many schedules it takes and which, and of two of them what they ask of a multiprocessor and their share of the time
+ * model, part by part, against figures.txt. What changes there is meant to change: UPDATE=1 writes the file anew, and its difference says what a change of a
+ * family's rules or of its share does. The rates are not those of a device but have a number of their own each, so that fitting them changes nothing here. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "schedule/space.h"
+#include "schedule/work.h"
+#include "texts.h"
+
+#define FILE_NAME GS_SOURCE_DIR "/tests/schedule/figures.txt"
+
+static const struct { const char *device, *problem; } problems[] = {
+    {"h200", "f16:4096x4096x4096:tn"}, {"h200", "bf16:1000x2000x3000:nn"}, {"h200", "f16:520x264x136:nt:d=f32:beta=1"}, {"h200", "bf16:64x4096x64:tt:beta=1"},
+    {"h200", "f16:33x17x65:tn"}, {"h200", "f16:512x512x512:nn:acc=f16"}, {"h200", "bf16:16x14336x4096:tn"}, {"h200", "bf16:1x4096x4096:tn:ep=bias+gelu"},
+    {"h200", "f16:4096x2x4096:nn"}, {"h200", "bf16:64x64x16384:tn"}, {"h200", "bf16:96x96x5000:tn:lda=5001:ldb=5003"}, {"h200", "f16:136x128x256:tn:b=12:beta=0.5"},
+    {"h200", "bf16:2048x11008x4096:tn:ep=bias+gelu+aux"}, {"h200", "bf16:2048x1408x512:tn:ep=silu+gate"}, {"h200", "bf16:300x1408x512:tn:ep=silu+gate_i"},
+    {"h200", "bf16:512x1024x768:nn:ep=dgelu"}, {"h200", "bf16:512x1024x768:nn:ep=dbias"}, {"h200", "bf16:4096x1024x512:tn:g=8"},
+    {"h200", "bf16:4096x1024x512:tn:gm=8:ep=silu+gate"}, {"h200", "bf16:1024x512x4096:nt:gk=8"}, {"h200", "bf16:256x512x384:tn:ep=scale_m+scale_n+bias"},
+    {"h200", "bf16:16x512x1024:tn:inv=1"}, {"h200", "f16:16x16x16:tn:b=4096"}, {"h200", "f16:24x8x20:nn:b=1000:beta=1"}, {"h200", "f16:16x16x16:tn:b=4096:matrices=pointers"},
+    {"h200", "bf16:128x256x512:tn:scalars=device:beta=1"}, {"h200", "bf16:40x72x512:tn:b=3:sa=40000:sb=0:sd=9000"}, {"a100", "f16:4096x4096x4096:tn"}, {"a100", "bf16:40x72x1024:nn:beta=1"},
+};
+
+/* FNV-1a. */
+static uint64_t hash_of(uint64_t hash, const char *text)
+{
+    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return hash;
+}
+
+/* Of its name, in the middle half of what it may be; where that is wide, of a tenth of it. */
+static double rate_of(const char *name, double least, double greatest)
+{
+    const double part = 0.25 + 0.5 * (double)(hash_of(0xcbf29ce484222325u, name) >> 40) * 0x1p-24;
+    return least + (greatest - least) * part * (greatest > 100 ? 0.1 : 1);
+}
+
+static gs_profile profile_of(const char *device)
+{
+    gs_profile profile = *gs_profile_find(device);
+#define GS_RATE(name, unit, least, greatest, what) profile.rates.name = rate_of(#name, least, greatest);
+    GS_RATES(GS_RATE)
+#undef GS_RATE
+    return profile;
+}
+
+static void say_work(gs_text *out, const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile)
+{
+    char token[GS_SCHEDULE_TEXT];
+    const gs_resources r = gs_schedule_resources(schedule, problem, &profile->caps);
+    const gs_work w = gs_schedule_work(schedule, problem, profile);
+    gs_text_addf(out, "    %s threads=%d registers=%d smem=%d resident=%d cluster=%d | %d x %d%s", gs_schedule_format(schedule, token), r.threads, r.registers, r.smem, r.blocks_sm, r.cluster, w.cluster,
+                   w.resident, w.persistent ? " persistent" : "");
+    const double parts[] = {w.blocks, w.steps, w.matrix, w.port, w.issue, w.feed, w.fresh, w.outside, w.chain, w.latency, w.ahead, w.held, w.start, w.finish, w.finish_port, w.store, w.memory_bytes};
+    for (size_t i = 0; i < GS_COUNT(parts); i++) gs_text_addf(out, " %.7g", parts[i]);
+    gs_text_addf(out, "\n");
+}
+
+static void say_family(gs_text *out, int family, const gs_problem *problem, const gs_profile *profile)
+{
+    gs_space space;
+    uint64_t hash = 0xcbf29ce484222325u;
+    assert_int_equal(gs_space_create(&space, problem, &profile->caps, 1u << family, NULL), GS_OK);
+    for (int i = 0; i < space.count; i++) {
+        char token[GS_SCHEDULE_TEXT];
+        hash = hash_of(hash, gs_schedule_format(&space.list[i], token));
+    }
+    if (space.count) gs_text_addf(out, "  %s: %d schedules, %016llx\n", gs_family_name((gs_family_id)family), space.count, (unsigned long long)hash);
+    for (int i = 1; i <= 2 && i <= space.count; i++) say_work(out, &space.list[(int64_t)space.count * i / 3], problem, profile);
+    gs_space_free(&space);
+}
+
+/* Numbers may differ in their last digits: not every C library has the same sixth root. */
+static bool same_word(const char *a, const char *b)
+{
+    char *end_a, *end_b;
+    const double x = strtod(a, &end_a), y = strtod(b, &end_b);
+    return strcmp(a, b) == 0 || (end_a != a && !*end_a && end_b != b && !*end_b && fabs(x - y) <= 2e-6 * fabs(y));
+}
+
+static bool same_line(char *a, char *b)
+{
+    char *rest_a, *rest_b, *x = strtok_r(a, " ", &rest_a), *y = strtok_r(b, " ", &rest_b);
+    for (; x && y && same_word(x, y); x = strtok_r(NULL, " ", &rest_a)) y = strtok_r(NULL, " ", &rest_b);
+    return !x && !y;
+}
+
+static void compare(const char *found)
+{
+    FILE *const file = fopen(FILE_NAME, "r");
+    char wanted[2048], line[2048], copy[2048];
+    if (!file) fail_msg("%s cannot be read: UPDATE=1 writes it", FILE_NAME);
+    for (const char *at = found; *at; at += strlen(line)) {
+        const size_t length = strcspn(at, "\n") + 1;
+        assert_true(length < sizeof line);
+        memcpy(line, at, length);
+        line[length] = '\0';
+        if (!fgets(wanted, sizeof wanted, file)) fail_msg("the file ends before\n%s", line);
+        strcpy(copy, line);
+        char was[2048];
+        strcpy(was, wanted);
+        if (!same_line(copy, wanted)) fail_msg("\n%sis now\n%s(UPDATE=1 writes it, if that is meant)", was, line);
+    }
+    if (fgets(wanted, sizeof wanted, file)) fail_msg("the file goes on: %s", wanted);
+    fclose(file);
+}
+
+static void figures_of_families(void **state)
+{
+    (void)state;
+    gs_text out = {0};
+    for (size_t i = 0; i < GS_COUNT(problems); i++) {
+        const gs_profile profile = profile_of(problems[i].device);
+        const gs_problem problem = problem_of(problems[i].problem);
+        gs_text_addf(&out, "%s %s\n", problems[i].device, problems[i].problem);
+        for (int family = 0; family < GS_FAMILIES; family++) say_family(&out, family, &problem, &profile);
+    }
+    assert_false(out.failed);
+    if (getenv("UPDATE")) {
+        FILE *const file = fopen(FILE_NAME, "w");
+        assert_non_null(file);
+        fputs(gs_text_string(&out), file);
+        fclose(file);
+    } else {
+        compare(gs_text_string(&out));
+    }
+    gs_text_free(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(figures_of_families)};
+    return cmocka_run_group_tests_name("figures", tests, NULL, NULL);
+}
