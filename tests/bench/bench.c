@@ -392,6 +392,34 @@ static void budget_ends_at_a_round(void **state)
     gs_measurement_destroy(&measurement);
 }
 
+/* Rounds, the length of a replay and the warm-up, where nobody gives them. */
+static void what_is_not_given(void **state)
+{
+    (void)state;
+    int calls[2], runs[2];
+    for (int given = 0; given < 2; given++) {
+        gs_bench_options options = gs_bench_defaults();
+        fresh(NULL);
+        options.seed = 7;
+        options.rounds = given ? 30 : 0;
+        options.replay_us = given ? GS_OPERAND_REPLAY_US : 0;
+        options.warmup_s = given ? 0 : -1;
+        gs_measurement *measurement = measure(2, &options);
+        assert_int_equal(measurement->rounds, 30);
+        calls[given] = measurement->calls;
+        runs[given] = sim.replay_count;
+        gs_measurement_destroy(&measurement);
+    }
+    assert_int_equal(calls[0], calls[1]);
+    assert_true(runs[0] > runs[1]);   /* replays of the warm-up */
+    gs_bench_options options = quick();
+    fresh(NULL);
+    options.replay_us = 100;
+    gs_measurement *measurement = measure(2, &options);
+    assert_true(measurement->calls < calls[0] && measurement->calls >= 10);
+    gs_measurement_destroy(&measurement);
+}
+
 /* ---- server ---- */
 
 static void server_mode(void **state)
@@ -559,6 +587,7 @@ int main(void)
         cmocka_unit_test_setup(long_calls_are_tried_once, fresh),
         cmocka_unit_test_setup(slow_ones_have_fewer_calls, fresh),
         cmocka_unit_test_setup(budget_ends_at_a_round, fresh),
+        cmocka_unit_test_setup(what_is_not_given, fresh),
         cmocka_unit_test_setup(server_mode, fresh),
         cmocka_unit_test_setup(server_mode_warms_up, fresh),
         cmocka_unit_test_setup(server_mode_leaves_out_who_fails, fresh),
