@@ -549,22 +549,6 @@ static void strides_say_where_matrices_are(void **state)
     assert_int_equal(gs_problem_resized(&p, 4, 5, 7).stride_a, 37);
 }
 
-static void batches_by_pointers_lie_apart(void **state)
-{
-    (void)state;
-    gs_problem p = problem_of("f16:3x5x7:tn:b=4:matrices=pointers"), pool = gs_problem_pool(&p);
-    assert_int_equal(gs_problem_check(&pool, NULL), GS_OK);
-    assert_int_equal(pool.matrices, GS_MATRICES_STRIDED);
-    assert_int_equal(pool.stride_a, 3 * 7 + 48);   /* rows begin anywhere, and so do matrices */
-    assert_int_equal(pool.stride_d, 3 * 5 + 96);
-    p = problem_of("f16:3x8x12:tn:d=f32:b=4:matrices=pointers"), pool = gs_problem_pool(&p);
-    assert_int_equal(pool.stride_a % 8, 4);
-    assert_int_equal(pool.stride_d % 16, 8);
-    assert_true(pool.stride_d > 3 * 8);
-    p.matrices = GS_MATRICES_STRIDED, pool = gs_problem_pool(&p);
-    assert_memory_equal(&pool, &p, sizeof p);
-}
-
 static void bytes_and_flops(void **state)
 {
     (void)state;
@@ -745,35 +729,6 @@ static void other_extents_keep_the_padding(void **state)
     assert_memory_equal(&got, &want, sizeof got);
 }
 
-/* The last size that is told, and the first that is too large for any memory. */
-static void bytes_that_are_too_many(void **state)
-{
-    (void)state;
-    gs_problem p = problem_of("f16:8x8x8:tn:b=65537");
-    const int64_t most = (1ll << 46) - 1;   /* 2^16 of them are just below 2^62 */
-    p.stride_a = most;
-    assert_true(gs_problem_bytes(&p, 'a') == 2 * (65536ull * (uint64_t)most + 64));
-    p.stride_a = most + 1;
-    assert_true(gs_problem_bytes(&p, 'a') == SIZE_MAX);
-    p = problem_of("f16:3x8x8:tn");
-    p.lda = INT64_MAX / 4;   /* two rows in front of the last, of a quarter each, would leave no room for it */
-    assert_true(gs_problem_bytes(&p, 'a') == SIZE_MAX);
-    p.lda = INT64_MAX / 4 - 4;
-    assert_true(gs_problem_bytes(&p, 'a') == 2 * (2 * (uint64_t)(INT64_MAX / 4 - 4) + 8));
-    p.out = GS_F32;
-    p.ldd = INT64_MAX / 4 - 4;
-    assert_true(gs_problem_bytes(&p, 'd') == SIZE_MAX);
-    p.ldd = INT64_MAX / 8 - 4;
-    assert_true(gs_problem_bytes(&p, 'd') == 4 * (2 * (uint64_t)(INT64_MAX / 8 - 4) + 8));
-    static const char *const empty[] = {"f16:0x8x8:tn", "f16:8x8x0:tn"};
-    for (int i = 0; i < 2; i++) {
-        p = problem_of(empty[i]);
-        assert_int_equal(gs_problem_bytes(&p, 'a'), 0);
-    }
-    p.batch = 0;
-    assert_int_equal(gs_problem_bytes(&p, 'd'), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -788,8 +743,7 @@ int main(void)
         cmocka_unit_test(letters_say_how_operands_are_stored),
         cmocka_unit_test(other_extents_keep_the_padding),
         cmocka_unit_test(strides_say_where_matrices_are),
-        cmocka_unit_test(batches_by_pointers_lie_apart),
-        cmocka_unit_test(bytes_and_flops), cmocka_unit_test(bytes_that_are_too_many),
+        cmocka_unit_test(bytes_and_flops),
         cmocka_unit_test(any_struct_can_be_formatted),
         cmocka_unit_test(larger_structs),
         cmocka_unit_test(version_matches_header),
