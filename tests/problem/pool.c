@@ -82,6 +82,18 @@ static void orders_of_pointers(void **state)
     }
 }
 
+/* Offsets: one more than there are groups, or a count for each; also of one group. */
+static void bytes_of_offsets(void **state)
+{
+    (void)state;
+    static const struct { const char *problem; size_t bytes; } cases[] = {
+        {"f16:8x8x8:tn", 0}, {"f16:8x8x8:tn:b=3", 0}, {"f16:8x8x8:tn:g=1", 8}, {"f16:8x8x8:tn:g=2", 12}, {"f16:8x8x8:tn:gm=1", 4}, {"f16:8x8x8:tn:gm=4", 16}, {"f16:8x8x8:nt:gk=1", 8}, {"f16:8x8x8:nt:gk=3", 16}};
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_problem p = problem_of(cases[i].problem);
+        if (gs_problem_bytes(&p, 'f') != cases[i].bytes) fail_msg("%s: %zu bytes", cases[i].problem, gs_problem_bytes(&p, 'f'));
+    }
+}
+
 /* The last size that is told, and the first that is too large for any memory. */
 static void bytes_that_are_too_many(void **state)
 {
@@ -113,6 +125,6 @@ static void bytes_that_are_too_many(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(batches_by_pointers_lie_apart), cmocka_unit_test(aligned_pools), cmocka_unit_test(orders_of_pointers), cmocka_unit_test(bytes_that_are_too_many)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(batches_by_pointers_lie_apart), cmocka_unit_test(aligned_pools), cmocka_unit_test(orders_of_pointers), cmocka_unit_test(bytes_of_offsets), cmocka_unit_test(bytes_that_are_too_many)};
     return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
 }
