@@ -10,18 +10,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "cublas/cublas.h"
 #include "shim/lt_describe.h"
+#include "support/fork.h"
 
 /* ---- a cuBLASLt of descriptors ---- */
 
 enum { ATTRIBUTES = 32, LAYOUT_ATTRIBUTES = 9 };
-enum { FOREIGN = 15, LARGE = 21 };   /* an attribute that we know nothing of, and one without a value that could be compared */
+enum { FOREIGN = 15, LARGE = 21 };   /* an attribute that we know nothing of, and one that some libraries have whose value is too long to be compared */
 
 /* The bytes that such an attribute's value has; 0: there is none. */
-static const uint8_t sizes[ATTRIBUTES] = {[0] = 4, [1] = 4, [2] = 4, [3] = 4, [4] = 4, [7] = 4, [8] = 8, [10] = 8, [11] = 8, [12] = 8, [13] = 8, [FOREIGN] = 4, [22] = 4, [26] = 4};
+static uint8_t sizes[ATTRIBUTES] = {[0] = 4, [1] = 4, [2] = 4, [3] = 4, [4] = 4, [7] = 4, [8] = 8, [10] = 8, [11] = 8, [12] = 8, [13] = 8, [FOREIGN] = 4, [22] = 4, [26] = 4};
 static const uint8_t layout_sizes[LAYOUT_ATTRIBUTES] = {4, 4, 8, 8, 8, 4, 8, 8, 4};
 
 typedef struct descriptor { int64_t value[ATTRIBUTES]; } descriptor;         /* 256 bytes, as many as a descriptor may have */
@@ -29,9 +32,11 @@ typedef struct matrix { uint8_t bytes[64]; int64_t value[LAYOUT_ATTRIBUTES]; } m
 
 static int fails = -1, layout_fails = -1;   /* the attribute that cannot be read */
 static int asked, created;
+static bool none_created, sized;   /* sized: the size of one that cannot be read is told */
 
 static int desc_create(void **out, int compute, int scale)
 {
+    if (none_created) return 3;
     descriptor *const d = calloc(1, sizeof *d);
     d->value[0] = compute, d->value[1] = scale, d->value[7] = 1, d->value[22] = d->value[26] = -1, d->value[FOREIGN] = 100;
     *out = d;
@@ -49,11 +54,12 @@ static int desc_destroy(void *desc)
 static int desc_get(void *desc, int attribute, void *value, size_t size, size_t *written)
 {
     asked++;
-    if (attribute >= ATTRIBUTES || sizes[attribute] == 0 || attribute == fails) return 7;
+    if (attribute >= ATTRIBUTES || sizes[attribute] == 0 || (attribute == fails && (size > 0 || !sized))) return 7;
     *written = sizes[attribute];
     if (size == 0) return 0;
     assert_int_equal(size, sizes[attribute]);
-    memcpy(value, &((descriptor *)desc)->value[attribute], size);
+    memset(value, 0, size);
+    memcpy(value, &((descriptor *)desc)->value[attribute], size < 8 ? size : 8);
     return 0;
 }
 
@@ -108,6 +114,32 @@ static gs_lt_asked describe(const char *changes)
     gs_lt_describe(&real, call.desc, &call.a, &call.b, &call.c, &call.d, &out);
     desc_destroy(call.desc);
     return out;
+}
+
+/* What a fresh descriptor has is asked for once, and again where that failed. Where it has what cannot be compared no descriptor is one of ours. */
+static void what_a_library_has(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        const pid_t child = test_fork();
+        if (child == 0) {
+            struct call call = usual();
+            gs_lt_asked out;
+            if (i == 0) sizes[LARGE] = 20;
+            if (i == 1) sizes[LARGE] = 16;   /* just as much as can be */
+            if (i == 2) fails = FOREIGN, sized = true;
+            none_created = i == 3;
+            gs_lt_describe(&real, call.desc, &call.a, &call.b, &call.c, &call.d, &out);
+            if (out.reason != (i == 1 ? GS_SHIM_SERVED : GS_SHIM_ATTRIBUTE)) _exit(1);
+            fails = -1;
+            none_created = false;
+            gs_lt_describe(&real, call.desc, &call.a, &call.b, &call.c, &call.d, &out);
+            _exit(out.reason == (i == 1 || i == 3 ? GS_SHIM_SERVED : GS_SHIM_ATTRIBUTE) ? 0 : 2);
+        }
+        int status = 0;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (status != 0) fail_msg("library %d: %d", i, status);
+    }
 }
 
 #define BF16  "*.0=14"
@@ -339,7 +371,7 @@ static void calls_of_cublas(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_a_problem), cmocka_unit_test(what_is_left_to_the_library), cmocka_unit_test(what_c_is), cmocka_unit_test(what_cannot_be_read), cmocka_unit_test(what_was_seen),
+        cmocka_unit_test(what_a_library_has), cmocka_unit_test(what_is_a_problem), cmocka_unit_test(what_is_left_to_the_library), cmocka_unit_test(what_c_is), cmocka_unit_test(what_cannot_be_read), cmocka_unit_test(what_was_seen),
         cmocka_unit_test(what_was_suggested), cmocka_unit_test(calls_of_cublas)};
     return cmocka_run_group_tests_name("describe", tests, NULL, NULL);
 }
