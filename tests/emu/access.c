@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "support/leaks.h"
 #include "emu_body.h"
 
 /* ---- loads and stores ---- */
@@ -536,5 +537,5 @@ int main(void)
         cmocka_unit_test(blocks_of_a_cluster_reach_each_other),
         cmocka_unit_test(traffic_is_counted),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("access", tests, sizeof tests / sizeof *tests);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "support/leaks.h"
 #include "base/error.h"
 #include "emu/isa/bulk.h"
 #include "emu.h"
@@ -191,5 +192,5 @@ int main(void)
         cmocka_unit_test(forms_that_exist),
         cmocka_unit_test(forms_that_do_not),
     };
-    return cmocka_run_group_tests_name("emu_bulk_forms", tests, NULL, NULL);
+    return run_without_leaks("emu_bulk_forms", tests, sizeof tests / sizeof *tests);
 }

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "support/leaks.h"
 #include "allocations.h"
 #include "base/error.h"
 #include "emu.h"
@@ -88,5 +89,5 @@ static void every_allocation_fails_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_fails_once)};
-    return cmocka_run_group_tests_name("no memory", tests, NULL, NULL);
+    return run_without_leaks("no memory", tests, sizeof tests / sizeof *tests);
 }

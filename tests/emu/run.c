@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "support/leaks.h"
 #include "emu.h"
 
 #define HEAD ".version 8.4\n.target sm_90a\n.address_size 64\n"
@@ -551,5 +552,5 @@ int main(void)
         cmocka_unit_test(test_lanes_that_exchange), cmocka_unit_test(test_lanes_that_copy),
         cmocka_unit_test(test_unknown_instruction), cmocka_unit_test(test_local_memory_begins_unwritten),
     };
-    return cmocka_run_group_tests_name("the emulated machine", tests, NULL, NULL);
+    return run_without_leaks("the emulated machine", tests, sizeof tests / sizeof *tests);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/leaks.h"
 #include "allocations.h"
 #include "base/text.h"
 #include "inspect/inspect.h"
@@ -78,5 +79,5 @@ static void what_may_be_passed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_allocation_fails_once), cmocka_unit_test(what_may_be_passed)};
-    return cmocka_run_group_tests_name("inspection, memory", tests, NULL, NULL);
+    return run_without_leaks("inspection, memory", tests, sizeof tests / sizeof *tests);
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/leaks.h"
 #include "base/error.h"
 #include "common/race.h"
 #include "problem/pool.h"
@@ -528,5 +529,5 @@ int main(void)
         cmocka_unit_test_setup(sizes, fresh), cmocka_unit_test_setup(places, fresh), cmocka_unit_test_setup(scalars_and_pointers, fresh), cmocka_unit_test_setup(offsets_of_sets, fresh),
         cmocka_unit_test_setup(what_is_timed, fresh), cmocka_unit_test_setup(calls_that_fail, fresh), cmocka_unit_test_setup(opening_that_fails, fresh),
         cmocka_unit_test_setup(what_is_checked, fresh), cmocka_unit_test_setup(kinds_that_are_checked, fresh)};
-    return cmocka_run_group_tests_name("track", tests, NULL, NULL);
+    return run_without_leaks("track", tests, sizeof tests / sizeof *tests);
 }
