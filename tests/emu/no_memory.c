@@ -34,6 +34,9 @@ static const struct { const char *text; uint32_t blocks, threads, cluster; bool 
     {"st.relaxed.gpu.global.u32 [d], a;\nfence.acq_rel.gpu;\natom.global.add.u32 c, [d+4], a;\nred.relaxed.gpu.global.add.u32 [d+8], c;\nld.acquire.gpu.global.u32 e, [d];\n", 3, 32, 1, true},
     {"@q mbarrier.init.shared::cta.b64 [bar], 1;\nfence.mbarrier_init.release.cluster;\nbar.sync 0;\n@q mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 4;\nmov.u32 e, bar;\n"
      "@q st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [s], a, [e];\nAGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 p, [bar], 0;\n@!p bra AGAIN;\n", 1, 32, 1, false},
+    {"@q mbarrier.init.shared::cta.b64 [bar], 1;\nfence.mbarrier_init.release.cluster;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\nmov.u32 c, bar;\nmov.u32 e, %cluster_ctarank;\nxor.b32 e, e, 1;\n"
+     "mapa.shared::cluster.u32 e, c, e;\n@q mbarrier.arrive.release.cluster.shared::cluster.b64 _, [e];\nAGAIN:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [bar], 0;\n@!p bra AGAIN;\n"
+     "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n", 2, 32, 2, false},
     {"bfind.u32 c, 0x1234;\nmul.f32 f, f, 0f40000000;\nadd.f32 f, f, f;\nadd.cc.u32 c, c, 1;\naddc.u32 e, e, 0;\nmov.b64 x, {c, e};\nst.global.u64 [d], x;\n", 1, 32, 1, false},
 };
 
