@@ -217,8 +217,10 @@ static int fresh(void **state)
 static void open_for(const char *text)
 {
     const gs_problem problem = problem_of(text);
+    memset(sim.said, 0, sizeof sim.said);
     OK(gs_track_open(&track, &device, &problem, &error));
-    sim.said[0] = '\0';
+    const size_t length = strlen(sim.said);
+    assert_true(sim.said[0] == '(' && strcmp(sim.said + length - 2, ">.") == 0 && strspn(sim.said + 1, "l") == length - 3);   /* what it fills counts, and is waited for */
     memset(sim.said, 0, sizeof sim.said);
 }
 
