@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What each family says of a problem: how many schedules it takes and which, and of two of them what they ask of a multiprocessor and their share of the time
- * model, part by part, against figures.txt. What changes there is meant to change: UPDATE=1 writes the file anew, and its difference says what a change of a
+ * What each family says of a problem: how many schedules it takes and which, and of two of them what they ask of a multiprocessor, their share of the time
+ * model, part by part, and what their kernel is made of, against figures.txt. What changes there is meant to change: UPDATE=1 writes the file anew, and its difference says what a change of a
  * family's rules or of its share does. The rates are not those of a device but have a number of their own each, so that fitting them changes nothing here. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +15,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "kernel/kernel.h"
+#include "loaded/loaded.h"
 #include "schedule/space.h"
 #include "schedule/work.h"
 #include "texts.h"
@@ -55,6 +57,22 @@ static gs_profile profile_of(const char *device)
     return profile;
 }
 
+/* What it is compiled with and what its manifest says, as one number each. */
+static void say_kernel(gs_text *out, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
+{
+    static gs_kernel kernel;
+    gs_kernel_source as;
+    gs_text text = {0};
+    gs_error error = {0};
+    uint64_t options = 0xcbf29ce484222325u;
+    if (gs_kernel_build(&kernel, schedule, problem, caps, &error) != GS_OK) fail_msg("%s", error.text);
+    gs_manifest_format(&kernel.manifest, &text);
+    gs_kernel_to_source(&kernel, &as);
+    for (int i = 0; i < as.source.option_count; i++) options = hash_of(options, as.source.options[i]);
+    gs_text_addf(out, " | %d options %08x, manifest %08x\n", as.source.option_count, (unsigned)options, (unsigned)hash_of(0xcbf29ce484222325u, gs_text_string(&text)));
+    gs_text_free(&text);
+}
+
 static void say_work(gs_text *out, const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile)
 {
     char token[GS_SCHEDULE_TEXT];
@@ -64,7 +82,7 @@ static void say_work(gs_text *out, const gs_schedule *schedule, const gs_problem
                    w.resident, w.persistent ? " persistent" : "");
     const double parts[] = {w.blocks, w.steps, w.matrix, w.port, w.issue, w.feed, w.fresh, w.outside, w.chain, w.latency, w.ahead, w.held, w.start, w.finish, w.finish_port, w.store, w.memory_bytes};
     for (size_t i = 0; i < GS_COUNT(parts); i++) gs_text_addf(out, " %.7g", parts[i]);
-    gs_text_addf(out, "\n");
+    say_kernel(out, schedule, problem, &profile->caps);
 }
 
 static void say_family(gs_text *out, int family, const gs_problem *problem, const gs_profile *profile)
