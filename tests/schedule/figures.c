@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "kernel/kernel.h"
 #include "loaded/loaded.h"
+#include "random/combine.h"
 #include "schedule/space.h"
 #include "schedule/work.h"
 #include "texts.h"
@@ -99,6 +100,34 @@ static void say_family(gs_text *out, int family, const gs_problem *problem, cons
     gs_space_free(&space);
 }
 
+/* Features that few problems combine, and extents where a family ends: which families take how many schedules, and which. */
+enum { COMBINATIONS = 36 };
+
+static const char *const extremes[] = {
+    "f16:2147483647x64x64:tn", "f16:64x2147483647x64:tn", "f16:64x64x2147483647:tn", "f16:16x16x16:tn:b=2147483647", "f16:100000x100000x64:tn:b=1000", "f16:63x63x63:tn:b=500", "f16:17x17x17:tn:b=64", "f16:17x17x17:tn:b=63", "f16:17x17x17:tn:b=32", "f16:17x17x17:tn:b=31",
+    "f16:64x64x64:tn:b=128", "f16:65x64x64:tn:b=128", "f16:16x16x16:tn:b=7", "f16:8x64x100000:tn", "f16:9x64x100000:tn", "bf16:4096x4096x64:tn:g=4096", "bf16:4096x4096x64:tn:gm=4096", "f16:64x64x64:tn:lda=68719476736",
+    "f16:256x512x512:tn:g=8:acc=f16:ep=silu+gate", "bf16:256x512x512:tn:g=8:beta=1:ep=bias+silu+gate+residual", "bf16:256x512x512:tn:gm=8:beta=1:ep=scale_m+bias+silu+gate+residual", "bf16:256x512x512:tn:g=8:ep=bias+gelu+aux",
+    "f16:256x512x512:tn:g=8:acc=f16:beta=1:ep=bias+silu+gate_i+residual", "bf16:256x512x512:nn:g=8:ep=dgelu", "bf16:256x512x512:nn:g=8:ep=dbias", "bf16:256x512x512:nn:beta=1:ep=bias+gelu+residual",
+};
+
+static void say_taken(gs_text *out, const gs_problem *problem, const gs_profile *profile)
+{
+    char text[GS_PROBLEM_TEXT];
+    gs_text_add(out, gs_problem_format(problem, text));
+    for (int family = 0; family < GS_FAMILIES; family++) {
+        gs_space space;
+        uint64_t hash = 0xcbf29ce484222325u;
+        assert_int_equal(gs_space_create(&space, problem, &profile->caps, 1u << family, NULL), GS_OK);
+        for (int i = 0; i < space.count; i++) {
+            char token[GS_SCHEDULE_TEXT];
+            hash = hash_of(hash, gs_schedule_format(&space.list[i], token));
+        }
+        if (space.count) gs_text_addf(out, " %s=%d/%08x", gs_family_name((gs_family_id)family), space.count, (unsigned)hash);
+        gs_space_free(&space);
+    }
+    gs_text_add(out, "\n");
+}
+
 /* Numbers may differ in their last digits: not every C library has the same sixth root. */
 static bool same_word(const char *a, const char *b)
 {
@@ -143,6 +172,12 @@ static void figures_of_families(void **state)
         const gs_problem problem = problem_of(problems[i].problem);
         gs_text_addf(&out, "%s %s\n", problems[i].device, problems[i].problem);
         for (int family = 0; family < GS_FAMILIES; family++) say_family(&out, family, &problem, &profile);
+    }
+    gs_random random = {20261130};
+    const gs_profile h200 = profile_of("h200");
+    for (int i = 0; i < COMBINATIONS + (int)GS_COUNT(extremes); i++) {
+        const gs_problem problem = i < COMBINATIONS ? gs_random_combination(&random, i % 2 ? 4096 : 96).problem : problem_of(extremes[i - COMBINATIONS]);
+        say_taken(&out, &problem, &h200);
     }
     assert_false(out.failed);
     if (getenv("UPDATE")) {
