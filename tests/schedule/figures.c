@@ -27,7 +27,7 @@
 static const struct { const char *device, *problem; } problems[] = {
     {"h200", "f16:4096x4096x4096:tn"}, {"h200", "bf16:1000x2000x3000:nn"}, {"h200", "f16:520x264x136:nt:d=f32:beta=1"}, {"h200", "bf16:64x4096x64:tt:beta=1"},
     {"h200", "f16:33x17x65:tn"}, {"h200", "f16:512x512x512:nn:acc=f16"}, {"h200", "bf16:16x14336x4096:tn"}, {"h200", "bf16:1x4096x4096:tn:ep=bias+gelu"},
-    {"h200", "f16:4096x2x4096:nn"}, {"h200", "bf16:64x64x16384:tn"}, {"h200", "bf16:96x96x5000:tn:lda=5001:ldb=5003"}, {"h200", "f16:136x128x256:tn:b=12:beta=0.5"},
+    {"h200", "f16:4096x2x4096:nn"}, {"h200", "bf16:4x4096x4099:tn"}, {"h200", "f16:8x4098x1024:nn:ldb=4099"}, {"h200", "bf16:2x1000x1008:tn:lda=1009:ldb=1011"}, {"h200", "bf16:2x1000x1012:tn:lda=1016:ldb=1016"}, {"h200", "bf16:64x64x16384:tn"}, {"h200", "bf16:96x96x5000:tn:lda=5001:ldb=5003"}, {"h200", "f16:136x128x256:tn:b=12:beta=0.5"},
     {"h200", "bf16:2048x11008x4096:tn:ep=bias+gelu+aux"}, {"h200", "bf16:2048x1408x512:tn:ep=silu+gate"}, {"h200", "bf16:300x1408x512:tn:ep=silu+gate_i"},
     {"h200", "bf16:512x1024x768:nn:ep=dgelu"}, {"h200", "bf16:512x1024x768:nn:ep=dbias"}, {"h200", "bf16:4096x1024x512:tn:g=8"},
     {"h200", "bf16:4096x1024x512:tn:gm=8:ep=silu+gate"}, {"h200", "bf16:1024x512x4096:nt:gk=8"}, {"h200", "bf16:256x512x384:tn:ep=scale_m+scale_n+bias"},
