@@ -22,6 +22,13 @@
 #include "schedule/work.h"
 #include "texts.h"
 
+/* Hundreds of thousands of schedules are looked at: a sanitized build, for which they are data, does so for a few problems, up to a place in the file. */
+#ifdef __SANITIZE_ADDRESS__
+enum { MOST = 6 };
+#else
+enum { MOST = 1000 };
+#endif
+
 #define FILE_NAME GS_SOURCE_DIR "/tests/schedule/figures.txt"
 
 static const struct { const char *device, *problem; } problems[] = {
@@ -159,7 +166,7 @@ static void compare(const char *found)
         strcpy(was, wanted);
         if (!same_line(copy, wanted)) fail_msg("\n%sis now\n%s(UPDATE=1 writes it, if that is meant)", was, line);
     }
-    if (fgets(wanted, sizeof wanted, file)) fail_msg("the file goes on: %s", wanted);
+    if (MOST > (int)GS_COUNT(problems) && fgets(wanted, sizeof wanted, file)) fail_msg("the file goes on: %s", wanted);
     fclose(file);
 }
 
@@ -167,7 +174,7 @@ static void figures_of_families(void **state)
 {
     (void)state;
     gs_text out = {0};
-    for (size_t i = 0; i < GS_COUNT(problems); i++) {
+    for (size_t i = 0; i < GS_COUNT(problems) && i < MOST; i++) {
         const gs_profile profile = profile_of(problems[i].device);
         const gs_problem problem = problem_of(problems[i].problem);
         gs_text_addf(&out, "%s %s\n", problems[i].device, problems[i].problem);
@@ -175,7 +182,7 @@ static void figures_of_families(void **state)
     }
     gs_random random = {20261130};
     const gs_profile h200 = profile_of("h200");
-    for (int i = 0; i < COMBINATIONS + (int)GS_COUNT(extremes); i++) {
+    for (int i = 0; i < COMBINATIONS + (int)GS_COUNT(extremes) && MOST > (int)GS_COUNT(problems); i++) {
         const gs_problem problem = i < COMBINATIONS ? gs_random_combination(&random, i % 2 ? 4096 : 96).problem : problem_of(extremes[i - COMBINATIONS]);
         say_taken(&out, &problem, &h200);
     }
