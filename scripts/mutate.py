@@ -16,7 +16,7 @@ does not compile, or compiles to the same object, is no mutant: another is drawn
                      in no function, or in one with a list of arguments that is open, is counted apart
     --quick S        with --together: tests that take longer run when all mutants have had the others (20), with up to eight mutants at once,
                      of which half are taken away as long as the test fails
-    --room-alone     only the tests of the room: what survives may still be killed by others
+    --room-alone     only the tests of the room: what survives may still be killed by others. Not with --together
     --preset NAME    the build: release, or sanitize, which alone sees leaks
     --results FILE   a line of JSON per mutant (build/mutate/results-SEED.jsonl). A run that was stopped goes on behind the last: same
                      seed, rooms and sources, same mutants
@@ -288,6 +288,8 @@ def more(drawn, order):
 
 def main(argv=None):
     arguments = options().parse_args(argv)
+    if arguments.together and arguments.room_alone:
+        sys.exit("mutate: --together runs the tests that reach a mutant, whatever their room: --room-alone is without it")
     root, begin = arguments.root.resolve(), time.monotonic()
     folders = arguments.source or ["src", "kernels"]
     kinds = lists(arguments.kind, KINDS, "kind") or list(KINDS)
@@ -373,4 +375,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except KeyboardInterrupt:   # the results until here are kept
+        end_descendants()       # tests that are still running in a tree would be told of the next run's mutants
         sys.exit(130)

@@ -2,6 +2,7 @@
 """Small changes of C and CUDA sources: where one could be made, a random order of all, and what is known of those without effect. For mutate.py."""
 import collections
 import difflib
+import fnmatch
 import random
 import re
 import sys
@@ -177,7 +178,8 @@ def diff(mutant, text):
 # ---- mutants without effect ----
 
 def read_equivalent(path):
-    """{(file, old line, new line): reason}. A record is a line with the file's name, `- ` and the line, `+ ` and what it became, and the reason."""
+    """{(file, old line, new line): reason}. A record is a line with the file's name, `- ` and the line, `+ ` and what it became, and the reason. The name may have `*` in it, and a line
+    {1}, {2} and so on, which are any text and the same in both."""
     known = {}
     if not path or not path.exists():
         return known
@@ -196,4 +198,11 @@ def reason_of(mutant, text, known):
     old = text[text.rfind("\n", 0, mutant.start) + 1:].split("\n")[0].strip()
     changed = applied(mutant, text)
     new = changed[changed.rfind("\n", 0, mutant.start) + 1:].split("\n")[0].strip()
-    return known.get((mutant.path, old, new))
+    return known.get((mutant.path, old, new)) or next((reason for (name, before, after), reason in known.items()
+                                                       if "{1}" in before and fnmatch.fnmatch(mutant.path, name) and fits(before, after, old, new)), None)
+
+
+def fits(before, after, old, new):
+    """Whether two lines are as a record's lines with {1} and so on."""
+    texts = re.fullmatch(re.sub(r"\\{(\d)\\}", r"(?P<of\1>.*?)", re.escape(before)), old)
+    return texts is not None and re.sub(r"\{(\d)\}", lambda place: texts[f"of{place[1]}"], after) == new

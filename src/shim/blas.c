@@ -22,7 +22,7 @@ GS_API gs_real_gemm_ex cublasGemmEx;
 int cublasGemmEx(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int type_a, int lda, const void *b,
                  int type_b, int ldb, const void *beta, void *c, int type_c, int ldc, int compute, int algo)
 {
-    const gs_shim_call call = {GS_SHIM_GEMM_EX, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, type_a, type_b, type_c, compute, algo, m, n, k, lda, ldb, ldc, 1, 0, 0, 0, alpha,
+    const gs_shim_call call = {GS_SHIM_GEMM_EX, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, type_a, type_b, type_c, compute, algo, m, n, k, lda, ldb, ldc, 1, alpha,
                                beta, a, b, c, pass_gemm_ex};
     return multiply(&call);
 }
@@ -36,7 +36,7 @@ GS_API gs_real_gemm_ex_64 cublasGemmEx_64;
 int cublasGemmEx_64(void *handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int type_a, int64_t lda,
                     const void *b, int type_b, int64_t ldb, const void *beta, void *c, int type_c, int64_t ldc, int compute, int algo)
 {
-    const gs_shim_call call = {GS_SHIM_GEMM_EX_64, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, type_a, type_b, type_c, compute, algo, m, n, k, lda, ldb, ldc, 1, 0, 0, 0,
+    const gs_shim_call call = {GS_SHIM_GEMM_EX_64, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, type_a, type_b, type_c, compute, algo, m, n, k, lda, ldb, ldc, 1,
                                alpha, beta, a, b, c, pass_gemm_ex_64};
     return multiply(&call);
 }
@@ -55,7 +55,7 @@ int cublasGemmStridedBatchedEx(void *handle, int op_a, int op_b, int m, int n, i
                                int ldc, long long stride_c, int batch, int compute, int algo)
 {
     const gs_shim_call call = {GS_SHIM_GEMM_STRIDED_EX, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, type_a, type_b, type_c, compute, algo, m, n, k, lda, ldb, ldc, batch,
-                               stride_a, stride_b, stride_c, alpha, beta, a, b, c, pass_gemm_strided_ex};
+                               alpha, beta, a, b, c, pass_gemm_strided_ex, false, stride_a, stride_b, stride_c};
     return multiply(&call);
 }
 
@@ -70,7 +70,7 @@ int cublasGemmStridedBatchedEx_64(void *handle, int op_a, int op_b, int64_t m, i
                                   void *c, int type_c, int64_t ldc, long long stride_c, int64_t batch, int compute, int algo)
 {
     const gs_shim_call call = {GS_SHIM_GEMM_STRIDED_EX_64, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, type_a, type_b, type_c, compute, algo, m, n, k, lda, ldb, ldc, batch,
-                               stride_a, stride_b, stride_c, alpha, beta, a, b, c, pass_gemm_strided_ex_64};
+                               alpha, beta, a, b, c, pass_gemm_strided_ex_64, false, stride_a, stride_b, stride_c};
     return multiply(&call);
 }
 
@@ -86,7 +86,7 @@ int cublasHgemm(void *handle, int op_a, int op_b, int m, int n, int k, const voi
                 const void *beta, void *c, int ldc)
 {
     const gs_shim_call call = {GS_SHIM_HGEMM, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUBLAS_COMPUTE_16F,
-                               GS_CUBLAS_GEMM_DEFAULT, m, n, k, lda, ldb, ldc, 1, 0, 0, 0, alpha, beta, a, b, c, pass_hgemm};
+                               GS_CUBLAS_GEMM_DEFAULT, m, n, k, lda, ldb, ldc, 1, alpha, beta, a, b, c, pass_hgemm};
     return multiply(&call);
 }
 
@@ -99,7 +99,7 @@ int cublasHgemm_64(void *handle, int op_a, int op_b, int64_t m, int64_t n, int64
                    int64_t ldb, const void *beta, void *c, int64_t ldc)
 {
     const gs_shim_call call = {GS_SHIM_HGEMM_64, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUBLAS_COMPUTE_16F,
-                               GS_CUBLAS_GEMM_DEFAULT, m, n, k, lda, ldb, ldc, 1, 0, 0, 0, alpha, beta, a, b, c, pass_hgemm_64};
+                               GS_CUBLAS_GEMM_DEFAULT, m, n, k, lda, ldb, ldc, 1, alpha, beta, a, b, c, pass_hgemm_64};
     return multiply(&call);
 }
 
@@ -115,8 +115,7 @@ int cublasHgemmStridedBatched(void *handle, int op_a, int op_b, int m, int n, in
                               const void *b, int ldb, long long stride_b, const void *beta, void *c, int ldc, long long stride_c, int batch)
 {
     const gs_shim_call call = {GS_SHIM_HGEMM_STRIDED, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUBLAS_COMPUTE_16F,
-                               GS_CUBLAS_GEMM_DEFAULT, m, n, k, lda, ldb, ldc, batch, stride_a, stride_b, stride_c, alpha, beta, a, b, c,
-                               pass_hgemm_strided};
+                               GS_CUBLAS_GEMM_DEFAULT, m, n, k, lda, ldb, ldc, batch, alpha, beta, a, b, c, pass_hgemm_strided, false, stride_a, stride_b, stride_c};
     return multiply(&call);
 }
 
@@ -131,8 +130,7 @@ int cublasHgemmStridedBatched_64(void *handle, int op_a, int op_b, int64_t m, in
                                  long long stride_c, int64_t batch)
 {
     const gs_shim_call call = {GS_SHIM_HGEMM_STRIDED_64, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUDA_R_16F, GS_CUBLAS_COMPUTE_16F,
-                               GS_CUBLAS_GEMM_DEFAULT, m, n, k, lda, ldb, ldc, batch, stride_a, stride_b, stride_c, alpha, beta, a, b, c,
-                               pass_hgemm_strided_64};
+                               GS_CUBLAS_GEMM_DEFAULT, m, n, k, lda, ldb, ldc, batch, alpha, beta, a, b, c, pass_hgemm_strided_64, false, stride_a, stride_b, stride_c};
     return multiply(&call);
 }
 
@@ -147,7 +145,7 @@ GS_API gs_real_gemm_batched_ex cublasGemmBatchedEx;
 int cublasGemmBatchedEx(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *const *a, int type_a, int lda, const void *const *b, int type_b, int ldb,
                         const void *beta, void *const *c, int type_c, int ldc, int batch, int compute, int algo)
 {
-    const gs_shim_call call = {GS_SHIM_GEMM_BATCHED_EX, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, type_a, type_b, type_c, compute, algo, m, n, k, lda, ldb, ldc, batch, 0, 0, 0,
+    const gs_shim_call call = {GS_SHIM_GEMM_BATCHED_EX, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, type_a, type_b, type_c, compute, algo, m, n, k, lda, ldb, ldc, batch,
                                alpha, beta, a, b, (void *)(uintptr_t)c, pass_gemm_batched_ex, true};
     return multiply(&call);
 }
@@ -161,7 +159,7 @@ GS_API gs_real_gemm_batched_ex_64 cublasGemmBatchedEx_64;
 int cublasGemmBatchedEx_64(void *handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *const *a, int type_a, int64_t lda, const void *const *b,
                            int type_b, int64_t ldb, const void *beta, void *const *c, int type_c, int64_t ldc, int64_t batch, int compute, int algo)
 {
-    const gs_shim_call call = {GS_SHIM_GEMM_BATCHED_EX_64, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, type_a, type_b, type_c, compute, algo, m, n, k, lda, ldb, ldc, batch, 0, 0, 0,
+    const gs_shim_call call = {GS_SHIM_GEMM_BATCHED_EX_64, gs_real_cublas_of(GS_CALLER), handle, op_a, op_b, type_a, type_b, type_c, compute, algo, m, n, k, lda, ldb, ldc, batch,
                                alpha, beta, a, b, (void *)(uintptr_t)c, pass_gemm_batched_ex_64, true};
     return multiply(&call);
 }

@@ -75,8 +75,8 @@ static void *desc_pointer(reader *r, int attribute)
 
 static bool is_read(int attribute)
 {
-    static const uint8_t ours[ATTRIBUTES] = {[DESC_COMPUTE] = 1, [DESC_SCALE] = 1, [DESC_POINTER_MODE] = 1, [GS_LT_DESC_TRANSA] = 1, [GS_LT_DESC_TRANSB] = 1, [GS_LT_DESC_EPILOGUE] = 1,
-        [GS_LT_DESC_BIAS] = 1, [GS_LT_DESC_BIAS_STRIDE] = 1, [DESC_AUX] = 1, [DESC_AUX_LD] = 1, [DESC_AUX_STRIDE] = 1, [DESC_AUX_TYPE] = 1, [DESC_BIAS_TYPE] = 1};
+    static const bool ours[ATTRIBUTES] = {[DESC_COMPUTE] = true, [DESC_SCALE] = true, [DESC_POINTER_MODE] = true, [GS_LT_DESC_TRANSA] = true, [GS_LT_DESC_TRANSB] = true, [GS_LT_DESC_EPILOGUE] = true,
+        [GS_LT_DESC_BIAS] = true, [GS_LT_DESC_BIAS_STRIDE] = true, [DESC_AUX] = true, [DESC_AUX_LD] = true, [DESC_AUX_STRIDE] = true, [DESC_AUX_TYPE] = true, [DESC_BIAS_TYPE] = true};
     return ours[attribute];
 }
 

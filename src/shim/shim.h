@@ -49,11 +49,11 @@ struct gs_shim_call {
     void       *handle;
     int         op_a, op_b, type_a, type_b, type_c, compute, algo;   /* as the caller gave them; column-major */
     int64_t     m, n, k, lda, ldb, ldc, batch;
-    long long   stride_a, stride_b, stride_c;
     const void *alpha, *beta, *a, *b;
     void       *c;
     int       (*real)(const gs_shim_call *call);   /* the real function with these arguments */
     bool        pointers;                          /* a, b and c are arrays of them, in device memory */
+    long long   stride_a, stride_b, stride_c;      /* of a batch that is none of pointers */
 };
 
 /* Serves the call or passes it on; what the caller gets. */

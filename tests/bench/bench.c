@@ -392,6 +392,34 @@ static void budget_ends_at_a_round(void **state)
     gs_measurement_destroy(&measurement);
 }
 
+/* Rounds, the length of a replay and the warm-up, where nobody gives them. */
+static void what_is_not_given(void **state)
+{
+    (void)state;
+    int calls[2], runs[2];
+    for (int given = 0; given < 2; given++) {
+        gs_bench_options options = gs_bench_defaults();
+        fresh(NULL);
+        options.seed = 7;
+        options.rounds = given ? 30 : 0;
+        options.replay_us = given ? GS_OPERAND_REPLAY_US : 0;
+        options.warmup_s = given ? 0 : -1;
+        gs_measurement *measurement = measure(2, &options);
+        assert_int_equal(measurement->rounds, 30);
+        calls[given] = measurement->calls;
+        runs[given] = sim.replay_count;
+        gs_measurement_destroy(&measurement);
+    }
+    assert_int_equal(calls[0], calls[1]);
+    assert_true(runs[0] > runs[1]);   /* replays of the warm-up */
+    gs_bench_options options = quick();
+    fresh(NULL);
+    options.replay_us = 100;
+    gs_measurement *measurement = measure(2, &options);
+    assert_true(measurement->calls < calls[0] && measurement->calls >= 10);
+    gs_measurement_destroy(&measurement);
+}
+
 /* ---- server ---- */
 
 static void server_mode(void **state)
@@ -436,6 +464,32 @@ static void server_mode_warms_up(void **state)
     assert_int_equal(players[1].runs, 2);
     assert_true(players[0].runs > 6 + GS_BENCH_AGAIN && players[2].runs > 6 + GS_BENCH_AGAIN);
     gs_measurement_destroy(&measurement);
+}
+
+/* Whoever fails in a round, or never begins, is left out from there on, with its own failure; a device that is lost ends the run. */
+static void server_mode_leaves_out_who_fails(void **state)
+{
+    (void)state;
+    for (int at = 2; at <= 4; at++) {
+        gs_bench_options options = quick();
+        fresh(NULL);
+        options.mode = GS_MODE_SERVER;
+        options.rounds = 6;
+        options.target_qps = 1e6;
+        players[1].fails_at = at;
+        players[1].status = GS_ERROR_LIBRARY;
+        players[2].fails_at = at + 1;
+        players[2].status = GS_ERROR_UNSUPPORTED;
+        gs_measurement *measurement = measure(3, &options);
+        assert_int_equal(measurement->rounds, 6);
+        assert_int_equal(measurement->samples[0].status, GS_OK);
+        assert_int_equal(measurement->samples[1].status, GS_ERROR_LIBRARY);
+        assert_int_equal(measurement->samples[2].status, GS_ERROR_UNSUPPORTED);
+        assert_int_equal(players[1].runs, at);
+        assert_int_equal(players[2].runs, at + 1);
+        assert_true(players[0].runs >= 7 && !measurement->samples[0].wrong && isfinite(measurement->samples[0].device_median));
+        gs_measurement_destroy(&measurement);
+    }
 }
 
 /* ---- the pick of cublaslt-autotuning ---- */
@@ -533,8 +587,10 @@ int main(void)
         cmocka_unit_test_setup(long_calls_are_tried_once, fresh),
         cmocka_unit_test_setup(slow_ones_have_fewer_calls, fresh),
         cmocka_unit_test_setup(budget_ends_at_a_round, fresh),
+        cmocka_unit_test_setup(what_is_not_given, fresh),
         cmocka_unit_test_setup(server_mode, fresh),
         cmocka_unit_test_setup(server_mode_warms_up, fresh),
+        cmocka_unit_test_setup(server_mode_leaves_out_who_fails, fresh),
         cmocka_unit_test_setup(pick_finds_the_fastest, fresh),
         cmocka_unit_test_setup(pick_drops_wrong_ones, fresh),
         cmocka_unit_test_setup(impossible_requests, fresh),

@@ -204,6 +204,33 @@ static void test_well_formed_but_foreign(void **state)
     free(data);
 }
 
+/* Parts whose sizes add up: there must be code, a byte of it is enough. */
+static void test_code_of_few_bytes(void **state)
+{
+    (void)state;
+    size_t size;
+    char *const data = good_file(&size);
+    for (uint64_t bytes = 0; bytes < 2; bytes++) {
+        uint64_t sizes[2];
+        memcpy(sizes, data + 32, sizeof sizes);   /* of the code, of the log */
+        sizes[1] += sizes[0] - bytes;
+        sizes[0] = bytes;
+        memcpy(data + 32, sizes, sizeof sizes);
+        const uint64_t checksum = gs_hash64(data, size - 8);
+        memcpy(data + size - 8, &checksum, 8);
+        put_file(data, size);
+        if (bytes == 0) {
+            assert_absent();
+            continue;
+        }
+        gs_image image;
+        assert_int_equal(gs_cache_read(folder, key, &image, NULL), GS_OK);
+        assert_int_equal(image.size, 1);
+        gs_image_free(&image);
+    }
+    free(data);
+}
+
 static void test_oversized_and_not_a_file(void **state)
 {
     (void)state;
@@ -387,6 +414,7 @@ int main(void)
         IN_FOLDER(test_every_flipped_byte_is_noticed),
         IN_FOLDER(test_truncated_and_extended),
         IN_FOLDER(test_well_formed_but_foreign),
+        IN_FOLDER(test_code_of_few_bytes),
         IN_FOLDER(test_oversized_and_not_a_file),
         IN_FOLDER(test_damage_is_logged),
         IN_FOLDER(test_a_damaged_file_is_replaced),

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "support/leaks.h"
 #include "emu_body.h"
 
 /* ---- loads and stores ---- */
@@ -227,7 +228,13 @@ static void what_is_not_known_is_refused(void **state)
         {"ld.global.u32 {%r2, %r3}, [%rd1];", "2 elements where 1"},
         {"ld.global.v8.b64 {%rd3, %rd4, %rd5, %rd6, %rd7, %rd8, %rd9, %rd10}, [%rd1];", "more than 32 bytes"},
         {"ld.global.u32 %rs1, [%rd1];", "16 bits where 32"}, {"ld.global.f32 %rd3, [%rd1];", "width that does not fit"},
-        {"ld.global.u32 %r2, [%rd1], %rd3;", "3 operands"}, {"ld.global.u32 %r2, [smem];", "another state space"},
+        {"ld.global.u32 %r2, [%rd1], %rd3;", "3 operands"}, {"ld.global.L2::cache_hint.u32 %r2, [%rd1];", "2 operands where 3"}, {"st.global.L2::cache_hint.u32 [%rd2], %r2;", "2 operands where 3"},
+        {"ld.global.L2::cache_hint.u32 %r2, [%rd1], %rd3, %rd3;", "4 operands where 3"}, {"st.global.u32 [%rd2], %r2, %rd3;", "3 operands where 2"}, {"ld.global.u32 %r2;", "1 operands where 2"},
+        {"atom.global.add.L2::cache_hint.u32 %r2, [%rd1], 1;", "3 operands where 4"}, {"red.global.add.L2::cache_hint.u32 [%rd1], 1;", "2 operands where 3"}, {"red.global.add.u32 [%rd1], 1, %rd3;", "3 operands where 2"},
+        {"atom.global.cas.b32 %r2, [%rd1], 1;", "3 operands where 4"}, {"cp.async.cg.shared.global [smem], [%rd1];", "2 operands where 3 to 4"}, {"cp.async.cg.shared.global.L2::cache_hint [smem], [%rd1], 16;", "3 operands where 4 to 5"},
+        {"cp.async.ca.shared.global [smem], [%rd1], 4, %r2, %r3;", "5 operands where 3 to 4"}, {"cp.async.ca.shared.global.L2::cache_hint [smem], [%rd1], 4, %r2, %rd3, %rd3;", "6 operands where 4 to 5"},
+        {"prefetch.global.L1 [%rd1], 1;", "2 operands where 1"}, {"add.f32 %f1, %f1, 1;", "an integer where a floating-point number is expected"}, {"add.f64 %fd1, %fd1, 1;", "an integer where a floating-point number"},
+        {"mov.b16 %rs1, 0f3f800000;", "a floating-point number has 32 or 64 bits"}, {"add.u32 %r1, -%r1, 1;", "a negated operand is not expected"}, {"add.u32 1, %r1, 1;", "the destination is no register"}, {"ld.global.u32 %r2, [smem];", "another state space"},
         {"ld.shared.u32 %r2, [depot];", "another state space"}, {"ld.u32 %r2, [smem];", "another state space"},
         {"ld.global.u32 %p2, [%rd1];", "bits"}, {"st.param.u32 [blob], %r2;", "unknown modifier .param"},
         {"st.bulk.weak.shared::cta [%rd1], 64, 0;", "unknown modifier .bulk"},
@@ -536,5 +543,5 @@ int main(void)
         cmocka_unit_test(blocks_of_a_cluster_reach_each_other),
         cmocka_unit_test(traffic_is_counted),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("access", tests, sizeof tests / sizeof *tests);
 }

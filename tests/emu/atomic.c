@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "support/leaks.h"
 #include "emu_body.h"
 
 /* ---- atomics ---- */
@@ -377,5 +378,5 @@ int main(void)
         cmocka_unit_test(waiting_for_all_does_not_cover_what_follows),
         cmocka_unit_test(copies_arrive_on_an_mbarrier),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("atomic", tests, sizeof tests / sizeof *tests);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/leaks.h"
 #include "base/error.h"
 #include "base/half.h"
 #include "emu.h"
@@ -556,5 +557,5 @@ int main(void)
         cmocka_unit_test(blocks_add_up),
         cmocka_unit_test(a_box_is_added),
     };
-    return cmocka_run_group_tests_name("emu_bulk", tests, NULL, NULL);
+    return run_without_leaks("emu_bulk", tests, sizeof tests / sizeof *tests);
 }

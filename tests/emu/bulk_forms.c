@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "support/leaks.h"
 #include "base/error.h"
 #include "emu/isa/bulk.h"
 #include "emu.h"
@@ -183,13 +184,48 @@ static void forms_that_do_not(void **state)
     }
 }
 
+/* ---- addresses ---- */
+
+/* Shared memory and the barrier are named by registers of 32 or of 64 bits, with an offset or without. */
+static void addresses_of_either_width(void **state)
+{
+    (void)state;
+    static const char form[] =
+        ".version 8.4\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 data)\n{\n.reg .pred p;\n.reg .b32 s, r, b, c, a<4>;\n.reg .b64 d, sw, rw, bw;\n"
+        ".shared .align 128 .b8 buf[512];\n.shared .align 8 .b64 bar[4];\nld.param.u64 d, [data];\nmov.u32 s, buf;\nadd.u32 s, s, 128;\nmov.u32 r, buf;\nmov.u32 b, bar;\ncvt.u64.u32 sw, s;\ncvt.u64.u32 rw, r;\ncvt.u64.u32 bw, b;\n"
+        "mbarrier.init.shared::cta.b64 [b+8], 1;\nfence.mbarrier_init.release.cluster;\nmbarrier.arrive.expect_tx.shared::cta.b64 _, [b+8], 32;\n"
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s+16], [d+16], 32, [%s+8];\nAGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%s+8], 0;\n@!p bra AGAIN;\n"
+        "ld.shared.v4.u32 {a0, a1, a2, a3}, [s+32];\nst.shared.v4.u32 [r+64], {a3, a2, a1, a0};\nfence.proxy.async.shared::cta;\n"
+        "cp.async.bulk.global.shared::cta.bulk_group [d+256], [%s+64], 16;\ncp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [d+320], [%s+64], 16;\n"
+        "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nret;\n}\n";
+    for (int wide = 0; wide < 32; wide++) {
+        char text[4096];
+        emu_test t;
+        uint32_t words[128];
+        snprintf(text, sizeof text, form, wide & 1 ? "sw" : "s", wide & 2 ? "bw" : "b", wide & 4 ? "bw" : "b", wide & 8 ? "rw" : "r", wide & 16 ? "rw" : "r");
+        if (emu_load(&t, text, NULL) != GS_OK) fail_msg("%d: %s", wide, t.error.text);
+        for (int i = 0; i < 128; i++) words[i] = 1000 + (uint32_t)i;
+        const uint64_t data = emu_buffer(&t, words, sizeof words);
+        emu_param(&t, 0, &data, sizeof data);
+        t.launch.block[0] = 1;
+        if (emu_run(&t) != GS_OK) fail_msg("%d: %s", wide, t.error.text);
+        memcpy(words, emu_bytes(&t, data, sizeof words), sizeof words);
+        for (uint32_t i = 0; i < 4; i++) {   /* words 8 to 11 turned round */
+            assert_int_equal(words[64 + i], 1000 + 11 - i);
+            assert_int_equal(words[80 + i], 1000 + 80 + i + 1000 + 11 - i);
+        }
+        assert_true(words[63] == 1063 && words[68] == 1068 && words[79] == 1079 && words[84] == 1084);
+        emu_end(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arithmetic_of_reductions),
         cmocka_unit_test(what_a_type_has_not),
         cmocka_unit_test(forms_that_exist),
-        cmocka_unit_test(forms_that_do_not),
+        cmocka_unit_test(forms_that_do_not), cmocka_unit_test(addresses_of_either_width),
     };
-    return cmocka_run_group_tests_name("emu_bulk_forms", tests, NULL, NULL);
+    return run_without_leaks("emu_bulk_forms", tests, sizeof tests / sizeof *tests);
 }

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "support/leaks.h"
 #include "emu.h"
 
 #define HEAD ".version 8.4\n.target sm_90a\n.address_size 64\n"
@@ -90,5 +91,5 @@ int main(void)
         cmocka_unit_test(nested),
         cmocka_unit_test(shared_memory),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("calls", tests, sizeof tests / sizeof *tests);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "support/leaks.h"
 #include "base/error.h"
 #include "emu/check/check.h"
 
@@ -595,5 +596,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_missing_step_is_found, start, stop),
         cmocka_unit_test_setup_teardown(findings_name_both_accesses, start, stop),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("check", tests, sizeof tests / sizeof *tests);
 }

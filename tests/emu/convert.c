@@ -471,10 +471,27 @@ static void approximations_are_near_and_their_ends_are_right(void **state)
     assert_int_equal(alu_one("tanh.approx.bf16x2 %r0, %r1;", "r0", 0x7f80ff80, "r1", 0, NULL), 0x3f80bf80);
 }
 
+/* A number in the place of a register has the type's own width. */
+static void numbers_are_converted(void **state)
+{
+    (void)state;
+    static const struct { const char *text, *result; uint64_t value; } cases[] = {
+        {"cvt.u64.u32 %q0, 5;", "q0", 5}, {"cvt.s64.s32 %q0, -5;", "q0", (uint64_t)-5}, {"cvt.u32.u64 %r0, 0x1122334455667788;", "r0", 0x55667788}, {"cvt.u32.u8 %r0, 300;", "r0", 44},
+        {"cvt.s32.s8 %r0, 200;", "r0", (uint32_t)-56}, {"cvt.u16.u32 %h0, 70000;", "h0", 70000 & 0xffff}, {"cvt.s32.s16 %r0, 0x8000;", "r0", 0xffff8000}, {"cvt.sat.u8.s32 %r0, -3;", "r0", 0},
+        {"cvt.sat.u8.s32 %r0, 300;", "r0", 255}, {"cvt.rn.f32.s32 %r0, -7;", "r0", 0xc0e00000}, {"cvt.rn.f64.u32 %q0, 3;", "q0", 0x4008000000000000}, {"cvt.rn.f16.s32 %h0, 2;", "h0", 0x4000},
+        {"cvt.rzi.s32.f32 %r0, 0fc0200000;", "r0", (uint32_t)-2}, {"cvt.f64.f32 %q0, 0f3fc00000;", "q0", 0x3ff8000000000000}, {"cvt.rn.f16.f32 %h0, 0f3f800000;", "h0", 0x3c00},
+        {"cvt.rn.f16x2.f32 %r0, 0f3f800000, 0f40000000;", "r0", 0x3c004000},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const uint64_t value = alu_one(cases[i].text, cases[i].result, 0, NULL, 0, NULL);
+        if (value != cases[i].value) fail_msg("%s: %llx", cases[i].text, (unsigned long long)value);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers_are_cut_extended_and_saturated),
+        cmocka_unit_test(numbers_are_converted), cmocka_unit_test(integers_are_cut_extended_and_saturated),
         cmocka_unit_test(integers_become_floating_point_in_every_rounding),
         cmocka_unit_test(floating_point_becomes_integers),
         cmocka_unit_test(floating_point_narrows_and_widens),

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "support/leaks.h"
 #include "base/random.h"
 #include "base/half.h"
 #include "emu/isa/wgmma_math.h"
@@ -522,5 +523,5 @@ int main(void)
         cmocka_unit_test(misuse_is_found),
         cmocka_unit_test(what_is_unknown_is_refused),
     };
-    return cmocka_run_group_tests_name("emu matrix", tests, NULL, NULL);
+    return run_without_leaks("emu matrix", tests, sizeof tests / sizeof *tests);
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/leaks.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "emu/machine/memory.h"
@@ -352,5 +353,5 @@ int main(void)
         cmocka_unit_test(a_new_allocation_is_unwritten_zeros),
         cmocka_unit_test(threads_do_not_lose_marks_of_each_other),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("memory", tests, sizeof tests / sizeof *tests);
 }

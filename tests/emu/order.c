@@ -178,6 +178,27 @@ static void test_what_does_not_conflict(void **state)
     expect_wrong("st.global.u32 [d], a;\n" FENCE, (shape){8, 64, 1, false, false}, "write of 4 bytes");
 }
 
+/* Every byte of a word is told apart, in whichever of them an access begins and ends. */
+static void test_bytes_of_a_word(void **state)
+{
+    (void)state;
+    static const struct { int bytes; const char *type, *reg; } types[] = {{1, "u8", "a"}, {2, "u16", "h"}, {4, "u32", "a"}, {8, "u64", "x"}};
+    static const char form[] = "mov.b16 h, 1;\nmov.b64 x, 1;\n@p st.global.%s [d+%d], %s;\n" GIVE TAKE "ld.global.%s %s, [d+%d];\n";
+    const shape one = {2, 1, 1, true, false};
+    for (size_t i = 0; i < GS_COUNT(types) * GS_COUNT(types); i++)
+        for (int at = 0; at < 12; at += types[i / 4].bytes)
+            for (int from = 0; from < 12; from += types[i % 4].bytes) {
+                const bool meet = at < from + types[i % 4].bytes && from < at + types[i / 4].bytes;
+                char body[1024];
+                emu_test t;
+                snprintf(body, sizeof body, form, types[i / 4].type, at, types[i / 4].reg, types[i % 4].type, types[i % 4].bytes == 8 ? "x" : types[i % 4].bytes == 2 ? "h" : "e", from);
+                run(&t, body, one, 1);
+                if ((t.launch.findings > 0) != meet) fail_msg("found %d: %s", t.launch.findings, body);
+                if (meet) assert_int_equal(t.launch.finding[0].kind, GS_EMU_UNORDERED_FINDING);
+                emu_end(&t);
+            }
+}
+
 /* Inside a cluster its barrier orders, without a fence. */
 static void test_clusters(void **state)
 {
@@ -272,6 +293,33 @@ static void test_late_stores(void **state)
     if (stale(BOTH, 2) != 0) fail_msg("a sum that was released to the cluster is not seen");
 }
 
+/* A block sees its own stores at once, whatever it reads them with; block 1 says that blocks talk. */
+static void test_own_stores(void **state)
+{
+    (void)state;
+    enum { LAUNCHES = 80 };
+    static const char *const reads[] = {
+        "ld.global.u32 e, [d];\n", "ld.relaxed.gpu.global.u32 e, [d];\n", "ld.u32 e, [d];\n", "atom.global.add.u32 e, [d], 0;\n", "atom.global.cas.b32 e, [d], 5, 6;\n",
+        "ld.global.v4.u32 {e, c, c, c}, [d];\n", "ld.global.u8 e, [d];\n",
+        "cp.async.ca.shared.global [s], [d], 4;\ncp.async.wait_all;\nld.shared.u32 e, [s];\n",
+        "cp.async.ca.shared.global [s], [d], 16, 4;\ncp.async.wait_all;\nld.shared.u32 e, [s];\n",
+        "cp.async.cg.shared.global [s], [d], 16, 2;\ncp.async.wait_all;\nld.shared.u16 h, [s];\ncvt.u32.u16 e, h;\n",
+        "fence.proxy.async.global;\n" BULK_READ "ld.shared.u32 e, [s];\n",
+    };
+    static const char *const stores[] = {"st.relaxed.gpu.global.u32 [d], a;\n", "st.volatile.global.u32 [d], a;\n", "st.release.gpu.global.u32 [d], a;\n", "red.relaxed.gpu.global.add.u32 [d], 1;\n"};
+    for (size_t i = 0; i < GS_COUNT(reads) * GS_COUNT(stores); i++)
+        for (uint64_t seed = 1; seed <= LAUNCHES; seed++) {
+            char body[2048];
+            emu_test t;
+            uint32_t word;
+            snprintf(body, sizeof body, "@!p ld.acquire.gpu.global.u32 c, [w+256];\n@!p bra DONE;\n@!q bra DONE;\n%s%sst.global.u32 [w+64], e;\n", stores[i % 4], reads[i / 4]);
+            const uint64_t flags = run(&t, body, (shape){2, 32, 1, false, true}, seed);
+            memcpy(&word, emu_bytes(&t, flags + 64, sizeof word), sizeof word);
+            if (word != 1) fail_msg("seed %d: %u: %s", (int)seed, (unsigned)word, body);
+            emu_end(&t);
+        }
+}
+
 /* More flags than are kept: nothing is found any more, and nothing invented. */
 static void test_too_many_flags(void **state)
 {
@@ -285,8 +333,8 @@ static void test_too_many_flags(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chains), cmocka_unit_test(test_knowledge_is_passed_on), cmocka_unit_test(test_what_does_not_conflict),
-        cmocka_unit_test(test_clusters), cmocka_unit_test(test_bulk_copies), cmocka_unit_test(test_too_many_flags), cmocka_unit_test(test_what_was_seen), cmocka_unit_test(test_late_stores),
+        cmocka_unit_test(test_chains), cmocka_unit_test(test_knowledge_is_passed_on), cmocka_unit_test(test_what_does_not_conflict), cmocka_unit_test(test_bytes_of_a_word),
+        cmocka_unit_test(test_clusters), cmocka_unit_test(test_bulk_copies), cmocka_unit_test(test_too_many_flags), cmocka_unit_test(test_what_was_seen), cmocka_unit_test(test_late_stores), cmocka_unit_test(test_own_stores),
     };
     return cmocka_run_group_tests_name("order between blocks", tests, NULL, NULL);
 }

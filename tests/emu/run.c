@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "support/leaks.h"
 #include "emu.h"
 
 #define HEAD ".version 8.4\n.target sm_90a\n.address_size 64\n"
@@ -525,6 +526,21 @@ static void test_lanes_that_copy(void **state)
                   "cp.async.wait_group 0;\nld.shared.u32 a, [x+128];\n"), 32, 1, GS_EMU_RACE_FINDING, "no __syncwarp between");
 }
 
+/* What no thread of the block wrote to its local memory is the same garbage in every block, also behind one that wrote there. */
+static void test_local_memory_begins_unwritten(void **state)
+{
+    (void)state;
+    static const char ptx[] = ".version 8.4\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n.local .align 4 .b8 own[16];\n.reg .b32 %a, %b, %t;\n.reg .b64 %d, %x;\n.reg .pred %p;\n"
+        "ld.param.u64 %d, [out];\nmov.u32 %b, %ctaid.x;\nmov.u32 %t, %tid.x;\nmad.lo.u32 %t, %b, 64, %t;\nmul.wide.u32 %x, %t, 4;\nadd.s64 %d, %d, %x;\n"
+        "ld.local.u32 %a, [own+8];\nst.global.u32 [%d], %a;\nst.local.u32 [own+8], %b;\nld.local.u32 %a, [own+8];\nsetp.ne.u32 %p, %a, %b;\n@%p st.global.u32 [%d], 0;\nret;\n}\n";
+    run r;
+    start(&r, ptx, 64);
+    r.t.launch.grid[0] = 5;
+    assert_int_equal(emu_run(&r.t), GS_OK);
+    for (int i = 0; i < 5 * 64; i++) assert_int_equal(r.words[i], 0xa5a5a5a5u);
+    emu_end(&r.t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -534,7 +550,7 @@ int main(void)
         cmocka_unit_test(test_exit_before_a_peer_writes), cmocka_unit_test(test_blocks_begin), cmocka_unit_test(test_clusters_know_nothing_of_earlier_ones), cmocka_unit_test(test_setmaxnreg), cmocka_unit_test(test_endless), cmocka_unit_test(test_place),
         cmocka_unit_test(test_shapes), cmocka_unit_test(test_seed), cmocka_unit_test(test_many_blocks), cmocka_unit_test(test_loop_at_the_first_instruction),
         cmocka_unit_test(test_lanes_that_exchange), cmocka_unit_test(test_lanes_that_copy),
-        cmocka_unit_test(test_unknown_instruction),
+        cmocka_unit_test(test_unknown_instruction), cmocka_unit_test(test_local_memory_begins_unwritten),
     };
-    return cmocka_run_group_tests_name("the emulated machine", tests, NULL, NULL);
+    return run_without_leaks("the emulated machine", tests, sizeof tests / sizeof *tests);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "support/leaks.h"
 #include "emu.h"
 
 #define SEEDS 16
@@ -149,5 +150,5 @@ int main(void)
         cmocka_unit_test(wrong),
         cmocka_unit_test(refuses),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("st async", tests, sizeof tests / sizeof *tests);
 }

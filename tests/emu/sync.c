@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "support/leaks.h"
 #include "emu.h"
 
 #define HEAD ".version 8.4\n.target sm_90a\n.address_size 64\n"
@@ -353,5 +354,5 @@ int main(void)
         cmocka_unit_test(test_state_of_a_later_phase), cmocka_unit_test(test_wait_for_nothing), cmocka_unit_test(test_copies_beside_a_poll), cmocka_unit_test(test_grid_barrier),
         cmocka_unit_test(test_threads_change_nothing), cmocka_unit_test(test_every_block_starts_alike), cmocka_unit_test(test_required_shape),
     };
-    return cmocka_run_group_tests_name("synchronisation of the emulated machine", tests, NULL, NULL);
+    return run_without_leaks("synchronisation of the emulated machine", tests, sizeof tests / sizeof *tests);
 }

@@ -392,6 +392,32 @@ static void sectors_are_counted(void **state)
     assert_int_equal(gs_emu_tile_sectors(&tile), 96);
 }
 
+/* Rows of a box that has nothing in the tensor, in either direction, are none; of one that has a part of it, that part. */
+static void rows_that_are_outside(void **state)
+{
+    (void)state;
+    gs_tensor tensor = good();
+    gs_tensor_map out;
+    gs_emu_map map;
+    static const struct { int32_t at[2]; uint32_t row; bool inside; uint32_t first, bytes; } cases[] = {
+        {{0, 0}, 0, true, 0, 128},    {{-64, 0}, 0, false, 0, 0},  {{-63, 0}, 0, true, 0, 2},     {{300, 0}, 0, false, 0, 0},  {{299, 0}, 0, true, 598, 2},
+        {{0, -1}, 0, false, 0, 0},    {{0, -1}, 1, true, 0, 128},  {{0, 199}, 0, true, 0, 128},   {{0, 199}, 1, false, 0, 0},  {{-64, 199}, 1, false, 0, 0},
+        {{-1000, 0}, 0, false, 0, 0}, {{1000, 0}, 0, false, 0, 0}, {{0, 100}, 127, false, 0, 0}, {{0, 72}, 127, true, 0, 128}};
+    assert_int_equal(gs_emu_map_encode(&tensor, &out, NULL), GS_OK);
+    memcpy(&map, &out, sizeof map);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gs_emu_tile tile;
+        uint64_t address;
+        uint32_t bytes;
+        gs_emu_tile_box(&tile, &map, cases[i].at, 0, false);
+        const bool inside = gs_emu_tile_row(&tile, cases[i].row, &address, &bytes);
+        if (inside != cases[i].inside) fail_msg("row %d of the box at %d, %d: %d", (int)cases[i].row, cases[i].at[0], cases[i].at[1], inside);
+        if (!inside) continue;
+        assert_int_equal(address, BASE + 608 * (uint64_t)(cases[i].at[1] + (int)cases[i].row) + cases[i].first);
+        assert_int_equal(bytes, cases[i].bytes);
+    }
+}
+
 static void a_line_is_a_tile(void **state)
 {
     (void)state;
@@ -422,7 +448,7 @@ int main(void)
         cmocka_unit_test(a_store_ends_after_16_bytes),
         cmocka_unit_test(a_short_row_takes_the_swizzle_s_width),
         cmocka_unit_test(sectors_are_counted),
-        cmocka_unit_test(a_line_is_a_tile),
+        cmocka_unit_test(rows_that_are_outside), cmocka_unit_test(a_line_is_a_tile),
     };
     return cmocka_run_group_tests_name("emu_tensor", tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "support/leaks.h"
 #include "base/half.h"
 #include "emu.h"
 
@@ -422,5 +423,5 @@ int main(void)
         cmocka_unit_test(warps_go_together),
         cmocka_unit_test(what_is_unknown_is_refused),
     };
-    return cmocka_run_group_tests_name("emu wgmma", tests, NULL, NULL);
+    return run_without_leaks("emu wgmma", tests, sizeof tests / sizeof *tests);
 }

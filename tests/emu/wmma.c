@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "support/leaks.h"
 #include "base/half.h"
 #include "emu.h"
 
@@ -147,5 +148,5 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_products), cmocka_unit_test(test_layouts_must_agree), cmocka_unit_test(test_refused)};
-    return cmocka_run_group_tests_name("wmma", tests, NULL, NULL);
+    return run_without_leaks("wmma", tests, sizeof tests / sizeof *tests);
 }

@@ -383,6 +383,48 @@ static void test_launch_keeps_the_callers_context(void **state)
     assert_null(current);
 }
 
+/* Under another context, or under none, it is tried once more in the device's own, which only then is another try. */
+static void test_launch_is_tried_again(void **state)
+{
+    work *const w = *state;
+    const gs_launch launch = plain_launch(w);
+    const gs_tensor tensor = {.address = w->memory, .element = GS_F16, .extent = {64, 64}, .stride = 128, .box = {64, 64}, .swizzle = 128};
+    gs_tensor_map map;
+    gs_cu_context own, current;
+    get_current(&own);
+    setenv("FAKE_CUDA_DEVICES", "2", 1);
+    gs_device *other = open_device("cuda:1");
+    gs_cu_context others;
+    get_current(&others);
+    const gs_cu_context contexts[] = {own, others};
+    static const int results[] = {GS_CU_ERROR_INVALID_CONTEXT, GS_CU_ERROR_INVALID_HANDLE, GS_CU_ERROR_UNKNOWN};
+    for (size_t i = 0; i < GS_COUNT(contexts) * GS_COUNT(results); i++) {
+        const bool again = contexts[i % 2] != own && results[i / 2] != GS_CU_ERROR_UNKNOWN;
+        set_current(contexts[i % 2]);
+        inject(NULL, 0);
+        setenv("FAKE_CUDA_FAIL", "none", 1);   /* counted anew */
+        w->device->ops->launch(w->device, &launch, w->queue, NULL);
+        set_current(contexts[i % 2]);
+        const int before = last_launch()->count;
+        inject("cuLaunchKernelEx:1", results[i / 2]);
+        const gs_status status = w->device->ops->launch(w->device, &launch, w->queue, NULL);
+        assert_int_equal(status == GS_OK, again);
+        assert_int_equal(last_launch()->count, before + again);
+        get_current(&current);
+        assert_ptr_equal(current, contexts[i % 2]);
+        setenv("FAKE_CUDA_FAIL", "none", 1);
+        w->device->ops->tensor_map(w->device, &tensor, &map, NULL);
+        inject("cuTensorMapEncodeTiled:1", results[i / 2]);
+        assert_int_equal(w->device->ops->tensor_map(w->device, &tensor, &map, NULL) == GS_OK, again && results[i / 2] == GS_CU_ERROR_INVALID_CONTEXT);
+        get_current(&current);
+        assert_ptr_equal(current, contexts[i % 2]);
+    }
+    inject(NULL, 0);
+    set_current(others);
+    gs_device_close(&other);
+    set_current(own);
+}
+
 /* ---- failures ---- */
 
 /* Calls the operation that makes the named driver call. */
@@ -534,6 +576,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_spoilt_capture, work_setup, work_teardown),
         cmocka_unit_test_setup_teardown(test_launch_from_another_thread, work_setup, work_teardown),
         cmocka_unit_test_setup_teardown(test_launch_keeps_the_callers_context, work_setup, work_teardown),
+        cmocka_unit_test_setup_teardown(test_launch_is_tried_again, work_setup, work_teardown),
         cmocka_unit_test_setup_teardown(test_every_operation_may_fail, work_setup, work_teardown),
         cmocka_unit_test_setup_teardown(test_meaning_of_results, work_setup, work_teardown),
         cmocka_unit_test_setup_teardown(test_clocks_without_nvml, work_setup, work_teardown),

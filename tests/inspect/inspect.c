@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/leaks.h"
 #include "inspect/inspect.h"
 #include "verify/verify.h"
 #include "texts.h"
@@ -125,6 +126,8 @@ static void test_state(void **state)
 #define FUNCTION ".func (.param .b64 back) f(.param .b64 in)\n{\n.reg .b64 %rd<4>; .reg .b32 %r<4>;\n"
 #define CALL     "{ .param .b64 p; st.param.b64 [p], %rd0; .param .b64 q; call (q), f, (p); ld.param.b64 %rd1, [q]; }"
 
+#define BESIDE   "{ .param .align 8 .b8 p[24]; st.param.b64 [p], %rd2; st.param.b64 [p+8], %rd0; st.param.b64 [p+16], %rd2; "
+
 /* What a function does is seen where it is called; addresses go in and come out; nothing comes out that nobody put there. */
 static void test_calls(void **state)
 {
@@ -144,6 +147,18 @@ static void test_calls(void **state)
         {WITH(FUNCTION "nanosleep.u32 5; st.param.u64 [back], 1; ret; }", CALL), "opcode"},
         {WITH(FUNCTION ".local .u32 l; st.param.u64 [back], 1; ret; }", CALL), "state"},
         {WITH(FUNCTION "trap; }", "mov.u64 %rd0, f;"), "unreadable"},
+        {IN("{ .param .b64 p; ld.param.b64 %rd1, [p]; }"), "state"},
+        {IN("{ .param .b64 p; st.param.b64 [p], %rd0; ld.param.b64 %rd1, [p]; .param .b64 q; ld.param.b64 %rd1, [q]; }"), "state"},
+        {IN("{ .param .align 8 .b8 p[16]; st.param.b64 [p], %rd0; ld.param.b64 %rd1, [p]; ld.param.u32 %r0, [p+4]; }"), ""},
+        {IN("{ .param .align 8 .b8 p[16]; st.param.b64 [p], %rd0; ld.param.u32 %r0, [p+8]; }"), "state"},
+        /* an address beside numbers: it is taken whole or not at all */
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; " BESIDE "ld.param.u32 %r0, [p+4]; ld.param.u32 %r1, [p+16]; ld.param.b64 %rd3, [p]; }"), ""},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; " BESIDE "ld.param.b64 %rd3, [p+8]; ld.u32 %r0, [%rd3]; }"), ""},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; " BESIDE "ld.param.b64 %rd3, [p+8]; st.u32 [%rd3], 1; }"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; " BESIDE "ld.param.u32 %r0, [p+8]; }"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; " BESIDE "ld.param.u32 %r0, [p+12]; }"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; " BESIDE "ld.param.u8 %rs0, [p+15]; }"), "state"},
+        {WITH(".global .u32 g;", "mov.u64 %rd0, g; " BESIDE "ld.param.v2.u32 {%r0, %r1}, [p+8]; }"), "state"},
     };
     const gs_manifest m = manifest_of(GS_F32, false);
     CHECK_ALL(all, &m, PROBLEM);
@@ -465,6 +480,13 @@ static void test_agreement(void **state)
         {ENTRY(".param .align 8 .b8 t[128], " ARGS, "", ""), "aligned to 8 bytes, a tensor map needs 64", 1, {32, 1, 1}, {1, 1, 1}, ""},
         {ENTRY(ARGS, ".maxntid 1024, 1, 1", ""), "", 0, {32, 32, 1}, {1, 1, 1}, ""},
         {ENTRY(ARGS, ".maxntid 128, 1, 1", ""), "at most 128 threads in a block (__launch_bounds__), the manifest declares 256", 0, {256, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(ARGS, ".maxntid 4, 8, 2", ""), "", 0, {4, 8, 2}, {1, 1, 1}, ""},
+        {ENTRY(ARGS, ".maxntid 4, 8, 2", ""), "", 0, {64, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(ARGS, ".maxntid 4, 8, 2", ""), "at most 64 threads in a block (__launch_bounds__), the manifest declares 72", 0, {4, 9, 2}, {1, 1, 1}, ""},
+        {ENTRY(ARGS, ".maxntid 4, 8", ""), "at most 32 threads in a block (__launch_bounds__), the manifest declares 33", 0, {33, 1, 1}, {1, 1, 1}, ""},
+        {ENTRY(ARGS, ".reqntid 4, 2, 3", ""), "", 0, {4, 2, 3}, {1, 1, 1}, ""},
+        {ENTRY(ARGS, ".reqntid 4, 2, 3", ""), "blocks of 4 2 3 threads, the manifest declares 4 3 2", 0, {4, 3, 2}, {1, 1, 1}, ""},
+        {ENTRY(ARGS, ".reqntid 4, 2, 3", ""), "blocks of 4 2 3 threads, the manifest declares 4 2 1", 0, {4, 2, 1}, {1, 1, 1}, ""},
         {ENTRY(ARGS, ".reqntid 64", ""), "", 0, {64, 1, 1}, {1, 1, 1}, ""},
         {ENTRY(ARGS, ".reqntid 64, 2, 1", ""), "blocks of 64 2 1 threads, the manifest declares 128 1 1", 0, {128, 1, 1}, {1, 1, 1}, ""},
         {ENTRY(ARGS, ".explicitcluster .reqnctapercluster 2, 1, 1", ""), "", 0, {32, 1, 1}, {2, 1, 1}, ""},
@@ -472,6 +494,9 @@ static void test_agreement(void **state)
         {ENTRY(ARGS, ".reqnctapercluster 2, 1, 1", ""), "clusters of 2 1 1 blocks (__cluster_dims__), the manifest declares 1 2 1", 0, {32, 1, 1}, {1, 2, 1}, ""},
         {ENTRY(ARGS, ".explicitcluster", ""), "runs in clusters only", 0, {32, 1, 1}, {1, 1, 1}, ""},
         {ENTRY(ARGS, ".explicitcluster .maxclusterrank 8", ""), "", 0, {32, 1, 1}, {8, 1, 1}, ""},
+        {ENTRY(ARGS, ".explicitcluster .reqnctapercluster 2, 2, 2", ""), "", 0, {32, 1, 1}, {2, 2, 2}, ""},
+        {ENTRY(ARGS, ".explicitcluster .reqnctapercluster 2, 2, 2", ""), "clusters of 2 2 2 blocks (__cluster_dims__), the manifest declares 2 2 1", 0, {32, 1, 1}, {2, 2, 1}, ""},
+        {ENTRY(ARGS, ".explicitcluster .maxclusterrank 8", ""), "at most 8 blocks (.maxclusterrank), the manifest declares 12", 0, {32, 1, 1}, {2, 3, 2}, ""},
         {ENTRY(ARGS, ".maxclusterrank 4", ""), "at most 4 blocks (.maxclusterrank), the manifest declares 8", 0, {32, 1, 1}, {8, 1, 1}, ""},
         {ENTRY(ARGS, ".blocksareclusters .reqntid 32, 1, 1 .reqnctapercluster 1, 1, 1", ""), "counts its grid in clusters", 0, {32, 1, 1}, {1, 1, 1}, ""},
         {ENTRY(ARGS, "", "mov.u32 %r0, dynamic;"), "uses dynamic shared memory (dynamic), the manifest declares none", 0, {32, 1, 1}, {1, 1, 1}, ""},
@@ -566,5 +591,5 @@ int main(void)
         cmocka_unit_test(test_includes), cmocka_unit_test(test_limits), cmocka_unit_test(test_lines), cmocka_unit_test(test_agreement), cmocka_unit_test(test_waits),
         cmocka_unit_test(test_places), cmocka_unit_test(test_no_word_for_it),
     };
-    return cmocka_run_group_tests_name("inspection of user kernels", tests, NULL, NULL);
+    return run_without_leaks("inspection of user kernels", tests, sizeof tests / sizeof *tests);
 }

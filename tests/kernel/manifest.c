@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "kernel/kernel.h"
+#include "problem/layout.h"
 
 static const gs_formula_names names = {.m = 1000, .n = 257, .k = 64, .batch = 3, .lda = 65, .ldb = 66, .ldc = 67, .ldd = 68,
                                        .sms = 132};
@@ -581,6 +582,35 @@ static void packed_operands(void **state)
     }
 }
 
+/* What a plan asks of addresses: the element's size at least; aux as D where it is written, as C where it is read. */
+static void alignment_of_operands(void **state)
+{
+    (void)state;
+    static const char text[] = "manifest 1\naccumulator f32\ndeterminism none\nalign a=16 b=32 c=8 d=64\nentry k\ngrid 1 1 1\nblock 32 1 1\n";
+    static const struct { const char *problem; int align[GS_OPERANDS]; } cases[] = {   /* A, B, C, D, the bias, the offsets, aux, both scales */
+        {"f16:8x16x32:tn", {16, 32, 8, 64, 2, 4, 2, 4, 4}},
+        {"bf16:8x16x32:tn:d=f32:ep=bias", {16, 32, 8, 64, 4, 4, 4, 4, 4}},
+        {"bf16:8x16x32:tn:ep=silu+aux", {16, 32, 8, 64, 2, 4, 64, 4, 4}},
+        {"bf16:8x16x32:nn:ep=dsilu", {16, 32, 8, 64, 2, 4, 8, 4, 4}},
+    };
+    gs_manifest manifest;
+    gs_error error = {0};
+    if (gs_manifest_parse(&manifest, text, &error) != GS_OK) fail_msg("%s", error.text);
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        gs_problem problem;
+        int align[GS_OPERANDS];
+        assert_int_equal(gs_problem_parse(&problem, cases[i].problem, NULL), GS_OK);
+        gs_manifest_alignment(&manifest, &problem, align);
+        for (int j = 0; j < GS_OPERANDS; j++)
+            if (align[j] != cases[i].align[j]) fail_msg("%s: operand %c: %d, not %d", cases[i].problem, GS_OPERAND_LETTERS[j], align[j], cases[i].align[j]);
+    }
+    manifest.align[0] = manifest.align[2] = 1;   /* nothing was said */
+    int align[GS_OPERANDS];
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 8, 16, 32);
+    gs_manifest_alignment(&manifest, &problem, align);
+    assert_true(align[0] == 2 && align[2] == 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -596,6 +626,7 @@ int main(void)
         cmocka_unit_test(built_kernels_have_good_manifests),
         cmocka_unit_test(rows_of_the_call),
         cmocka_unit_test(packed_operands),
+        cmocka_unit_test(alignment_of_operands),
     };
     return cmocka_run_group_tests_name("manifest", tests, NULL, NULL);
 }

@@ -111,8 +111,36 @@ static void all_are_looked_at(void **state)
     expect_tries("f16:64x4096x16384:tn", 0, false);
 }
 
+/* Where choices are measured a dozen of them are compiled at most, as long as none can run; then a few for a plan without measuring. */
+static void a_dozen_are_tried_for_a_race(void **state)
+{
+    (void)state;
+    enum { RACE = 12 };
+    gs_error error = {0};
+    if (gs_compiler_version(&error) == 0) skip();
+    gs_config config = gs_config_default();
+    gs_context *context = NULL;
+    gs_plan *plan = NULL;
+    gs_problem problem;
+    config.use_cublaslt = 0;
+    config.measure = 1;
+    config.tuned_path = folder;
+    assert_int_equal(gs_problem_parse(&problem, "f16:512x512x512:tn", &error), GS_OK);
+    if (gs_open(&context, &config, &error) != GS_OK) fail_msg("%s", error.text);
+    const int before = calls("cuModuleLoadDataEx");
+    setenv("FAKE_CUDA_FAIL", "cuModuleLoadDataEx", 1);
+    setenv("FAKE_CUDA_ERROR", "209", 1);
+    const gs_status status = gs_plan_create(context, &problem, &plan, &error);
+    unsetenv("FAKE_CUDA_FAIL");
+    unsetenv("FAKE_CUDA_ERROR");
+    assert_true(status != GS_OK && !plan);
+    assert_int_equal(calls("cuModuleLoadDataEx") - before, RACE + TRIES);
+    gs_close(&context);
+    assert_int_equal(live(), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_few_of_many_are_tried), cmocka_unit_test(all_are_looked_at)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_few_of_many_are_tried), cmocka_unit_test(all_are_looked_at), cmocka_unit_test(a_dozen_are_tried_for_a_race)};
     return cmocka_run_group_tests_name("plan/tries", tests, group_setup, group_teardown);
 }

@@ -549,22 +549,6 @@ static void strides_say_where_matrices_are(void **state)
     assert_int_equal(gs_problem_resized(&p, 4, 5, 7).stride_a, 37);
 }
 
-static void batches_by_pointers_lie_apart(void **state)
-{
-    (void)state;
-    gs_problem p = problem_of("f16:3x5x7:tn:b=4:matrices=pointers"), pool = gs_problem_pool(&p);
-    assert_int_equal(gs_problem_check(&pool, NULL), GS_OK);
-    assert_int_equal(pool.matrices, GS_MATRICES_STRIDED);
-    assert_int_equal(pool.stride_a, 3 * 7 + 48);   /* rows begin anywhere, and so do matrices */
-    assert_int_equal(pool.stride_d, 3 * 5 + 96);
-    p = problem_of("f16:3x8x12:tn:d=f32:b=4:matrices=pointers"), pool = gs_problem_pool(&p);
-    assert_int_equal(pool.stride_a % 8, 4);
-    assert_int_equal(pool.stride_d % 16, 8);
-    assert_true(pool.stride_d > 3 * 8);
-    p.matrices = GS_MATRICES_STRIDED, pool = gs_problem_pool(&p);
-    assert_memory_equal(&pool, &p, sizeof p);
-}
-
 static void bytes_and_flops(void **state)
 {
     (void)state;
@@ -759,7 +743,6 @@ int main(void)
         cmocka_unit_test(letters_say_how_operands_are_stored),
         cmocka_unit_test(other_extents_keep_the_padding),
         cmocka_unit_test(strides_say_where_matrices_are),
-        cmocka_unit_test(batches_by_pointers_lie_apart),
         cmocka_unit_test(bytes_and_flops),
         cmocka_unit_test(any_struct_can_be_formatted),
         cmocka_unit_test(larger_structs),

@@ -108,6 +108,34 @@ static void aux_goes_from_a_product_to_the_next(void **state)
     gs_product_free(&next);
 }
 
+/* The sums of D's columns are looked at where D is right, and named where they are not. */
+static void sums_of_columns_are_checked(void **state)
+{
+    (void)state;
+    gs_product p = product_of("f16:24x16x16:nn:ep=dbias");
+    CHECK(gs_product_open(&p, "emu:h200", false, &error));
+    const gs_status status = gs_product_run(&p, 1, &error);
+    if (status == GS_ERROR_NO_COMPILER) {
+        gs_product_free(&p);
+        skip();
+    }
+    CHECK(status);
+    CHECK(gs_product_check(&p, &error));
+    assert_true(p.checked && !p.of && p.compare.mismatches == 0);
+    p.device->ops->free(p.device, p.reference);
+    CHECK(p.device->ops->fill(p.device, p.m[4].device + 4, 0x12345678, 4, NULL, &error));
+    CHECK(p.device->ops->queue_wait(p.device, NULL, &error));
+    CHECK(gs_product_check(&p, &error));
+    assert_true(p.of && strcmp(p.of, "dbias") == 0 && p.compare.mismatches == 2 && p.compare.col == 2);
+    p.of = NULL;
+    p.device->ops->free(p.device, p.reference);
+    CHECK(p.device->ops->fill(p.device, p.m[3].device, 0x12345678, 4, NULL, &error));   /* of a D that is wrong no sums are right */
+    CHECK(p.device->ops->queue_wait(p.device, NULL, &error));
+    CHECK(gs_product_check(&p, &error));
+    assert_true(!p.of && p.compare.mismatches == 2 && p.compare.row == 0 && p.compare.col == 0);
+    gs_product_free(&p);
+}
+
 /* Matrices in files lie one behind the other, wherever their pointers lead. */
 static void a_batch_by_pointers(void **state)
 {
@@ -176,6 +204,6 @@ static void scales_of_a_file(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(files_of_operands), cmocka_unit_test(a_product_is_checked_and_written), cmocka_unit_test(aux_goes_from_a_product_to_the_next), cmocka_unit_test(a_batch_by_pointers), cmocka_unit_test(scales_of_a_file)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(files_of_operands), cmocka_unit_test(a_product_is_checked_and_written), cmocka_unit_test(aux_goes_from_a_product_to_the_next), cmocka_unit_test(sums_of_columns_are_checked), cmocka_unit_test(a_batch_by_pointers), cmocka_unit_test(scales_of_a_file)};
     return cmocka_run_group_tests_name("product/product", tests, make_folder, remove_folder);
 }

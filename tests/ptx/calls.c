@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "support/leaks.h"
 #include "ptx.h"
 
 #define ONE   ".func (.param .b32 back) one(.param .b32 in) {\n.reg .b32 r<2>; ld.param.u32 r1, [in]; st.param.u32 [back+0], r1; ret; }\n"
@@ -127,5 +128,5 @@ int main(void)
         cmocka_unit_test_teardown(many, teardown),
         cmocka_unit_test_teardown(doubling, teardown),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("calls", tests, sizeof tests / sizeof *tests);
 }

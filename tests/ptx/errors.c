@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "support/leaks.h"
 #include "ptx.h"
 
 static void module_errors(void **state)
@@ -283,5 +284,5 @@ int main(void)
         cmocka_unit_test_teardown(text_size, teardown),
         cmocka_unit_test_teardown(what_was_unread, teardown),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("errors", tests, sizeof tests / sizeof *tests);
 }

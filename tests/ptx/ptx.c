@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "support/leaks.h"
 #include "ptx.h"
 
 /* ---- the module ---- */
@@ -537,6 +538,42 @@ static void many_registers(void **state)
     }
 }
 
+/* Every ~ may be blanks, of either kind, or nothing. */
+static void blanks_say_nothing(void **state)
+{
+    (void)state;
+    static const char *const statements[] = {
+        ".reg~ .b32~ %r<4>~;", ".reg .b32 x~,~y~;", ".reg .pred~ p~,~q~;", ".reg .b64 %d~<~3~>~;", ".reg .b32 A1, Z9, z9, _u, $v;", ".shared .align~ 16~ .b8 buf~[~64~]~;",
+        "mov.u32~ %r1~,~-~5~;", "sub.s32~ %r1~,~-~%r2~,~x~;", "sub.s32 y~,~-~x~,~+~3~;", "sub.s32 A1~,~-~Z9~,~-~z9~;", "sub.s32 $v~,~-~_u~,~-~$v~;", "sub.s32 A1~,~-~A1~,~-~9~;", "mov.u32 %r1~,~buf~+~4~;", "mov.u32 %r1~,~buf~-~4~;",
+        "@~p~ mov.u32~ %r1~,~%tid.x~;", "@~!~p ld.global.u32~ %r1~,~[~%d1~+~8~]~;", "ld.global.v2.u32~ {~%r1~,~x~}~,~[~%d1~-~8~]~;", "and.pred~ p~,~q~,~!~q~;",
+        "setp.eq.u32~ p~|~q~,~%r1~,~0~;", "st.shared.u32~ [~buf~]~,~_~;", "LOOP~:~@p bra~ LOOP~;", "mov.f32~ x~,~0f3f800000~;",
+    };
+    static const char *const fillers[] = {"", " ", "\t", "\t  \t"};
+    gs_ptx_operand *wanted = NULL;
+    int operands = 0, instructions = 0;
+    for (size_t f = 0; f < GS_COUNT(fillers); f++) {
+        char text[8192] = "";
+        for (size_t i = 0; i < GS_COUNT(statements); i++) {
+            for (const char *c = statements[i]; *c; c++) strncat(text, *c == '~' ? fillers[f] : c, *c == '~' ? strlen(fillers[f]) : 1);
+            strcat(text, "\n");
+        }
+        body(text);
+        if (f == 0) {
+            operands = entry->operands, instructions = entry->instructions;
+            wanted = malloc((size_t)operands * sizeof *wanted);
+            memcpy(wanted, entry->operand, (size_t)operands * sizeof *wanted);
+            assert_true(operand(1, 1)->negated && operand(2, 1)->negated && operand(0, 1)->bits == (uint64_t)-5);
+        }
+        assert_int_equal(entry->operands, operands);
+        assert_int_equal(entry->instructions, instructions);
+        for (int i = 0; i < operands; i++) {
+            const gs_ptx_operand *const a = &entry->operand[i], *const b = &wanted[i];
+            assert_true(a->kind == b->kind && a->negated == b->negated && a->index == b->index && a->bits == b->bits && a->offset == b->offset && a->child == b->child && a->children == b->children);
+        }
+    }
+    free(wanted);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -559,6 +596,7 @@ int main(void)
         cmocka_unit_test_teardown(labels, teardown),
         cmocka_unit_test_teardown(locations, teardown),
         cmocka_unit_test_teardown(many_registers, teardown),
+        cmocka_unit_test_teardown(blanks_say_nothing, teardown),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_without_leaks("ptx", tests, sizeof tests / sizeof *tests);
 }

@@ -126,6 +126,41 @@ static void errors_say_what_is_possible(void **state)
     }
 }
 
+/* Of a wrong value all values are offered, in order; where they are too many as many as 335 characters hold with the last one. */
+static void errors_list_the_values(void **state)
+{
+    (void)state;
+    enum { ROOM = 335 };
+    int cut = 0, whole = 0;
+    for (int family = 0; family < GS_FAMILIES; family++) {
+        char begin[GS_SCHEDULE_TEXT];
+        const gs_schedule first = gs_schedule_first((gs_family_id)family);
+        gs_schedule_format(&first, begin);
+        for (int parameter = 0; parameter < gs_family_parameters((gs_family_id)family); parameter++) {
+            const gs_parameter *const of = gs_family_parameter((gs_family_id)family, parameter);
+            char text[2 * GS_SCHEDULE_TEXT], listed[8192] = "", shown[8192] = "";
+            const char *at = begin;
+            for (int i = 0; i <= parameter && at; i++) at = strchr(at + (i > 0), '/');
+            const char *const last = of->values[of->count - 1].text;
+            snprintf(text, sizeof text, "%.*s/?", at ? (int)(at - begin) : (int)strlen(begin), begin);
+            if (!at) continue;   /* the first schedule has no optional ones */
+            for (int i = 0; i < of->count; i++) {
+                snprintf(listed + strlen(listed), sizeof listed - strlen(listed), "%s%s", i ? " " : "", of->values[i].text);
+                if (i + 1 < of->count && strlen(listed) + strlen(" ... ") + strlen(last) <= ROOM) snprintf(shown, sizeof shown, "%s ... %s", listed, last);
+            }
+            gs_schedule schedule;
+            gs_error error = {0};
+            assert_int_equal(gs_schedule_parse(&schedule, text, &error), GS_ERROR_PARSE);
+            const char *const values = strstr(error.text, "one of: ") + strlen("one of: ");
+            const bool all = strcmp(values, listed) == 0;
+            if (!all && strcmp(values, shown) != 0) fail_msg("%s: %s", text, error.text);
+            if (!all && strlen(listed) + strlen(" ... ") <= ROOM) fail_msg("%s: there was room for all: %s", text, error.text);
+            cut += !all, whole += all;
+        }
+    }
+    assert_true(cut > 0 && whole > 10);
+}
+
 /* Whether the separator is missing or the word behind it is wrong. */
 static void errors_say_what_is_missing(void **state)
 {
@@ -300,7 +335,7 @@ int main(void)
         cmocka_unit_test(every_sentence_round_trips_once),
         cmocka_unit_test(numbers_are_those_of_the_text),
         cmocka_unit_test(old_names_of_families_are_read),
-        cmocka_unit_test(errors_say_what_is_possible),
+        cmocka_unit_test(errors_say_what_is_possible), cmocka_unit_test(errors_list_the_values),
         cmocka_unit_test(errors_say_what_is_missing),
         cmocka_unit_test(what_a_family_does_not_take),
         cmocka_unit_test(lists_are_complete),

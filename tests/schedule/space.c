@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/leaks.h"
 #include "base/error.h"
 #include "schedule/space.h"
 #include "support/allocations.h"
@@ -77,5 +78,5 @@ static void short_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(all_that_are_valid), cmocka_unit_test(short_of_memory)};
-    return cmocka_run_group_tests_name("schedule/space", tests, NULL, NULL);
+    return run_without_leaks("schedule/space", tests, sizeof tests / sizeof *tests);
 }

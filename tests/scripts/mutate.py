@@ -137,6 +137,11 @@ class Tree(unittest.TestCase):
         self.told("--count", "1", test=test)
         self.assertGreater(len(log.read_text()), ran)
 
+    def test_options_that_exclude_each_other(self):
+        code, _, said = self.run_script("--together", "--room-alone")
+        self.assertEqual(code, 1)
+        self.assertIn("--room-alone is without it", said)
+
     def test_several_at_a_time(self):
         one = self.told("--count", "6")
         (self.root / "build/mutate/results-1.jsonl").unlink()
@@ -152,6 +157,11 @@ class Tree(unittest.TestCase):
         told = self.told("--kind", "edge")
         self.assertEqual(self.counts(told), {"equivalent": 1})
         self.assertEqual(told["mutants"][0]["by"], "10 is 10 either way")
+        for name, old, new, count in (("src/*", "if ({1} > {2}){3}", "if ({1} >= {2}){3}", 1), ("src/*", "if ({1} > {2}){3}", "if ({2} >= {1}){3}", 0), ("src/*", "if ({1} >", "if ({1} >=", 0),
+                                      ("src/other/*", "if ({1} > {2}){3}", "if ({1} >= {2}){3}", 0), ("src/*", "if (x > 10) return 10;", "if (x >= 10) return 10;", 0)):
+            self.write("tests/mutants/code.txt", f"{name}\n- {old}\n+ {new}\nany\n")
+            (self.root / "build/mutate/results-1.jsonl").unlink(missing_ok=True)
+            self.assertEqual(self.counts(self.told("--kind", "edge")).get("equivalent", 0), count, (name, old, new))
         self.write("tests/mutants/code.txt", record.replace("+ if", "if"))
         code, _, said = self.run_script("--kind", "edge")
         self.assertEqual(code, 1)

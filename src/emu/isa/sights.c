@@ -51,13 +51,13 @@ bool gs_emu_sights_add(gs_emu_sights **sights, uint64_t place, int warp, uint32_
 
 uint32_t gs_emu_sights_when(const gs_emu_sights *sights, uint64_t place, int warp, uint32_t segment)
 {
-    const sight *const s = sights ? slot_of(sights, place, warp) : NULL;
+    const sight *const s = sights && sights->capacity ? slot_of(sights, place, warp) : NULL;   /* no memory for the first: there is no list */
     return s && s->place && s->segment == segment ? s->clock : 0;
 }
 
 void gs_emu_sights_clear(gs_emu_sights *sights)
 {
-    if (!sights) return;
+    if (!sights || !sights->capacity) return;
     memset(sights->list, 0, sights->capacity * sizeof *sights->list);
     sights->count = 0;
 }
