@@ -128,9 +128,9 @@ def _norm_by_torch(x, weight, eps, rounded, plus_one):
     wide = x.float() if x.dtype in HALVES else x
     y = wide * _torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps)
     y = y.to(x.dtype) if rounded else y
-    if weight is not None:
-        y = y * (1.0 + weight.to(wide.dtype)) if plus_one else weight * y
-    return y.to(x.dtype)
+    if weight is None:
+        return y.to(x.dtype)
+    return (y * (1.0 + weight.to(wide.dtype))).to(x.dtype) if plus_one else weight * y   # of another type: what torch makes of both, as in transformers
 
 
 def _linear_setup(ctx, inputs, output):

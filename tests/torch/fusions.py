@@ -151,7 +151,7 @@ def fused_norms():
         for layer in model:
             layer.weight.copy_(torch.randn(FEATURES))
     want, names = [layer(x) for layer in model], list(model.state_dict())
-    weight = model[0].weight
+    weight, plain = model[0].weight, model[0]
     assert ours.fuse(model, norms=False) == 0 and ours.fuse(model.eval()) == 3 and ours.fuse(model) == 0
     assert [type(layer) is ours.RMSNorm for layer in model] == [True, True, True, False, False, False, True] and model[0] is model[6] and model[0].weight is weight and not model[0].training
     assert model[0].rounded and not model[1].rounded and model[2].plus_one and not model[2].rounded and not model[0].plus_one and model[0].eps == 1e-5 and list(model.state_dict()) == names and "rounded=True" in repr(model[0])
@@ -161,6 +161,8 @@ def fused_norms():
         near(g, w)
     with Expect(0), torch.no_grad():
         near(torch.compile(model[0], backend="eager")(x), want[0])
+    for kind in (torch.float16, torch.float32):   # numbers of another type than the weight
+        assert torch.equal(model[0](x.to(kind)), plain(x.to(kind))) and model[0](x.to(kind)).dtype == plain(x.to(kind)).dtype
     hooked = LlamaRMSNorm()
     hooked.register_forward_hook(lambda *_: None)
     assert ours.fuse(torch.nn.Sequential(hooked, LlamaRMSNorm().to("meta"))) == 0
