@@ -178,8 +178,8 @@ def diff(mutant, text):
 # ---- mutants without effect ----
 
 def read_equivalent(path):
-    """{(file, old line, new line): reason}. A record is a line with the file's name, `- ` and the line, `+ ` and what it became, and the reason. The name may have `*` in it, and a line
-    {1}, {2} and so on, which are any text and the same in both."""
+    """{(file, old line, new line): reason}. A record is a line with the file's name, `- ` and the line, `+ ` and what it became, and the reason. The name may have `*` in it, and the
+    lines $1, $2 and so on, which are any text and the same in both."""
     known = {}
     if not path or not path.exists():
         return known
@@ -199,10 +199,15 @@ def reason_of(mutant, text, known):
     changed = applied(mutant, text)
     new = changed[changed.rfind("\n", 0, mutant.start) + 1:].split("\n")[0].strip()
     return known.get((mutant.path, old, new)) or next((reason for (name, before, after), reason in known.items()
-                                                       if "{1}" in before and fnmatch.fnmatch(mutant.path, name) and fits(before, after, old, new)), None)
+                                                       if ("$1" in before or "*" in name) and fnmatch.fnmatch(mutant.path, name) and fits(before, after, old, new)), None)
 
 
 def fits(before, after, old, new):
-    """Whether two lines are as a record's lines with {1} and so on."""
-    texts = re.fullmatch(re.sub(r"\\{(\d)\\}", r"(?P<of\1>.*?)", re.escape(before)), old)
-    return texts is not None and re.sub(r"\{(\d)\}", lambda place: texts[f"of{place[1]}"], after) == new
+    """Whether two lines are as a record's lines with $1 and so on."""
+    pattern, named = "", set()
+    for part in re.split(r"(\$\d)", before):
+        number = part[1:]
+        pattern += (f"(?P=of{number})" if number in named else f"(?P<of{number}>.*?)") if re.fullmatch(r"\$\d", part) else re.escape(part)
+        named |= {number} if re.fullmatch(r"\$\d", part) else set()
+    texts = re.fullmatch(pattern, old)
+    return texts is not None and re.sub(r"\$(\d)", lambda place: texts[f"of{place[1]}"] if place[1] in named else place[0], after) == new

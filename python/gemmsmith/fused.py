@@ -2,6 +2,7 @@
 """The operators, functions and modules of gemmsmith.torch that fuse; they are used under that name.
 
 Each operator has kernels for CPU and CUDA, shapes for tracing, and gradients. They run on one kernel of the library where the adapter takes such tensors, else by torch's operators."""
+import inspect as _inspect
 import math as _math
 
 import torch as _torch
@@ -119,7 +120,7 @@ def _rms_norm(x, weight, eps, rounded, plus_one):
         result = x.new_empty(x.shape)
         if _torch.ops.gemmsmith.rms_norm_run.default(_rows(result), _rows(x), x if weight is None else weight, eps, (weight is not None) + 2 * rounded + 4 * plus_one):
             return result
-    return _norm_by_torch(x, weight, eps, rounded, plus_one)
+    return _norm_by_torch(x, weight, eps, rounded, plus_one).contiguous()   # as the kernel's result lies
 
 
 def _norm_by_torch(x, weight, eps, rounded, plus_one):
@@ -607,17 +608,27 @@ def _mlp_of(module):
     return fused
 
 
-_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks", "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks",
+          "_load_state_dict_post_hooks")
+
+
+def _is_bare(module):
+    """Whether nothing would be lost with it and what it is made of: hooks, or a forward() that was put there later; and whether it takes one operand and nothing else."""
+    for part in module.modules():
+        if "forward" in vars(part) or any(getattr(part, hooks, None) for hooks in _HOOKS):
+            return False
+    operands = list(_inspect.signature(module.forward).parameters.values())
+    return len(operands) == 1 and operands[0].kind is operands[0].POSITIONAL_OR_KEYWORD
 
 
 def _is_plain(mlp, gate, up, down, activation):
-    """Whether a SwiGLU does what this MLP does: it has no other parts, no hook that would be lost, weights of one kind, and the same results for some rows, small and large, while it trains."""
+    """Whether a SwiGLU does what this MLP does: it has no other parts and nothing that would be lost, weights of one kind, and the same results for some rows, small and large, while it trains."""
     weights = [p.weight for p in (gate, up, down)]
     if set(mlp._modules) - {"gate_proj", "up_proj", "down_proj", "act_fn"} or mlp._parameters or mlp._buffers or weights[0].is_meta:
         return False
     if len({(w.dtype, w.device) for w in weights}) > 1 or weights[0].requires_grad != weights[1].requires_grad:
         return False
-    if any(getattr(module, hooks) for module in mlp.modules() for hooks in _HOOKS):
+    if not _is_bare(mlp):
         return False
     trained, close = mlp.training, 2e-2 if weights[0].dtype in HALVES else 2e-3
     try:
@@ -640,16 +651,20 @@ def _norm_of(module):
     weight, eps = getattr(module, "weight", None), getattr(module, "variance_epsilon", getattr(module, "eps", None))
     if not type(module).__name__.endswith("RMSNorm") or isinstance(module, RMSNorm) or not isinstance(eps, float) or set(module._parameters) != {"weight"} or module._buffers or module._modules:
         return None
-    if not isinstance(weight, _torch.Tensor) or weight.dim() != 1 or weight.is_meta or weight.dtype not in HALVES or any(getattr(module, hooks) for hooks in _HOOKS):
+    if not isinstance(weight, _torch.Tensor) or weight.dim() != 1 or weight.is_meta or weight.dtype not in HALVES or not _is_bare(module):
         return None
+    trained, fits = module.training, [(True, False), (False, False), (False, True), (True, True)]   # rounded, plus_one
     try:
         with _torch.no_grad(), _torch.random.fork_rng(devices=[weight.device] if weight.is_cuda else []):
             other = _torch.randn_like(weight)   # weights that were never trained are ones, and tell less
             x = _torch.randn(3, 16, weight.shape[0], dtype=weight.dtype, device=weight.device) * _torch.tensor([1e-3, 1, 100], dtype=weight.dtype, device=weight.device)[:, None, None]
-            got = _torch.func.functional_call(module, {"weight": other}, (x,))
-        fits = [kind for kind in ((True, False), (False, False), (False, True), (True, True)) if got.dtype == x.dtype and _torch.equal(got, _norm_by_torch(x, other, eps, *kind))]
+            for mode in (True, False):
+                got = _torch.func.functional_call(module.train(mode), {"weight": other}, (x,))
+                fits = [kind for kind in fits if got.dtype == x.dtype and _torch.equal(got, _norm_by_torch(x, other, eps, *kind))]
     except Exception:   # it wants something else than rows
         return None
+    finally:
+        module.train(trained)
     if not fits:
         return None
     norm = RMSNorm(0, eps, *fits[0])
@@ -658,10 +673,11 @@ def _norm_of(module):
 
 
 def _activation_of(function):
-    """The name of a module's activation; None: it is none of ours."""
-    name = type(function).__name__
-    if function is _torch.nn.functional.silu or name in ("SiLU", "SiLUActivation"):
-        return "silu"
-    if name in ("GELUTanh", "PytorchGELUTanh") or (isinstance(function, _torch.nn.GELU) and function.approximate == "tanh"):
-        return "gelu_tanh"
-    return "gelu" if function is _torch.nn.functional.gelu or name in ("GELU", "GELUActivation") else None
+    """The name of what computes one of these activations; None: it computes anything else."""
+    z = _torch.linspace(-8, 8, 4097)   # where they differ most is far beyond these bounds
+    try:
+        with _torch.no_grad():
+            got = function(z)
+            return next((name for name in ("silu", "gelu_tanh", "gelu") if got.dtype == z.dtype and _torch.allclose(got, _activate(z, name), rtol=1e-6, atol=1e-6)), None)
+    except Exception:   # it wants something else, or is nothing that can be called
+        return None

@@ -42,11 +42,11 @@ gs_status gs_rms_norm_run(const gs_rms_norm *norm, int64_t m, int64_t n, const v
     const gs_device_ops *const ops = norm->device->ops;
     uint32_t threads = FEWEST;
     while (threads < MOST && (int64_t)threads * PIECE < n) threads *= 2;
-    const bool early = norm->chains && ops->predecessor && ops->predecessor(norm->device, queue) == GS_PREDECESSOR_TRIGGERS;
+    const gs_predecessor before = norm->chains && ops->predecessor ? ops->predecessor(norm->device, queue) : GS_PREDECESSOR_UNKNOWN;
     gs_kernel_args args = {.a = x, .b = weight, .d = result, .lda = ldx, .ldd = n, .m = (int)m, .n = (int)n, .alpha = eps, .beta = offset};
     const gs_launch launch = {.function = norm->function, .grid = {(uint32_t)m, 1, 1}, .block = {threads, 1, 1}, .cluster = {1, 1, 1}, .dependent = true,
-                              .mode = early ? GS_LAUNCH_DEPENDENT : GS_LAUNCH_AS_DEVICE, .params = (void *[]){&args}};
+                              .mode = before == GS_PREDECESSOR_TRIGGERS ? GS_LAUNCH_DEPENDENT : GS_LAUNCH_AS_DEVICE, .params = (void *[]){&args}};
     GS_TRY(ops->launch(norm->device, &launch, queue, error));
-    if (norm->chains && ops->triggers) ops->triggers(norm->device, queue);
+    if (before != GS_PREDECESSOR_UNKNOWN && ops->triggers) ops->triggers(norm->device, queue);
     return GS_OK;
 }

@@ -318,10 +318,10 @@ static gs_loaded *loaded_new(gs_loaded_code *code, const gs_manifest *manifest, 
 /* After its code is loaded: everything that follows from the manifest. Destroys it on failure. */
 static gs_status prepare(gs_loaded *loaded, const gs_problem *problem, gs_status status, gs_loaded **out, gs_error *error)
 {
+    loaded->user = loaded->code->image.user;
     for (int i = 0; status == GS_OK && i < loaded->manifest.entry_count; i++)
         status = prepare_entry(loaded, &loaded->entry[i], &loaded->manifest.entry[i], problem, error);
     if (status == GS_OK) status = prepare_workspace(loaded, problem, error);
-    loaded->user = loaded->code->image.user;
     note_reach(loaded, problem);
     if (status == GS_OK) status = gs_states_init(&loaded->states, error);
     if (status != GS_OK) {

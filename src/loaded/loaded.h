@@ -32,7 +32,7 @@ gs_status gs_loaded_create_user(gs_loaded **out, gs_device *device, const gs_ker
 /* From compiled code and a manifest: needs no compiler. Owns the image afterwards, also on failure, unless the manifest is wrong. */
 gs_status gs_loaded_create_image(gs_loaded **out, gs_device *device, const gs_manifest *manifest, gs_image *image, const gs_problem *problem, gs_error *error);
 
-/* Code that several of them run, one after the other or at once. One thread shares, creates and destroys them. */
+/* Code that several of them run, one after the other: each allows its kernels the shared memory of its own problem. One thread shares, creates and destroys them. */
 typedef struct gs_loaded_code gs_loaded_code;
 gs_loaded_code *gs_loaded_share(const gs_loaded *loaded);   /* stays until it is dropped */
 void            gs_loaded_code_drop(gs_loaded_code **code);

@@ -93,6 +93,7 @@ static gs_torch_reason run(loaded *l, int number, const gs_torch_gate *gate, gs_
     gs_error error = {0};
     opening o = {l, (gs_type)gate->result->type, gate->activation};
     const gate_run one = {l, gate, emulated ? NULL : stream};
+    if (gs_torch_is_forked()) return GS_TORCH_FORKED;   /* before a lock that another thread may have held */
     if (emulated) gs_torch_stage(true);
     gs_torch_reason reason = ready(number, &o, &stream, emulated);
     if (reason == GS_TORCH_FITS) {

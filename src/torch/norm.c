@@ -92,6 +92,7 @@ static gs_torch_reason run(int number, int kind, const gs_torch_norm *norm, gs_s
 {
     gs_error error = {0};
     const norm_run one = {&all[number][kind], norm, emulated ? NULL : stream};
+    if (gs_torch_is_forked()) return GS_TORCH_FORKED;   /* before a lock that another thread may have held */
     if (emulated) gs_torch_stage(true);
     gs_torch_reason reason = ready(number, kind, &stream, emulated);
     if (reason == GS_TORCH_FITS) {

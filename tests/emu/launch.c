@@ -471,6 +471,18 @@ static void test_user_kernel(void **state)
         if (user) assert_mentions(&error, "a variable of the module, which is read only");
         gs_loaded_destroy(&loaded);
     }
+    gs_kernel eighths = kernel;   /* a map whose first unit may begin before the operand is for families alone */
+    eighths.source = "#include \"common/args.h\"\n#include \"common/tma.cuh\"\nextern \"C\" __global__ void k(const __grid_constant__ gs_tensor_map map, const gs_kernel_args p) { }\n";
+    eighths.manifest.entry[0].map_count = 1;
+    eighths.manifest.entry[0].map[0] = (gs_map){.operand = 'a', .inner = 64, .outer = 16, .swizzle = 128, .eighth = 1};
+    for (int user = 0; user < 2; user++) {
+        gs_loaded *loaded = NULL;
+        gs_error error = {0};
+        const gs_status status = (user ? gs_loaded_create_user : gs_loaded_create)(&loaded, device, &eighths, &problem, &error);
+        assert_int_equal(status, user ? GS_ERROR_UNSUPPORTED : GS_OK);
+        if (user) assert_mentions(&error, "every eighth row is for kernels of this library alone");
+        gs_loaded_destroy(&loaded);
+    }
     gs_device_close(&device);
 }
 

@@ -157,8 +157,9 @@ class Tree(unittest.TestCase):
         told = self.told("--kind", "edge")
         self.assertEqual(self.counts(told), {"equivalent": 1})
         self.assertEqual(told["mutants"][0]["by"], "10 is 10 either way")
-        for name, old, new, count in (("src/*", "if ({1} > {2}){3}", "if ({1} >= {2}){3}", 1), ("src/*", "if ({1} > {2}){3}", "if ({2} >= {1}){3}", 0), ("src/*", "if ({1} >", "if ({1} >=", 0),
-                                      ("src/other/*", "if ({1} > {2}){3}", "if ({1} >= {2}){3}", 0), ("src/*", "if (x > 10) return 10;", "if (x >= 10) return 10;", 0)):
+        for name, old, new, count in (("src/*", "if ($1 > $2)$3", "if ($1 >= $2)$3", 1), ("src/*", "if ($1 > $2) return $2;", "if ($1 >= $2) return $2;", 1), ("src/*", "if ($1 > $2) return $1;", "if ($1 >= $2) return $1;", 0),
+                                      ("src/*", "if ($1 > $2)$3", "if ($2 >= $1)$3", 0), ("src/*", "if ($1 >", "if ($1 >=", 0), ("src/*", "if ($1 > $2)$3", "if ($1 >= $2)$4", 0),
+                                      ("src/other/*", "if ($1 > $2)$3", "if ($1 >= $2)$3", 0), ("src/*", "if (x > 10) return 10;", "if (x >= 10) return 10;", 1)):
             self.write("tests/mutants/code.txt", f"{name}\n- {old}\n+ {new}\nany\n")
             (self.root / "build/mutate/results-1.jsonl").unlink(missing_ok=True)
             self.assertEqual(self.counts(self.told("--kind", "edge")).get("equivalent", 0), count, (name, old, new))

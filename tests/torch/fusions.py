@@ -161,11 +161,26 @@ def fused_norms():
         near(g, w)
     with Expect(0), torch.no_grad():
         near(torch.compile(model[0], backend="eager")(x), want[0])
+        for rounded, plus_one in ((False, False), (True, False), (False, True)):   # rows that lie apart, which the operator has no kernel for
+            apart = random(FEATURES, 6).t()
+            got = torch.compile(lambda t, r=rounded, p=plus_one: ours.rms_norm(t.float(), weight.float(), 1e-5, r, p), backend="aot_eager")(apart)
+            near(got, norm_of(apart.float(), weight, 1e-5, rounded, plus_one))
     for kind in (torch.float16, torch.float32):   # numbers of another type than the weight
         assert torch.equal(model[0](x.to(kind)), plain(x.to(kind))) and model[0](x.to(kind)).dtype == plain(x.to(kind)).dtype
-    hooked = LlamaRMSNorm()
+    class DroppedRMSNorm(LlamaRMSNorm):
+        def forward(self, x):
+            return torch.nn.functional.dropout(super().forward(x), 0.5, self.training)
+
+    class AddedRMSNorm(LlamaRMSNorm):
+        def forward(self, x, residual=None):
+            return super().forward(x if residual is None else x + residual)
+
+    hooked, saved, patched, mlp = LlamaRMSNorm(), LlamaRMSNorm(), LlamaRMSNorm(), Mlp()
     hooked.register_forward_hook(lambda *_: None)
-    assert ours.fuse(torch.nn.Sequential(hooked, LlamaRMSNorm().to("meta"))) == 0
+    saved._register_state_dict_hook(lambda *_: None)
+    patched.forward, mlp.up_proj.forward = (lambda module: lambda x: type(module).forward(module, x))(patched), (lambda module: lambda x: type(module).forward(module, x))(mlp.up_proj)
+    rest = torch.nn.Sequential(hooked, saved, patched, mlp, LlamaRMSNorm().to("meta"), DroppedRMSNorm(), DroppedRMSNorm().eval(), AddedRMSNorm())
+    assert ours.fuse(rest) == 0 and [layer.training for layer in rest] == [True, True, True, True, True, True, False, True]
     said = ours.prepare(model)
     assert said == {"bf16:rms_norm:rounded": "one kernel, behind which the next may begin early", "bf16:rms_norm": "one kernel, behind which the next may begin early"}, said
     try:
@@ -452,7 +467,11 @@ def fused_gelus():
         with Expect(2), torch.no_grad():
             got = model[0](x)
         assert (got.float() - want.float()).abs().max() < 0.02 * want.float().abs().max(), name
-    assert ours.fuse(torch.nn.Sequential(Mlp(act_fn=torch.nn.ReLU()))) == 0
+    class GELU(torch.nn.Module):
+        def forward(self, x):
+            return x * torch.sigmoid(1.702 * x)
+
+    assert ours.fuse(torch.nn.Sequential(Mlp(act_fn=torch.nn.ReLU()), Mlp(act_fn=GELU()), Mlp(act_fn=torch.nn.Softmax(-1)))) == 0
 
 
 class Clamped(Mlp):
