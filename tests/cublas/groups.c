@@ -17,7 +17,6 @@
 #include "allocations.h"
 #include "base/error.h"
 #include "baseline/baseline.h"
-#include "common/args.h"
 #include "cublas/cublas.h"
 #include "fake/cublas.h"
 #include "fake/cublaslt.h"
