@@ -443,6 +443,9 @@ static void approximations_are_near_and_their_ends_are_right(void **state)
     assert_int_equal(f32_result("rsqrt.approx", 16), gs_f32_bits(0.25f));
     assert_int_equal(f32_result("rsqrt.approx", -1), 0x7fffffff);
     assert_int_equal(f32_result("lg2.approx", 0), 0xff800000);
+    assert_int_equal(f32_result("sin.approx", NAN), 0x7fffffff);
+    assert_int_equal(f32_result("cos.approx", NAN), 0x7fffffff);
+    assert_int_equal(f32_result("sin.approx", INFINITY), 0x7fffffff);
     assert_int_equal(f32_result("ex2.approx", -INFINITY), 0);
     assert_int_equal(f32_result("ex2.approx.ftz", -130), 0);
     assert_int_equal(f32_result("ex2.approx", -130), gs_f32_bits(0x1p-130f));

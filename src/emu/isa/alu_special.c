@@ -19,9 +19,10 @@ static inline double near(double value)
 /* The same of a result whose error is absolute: `step` is a part of it. What is 0 or 1 stays so. */
 static inline double near_by(double value, double step)
 {
+    if (value == trunc(value) || value != value) return value;
     const double steps = nearbyint(value / step);
     const uint32_t draw = (uint32_t)(int64_t)steps * 0x9e3779b1u >> 30;
-    return value == trunc(value) || value != value ? value : step * (draw == 0 ? steps + 1 : draw == 1 ? steps - 1 : steps);
+    return step * (draw == 0 ? steps + 1 : draw == 1 ? steps - 1 : steps);
 }
 
 /* The angle in turns is an f32: of large ones little is left. Small ones are told apart as f32 numbers are. */
@@ -30,7 +31,7 @@ static inline double wave(double angle, double (*of)(double))
     if (angle == 0 || isinf(angle)) return of(angle);
     if (of == sin && fabs(angle) < 0x1p-8) return near(sin(angle));
     const double result = near_by(of((float)(angle * 0x1.45f306p-3) * 0x1.921fb54442d18p+2), 0x1p-22);
-    return fmin(fmax(result, -1), 1);
+    return isnan(result) ? result : fmin(fmax(result, -1), 1);
 }
 
 static inline double logarithm(double a) { return a > 0.5 && a < 2 ? near_by(log2(a), 0x1p-23) : near(log2(a)); }
