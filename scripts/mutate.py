@@ -289,7 +289,7 @@ def more(drawn, order):
 def main(argv=None):
     arguments = options().parse_args(argv)
     if arguments.together and arguments.room_alone:
-        sys.exit("mutate: --together runs the tests that reach a mutant, whatever their room: --room-alone is without it")
+        sys.exit("mutate: --room-alone cannot be used with --together, which runs every test that reaches a mutant")
     root, begin = arguments.root.resolve(), time.monotonic()
     folders = arguments.source or ["src", "kernels"]
     kinds = lists(arguments.kind, KINDS, "kind") or list(KINDS)

@@ -1,45 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #include "cublas/finishing.h"
 
-#include <stdio.h>
-
 #include "base/error.h"
 #include "common/args.h"
+#include "cublas/build.h"
 #include "kernel/kernel.h"
 #include "problem/layout.h"
 
 #define THREADS   128
 #define MOST_SUMS 512    /* rows of sums that are left: 64 for each thread that adds them up */
 
-static gs_status load(gs_finishing *finishing, const gs_source *source, gs_error *error)
-{
-    gs_device *const device = finishing->device;
-    GS_TRY(gs_device_build(device, source, &finishing->module, error));
-    gs_function_info info;
-    if (finishing->problem.bias == GS_DBIAS) GS_TRY(device->ops->function(device, finishing->module, "gs_column_sums", &finishing->sums, &info, error));
-    return device->ops->function(device, finishing->module, "gs_finish", &finishing->function, &info, error);
-}
-
 gs_status gs_finishing_open(gs_finishing *finishing, gs_device *device, const gs_problem *problem, gs_error *error)
 {
     static const char *const headers[] = {"common/args.h", "common/block.cuh", "common/convert.cuh", "common/dbias.cuh", "common/epilogue.cuh", "common/piece.cuh"};
-    static const char *const names[] = {"GS_OUT", "GS_BETA", "GS_BIAS", "GS_ACTIVATION", "GS_RESIDUAL", "GS_GATE", "GS_AUX", "GS_DBIAS", "GS_WIDE", "GS_SCALES", "GS_MORE", "GS_STRIDES"};
-    const int values[GS_COUNT(names)] = {(int)problem->out, problem->residual || (problem->scales && problem->beta != 0), gs_adds_bias(problem) ? (int)problem->bias : 0, (int)problem->activation, (int)problem->residual, (int)problem->gate, (int)problem->aux, problem->bias == GS_DBIAS,
-                                         gs_finishing_type(problem) != problem->out, (int)problem->scales, 1, 1};
+    const gs_definition definitions[] = {
+        {"GS_OUT", (int)problem->out}, {"GS_BETA", problem->residual || (problem->scales && problem->beta != 0)}, {"GS_BIAS", gs_adds_bias(problem) ? (int)problem->bias : 0},
+        {"GS_ACTIVATION", (int)problem->activation}, {"GS_RESIDUAL", (int)problem->residual}, {"GS_GATE", (int)problem->gate}, {"GS_AUX", (int)problem->aux}, {"GS_DBIAS", problem->bias == GS_DBIAS},
+        {"GS_WIDE", gs_finishing_type(problem) != problem->out}, {"GS_SCALES", (int)problem->scales}, {"GS_MORE", 1}, {"GS_STRIDES", 1},
+    };
     const unsigned wants = gs_problem_wants(problem);
     const int left_out = wants & GS_WANTS_STRIDES ? 0 : wants & (GS_WANTS_AUX | GS_WANTS_DBIAS | GS_WANTS_SCALES) ? 1 : 2;   /* the last ones */
-    const char *texts[GS_COUNT(headers)], *options[GS_COUNT(names)];
-    char option[GS_COUNT(names)][GS_OPTION];
+    gs_function_info info;
     *finishing = (gs_finishing){.device = device, .problem = *problem};
-    for (size_t i = 0; i < GS_COUNT(headers); i++) texts[i] = gs_embedded_find(headers[i]);
-    for (size_t i = 0; i < GS_COUNT(names); i++) {
-        snprintf(option[i], sizeof option[i], "-D%s=%d", names[i], values[i]);
-        options[i] = option[i];
-    }
-    const gs_source source = {.name = "finish.cu", .text = gs_embedded_find("finish.cu"), .options = options, .option_count = (int)GS_COUNT(options) - left_out,
-                              .header_names = headers, .header_texts = texts, .header_count = (int)GS_COUNT(headers)};
-    if (!source.text) return gs_fail(error, GS_ERROR_NOT_FOUND, source.name, "kernel source is not part of this build");
-    return load(finishing, &source, error);
+    GS_TRY(gs_cublas_build(device, "finish.cu", headers, GS_COUNT(headers), definitions, (int)GS_COUNT(definitions) - left_out, &finishing->module, error));
+    if (problem->bias == GS_DBIAS) GS_TRY(device->ops->function(device, finishing->module, "gs_column_sums", &finishing->sums, &info, error));
+    return device->ops->function(device, finishing->module, "gs_finish", &finishing->function, &info, error);
 }
 
 void gs_finishing_close(gs_finishing *finishing)

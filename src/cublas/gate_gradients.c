@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cublas/gate_gradients.h"
 
-#include <stdio.h>
-
 #include "base/error.h"
 #include "common/args.h"
-#include "kernel/kernel.h"
+#include "cublas/build.h"
 
 #define THREADS 128
 #define PIECE   8       /* elements of a thread: 16 bytes */
@@ -14,17 +12,10 @@
 gs_status gs_gate_gradients_open(gs_gate_gradients *gates, gs_device *device, gs_type type, gs_activation activation, gs_error *error)
 {
     static const char *const headers[] = {"common/args.h", "common/convert.cuh", "common/epilogue.cuh", "common/piece.cuh"};
-    const char *texts[GS_COUNT(headers)];
-    char out[GS_OPTION], applied[GS_OPTION];
+    const gs_definition definitions[] = {{"GS_OUT", (int)type}, {"GATE_ACTIVATION", (int)activation}};
     gs_function_info info;
     *gates = (gs_gate_gradients){.device = device};
-    for (size_t i = 0; i < GS_COUNT(headers); i++) texts[i] = gs_embedded_find(headers[i]);
-    snprintf(out, sizeof out, "-DGS_OUT=%d", (int)type);
-    snprintf(applied, sizeof applied, "-DGATE_ACTIVATION=%d", (int)activation);
-    const gs_source source = {.name = "gate_gradients.cu", .text = gs_embedded_find("gate_gradients.cu"), .options = (const char *[]){out, applied}, .option_count = 2,
-                              .header_names = headers, .header_texts = texts, .header_count = (int)GS_COUNT(headers)};
-    if (!source.text) return gs_fail(error, GS_ERROR_NOT_FOUND, source.name, "kernel source is not part of this build");
-    GS_TRY(gs_device_build(device, &source, &gates->module, error));
+    GS_TRY(gs_cublas_build(device, "gate_gradients.cu", headers, GS_COUNT(headers), definitions, GS_COUNT(definitions), &gates->module, error));
     return device->ops->function(device, gates->module, "gs_gate_gradients", &gates->function, &info, error);
 }
 

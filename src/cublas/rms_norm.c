@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cublas/rms_norm.h"
 
-#include <stdio.h>
-
 #include "base/error.h"
 #include "common/args.h"
-#include "kernel/kernel.h"
+#include "cublas/build.h"
 
 #define FEWEST 32       /* threads: a warp */
 #define MOST   1024
@@ -14,20 +12,13 @@
 gs_status gs_rms_norm_open(gs_rms_norm *norm, gs_device *device, gs_type type, bool rounds, gs_error *error)
 {
     static const char *const headers[] = {"common/args.h", "common/block.cuh", "common/convert.cuh", "common/piece.cuh"};
-    const char *texts[GS_COUNT(headers)];
-    char out[GS_OPTION], rounded[GS_OPTION];
+    const gs_definition definitions[] = {{"GS_OUT", (int)type}, {"NORM_ROUNDS", rounds}};
     gs_function_info info;
     int dependent;
     *norm = (gs_rms_norm){.device = device};
     GS_TRY(gs_device_dependent(&dependent, error));
     norm->chains = dependent >= 0 && gs_device_is_programmatic(device);
-    for (size_t i = 0; i < GS_COUNT(headers); i++) texts[i] = gs_embedded_find(headers[i]);
-    snprintf(out, sizeof out, "-DGS_OUT=%d", (int)type);
-    snprintf(rounded, sizeof rounded, "-DNORM_ROUNDS=%d", rounds);
-    const gs_source source = {.name = "rms_norm.cu", .text = gs_embedded_find("rms_norm.cu"), .options = (const char *[]){out, rounded}, .option_count = 2,
-                              .header_names = headers, .header_texts = texts, .header_count = (int)GS_COUNT(headers)};
-    if (!source.text) return gs_fail(error, GS_ERROR_NOT_FOUND, source.name, "kernel source is not part of this build");
-    GS_TRY(gs_device_build(device, &source, &norm->module, error));
+    GS_TRY(gs_cublas_build(device, "rms_norm.cu", headers, GS_COUNT(headers), definitions, GS_COUNT(definitions), &norm->module, error));
     return device->ops->function(device, norm->module, "gs_rms_norm", &norm->function, &info, error);
 }
 

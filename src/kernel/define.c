@@ -114,27 +114,25 @@ static bool is_own(const char *kernel, const char *file)
 
 bool gs_kernel_includes(const char *kernel, const char *file) { return strncmp(file, "common/", 7) == 0 || is_own(kernel, file); }
 
-static void add_file(gs_text *out, const char *text)
+/* Behind the line of the licence, if it has one; the comment that this begins is open. */
+static const char *begin_file(gs_text *out, const char *text)
 {
     static const char licence[] = "/* SPDX-License-Identifier: MIT\n *";
-    const bool marked = strncmp(text, licence, strlen(licence)) == 0;
-    gs_text_addf(out, "%s%s", marked ? "/*" : "", text + (marked ? strlen(licence) : 0));
+    if (strncmp(text, licence, strlen(licence)) != 0) return text;
+    gs_text_add(out, "/*");
+    return text + strlen(licence);
 }
 
 void gs_kernel_add_text(gs_text *out, const gs_kernel *kernel)
 {
-    gs_text whole = {0};
-    add_file(&whole, kernel->source);
-    for (const char *line = gs_text_string(&whole); *line;) {
+    for (const char *line = begin_file(out, kernel->source); *line;) {
         const char *const end = line + strcspn(line, "\n"), *const next = *end ? end + 1 : end;
         char name[64];
-        const bool part = sscanf(line, "#include \"%63[^\"\n]", name) == 1 && is_own(kernel->name, name) && gs_embedded_find(name);
-        if (part) add_file(out, gs_embedded_find(name));
+        const char *const part = sscanf(line, "#include \"%63[^\"\n]", name) == 1 && is_own(kernel->name, name) ? gs_embedded_find(name) : NULL;
+        if (part) gs_text_add(out, begin_file(out, part));
         else gs_text_add_bytes(out, line, (size_t)(next - line));
         line = next;
     }
-    if (whole.failed) out->failed = true;
-    gs_text_free(&whole);
 }
 
 char *gs_kernel_sources_id(char text[GS_SOURCES_ID])

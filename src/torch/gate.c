@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "torch/gate.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/log.h"
 #include "cublas/gate_gradients.h"
 #include "problem/words.h"
 #include "torch/choice.h"
 #include "torch/small.h"
-#include "torch/staged.h"
 
 enum { TYPES = 2, ACTIVATIONS = GS_SILU + 1 };
 
@@ -26,24 +23,29 @@ static loaded all[GS_TORCH_DEVICES][TYPES][ACTIVATIONS];
 
 static loaded *loaded_of(int number, gs_type type, gs_activation activation) { return number >= 0 && number < GS_TORCH_DEVICES ? &all[number][type][activation] : NULL; }
 
-typedef struct opening {
-    loaded       *l;
-    gs_type       type;
-    gs_activation activation;
-} opening;
+/* gate: NULL where it is only prepared. */
+typedef struct gate_call {
+    loaded              *l;
+    gs_type              type;
+    gs_activation        activation;
+    const gs_torch_gate *gate;
+} gate_call;
 
 static gs_status open_gates(void *self, gs_device *device, gs_error *error)
 {
-    const opening *const o = self;
-    const gs_status status = gs_gate_gradients_open(&o->l->gates, device, o->type, o->activation, error);
-    if (status != GS_OK) gs_gate_gradients_close(&o->l->gates);
+    const gate_call *const call = self;
+    const gs_status status = gs_gate_gradients_open(&call->l->gates, device, call->type, call->activation, error);
+    if (status != GS_OK) gs_gate_gradients_close(&call->l->gates);
     return status;
 }
 
-static gs_torch_reason ready(int number, opening *o, const gs_stream *stream, bool emulated)
+static gs_status launch_gates(const void *self, void *const at[], gs_stream stream, gs_error *error)
 {
-    return gs_torch_small_ready(&o->l->small, o, open_gates, number, stream, emulated, "gradients of gates are");
+    const gate_call *const call = self;
+    return gs_gate_gradients_run(&call->l->gates, call->gate->gradient->size[0], call->gate->gradient->size[1], at[0], at[1], at[2], stream, error);
 }
+
+static const gs_torch_small_kernel kernel = {"gradients of gates are", open_gates, launch_gates};
 
 static bool is_packed(const gs_torch_tensor *t, int64_t rows, int64_t cols) { return t->dim == 2 && t->size[0] == rows && t->size[1] == cols && t->stride[1] == 1 && (rows == 1 || t->stride[0] == cols); }
 
@@ -64,55 +66,18 @@ static gs_torch_reason check(const gs_torch_gate *gate)
     return GS_TORCH_FITS;
 }
 
-typedef struct gate_run {
-    const loaded        *l;
-    const gs_torch_gate *gate;
-    gs_stream            stream;
-} gate_run;
-
-static gs_status launch(const gate_run *run, const void *gradient, const void *kept, void *result, gs_error *error)
-{
-    return gs_gate_gradients_run(&run->l->gates, run->gate->gradient->size[0], run->gate->gradient->size[1], gradient, kept, result, run->stream, error);
-}
-
-static gs_status launch_staged(const void *self, const gs_torch_staged_operand *o, gs_error *error)
-{
-    return launch(self, (void *)(uintptr_t)o[0].there, (void *)(uintptr_t)o[1].there, (void *)(uintptr_t)o[2].there, error);
-}
-
-static gs_status run_staged(const gate_run *run, gs_error *error)
-{
-    const gs_torch_gate *const gate = run->gate;
-    const size_t half = (size_t)(gate->gradient->size[0] * gate->gradient->size[1]) * 2;
-    gs_torch_staged_operand operands[] = {{gate->gradient->data, half, false, 0}, {gate->kept->data, 2 * half, false, 0}, {gate->result->data, 2 * half, true, 0}};
-    return gs_torch_staged(run->l->small.device, operands, 3, launch_staged, run, error);
-}
-
-static gs_torch_reason run(loaded *l, int number, const gs_torch_gate *gate, gs_stream stream, bool emulated)
-{
-    gs_error error = {0};
-    opening o = {l, (gs_type)gate->result->type, gate->activation};
-    const gate_run one = {l, gate, emulated ? NULL : stream};
-    if (gs_torch_is_forked()) return GS_TORCH_FORKED;   /* before a lock that another thread may have held */
-    if (emulated) gs_torch_stage(true);
-    gs_torch_reason reason = ready(number, &o, &stream, emulated);
-    if (reason == GS_TORCH_FITS) {
-        const gs_status status = emulated ? run_staged(&one, &error) : launch(&one, gate->gradient->data, gate->kept->data, gate->result->data, &error);
-        if (status != GS_OK) reason = GS_TORCH_RUN;
-    }
-    if (emulated) gs_torch_stage(false);
-    if (error.text[0]) gs_log(GS_LOG_WARNING, "gradients of a gate are left to torch: %s", error.text);
-    return reason;
-}
-
 gs_torch_reason gs_torch_gate_run(int number, const gs_torch_gate *gate, gs_stream stream, bool emulated)
 {
     gs_torch_reason reason = check(gate);
-    loaded *const l = reason == GS_TORCH_FITS ? loaded_of(number, (gs_type)gate->result->type, gate->activation) : NULL;
-    if (l) return gs_torch_small_count(&l->small, run(l, number, gate, stream, emulated));
-    if (reason == GS_TORCH_FITS) reason = GS_TORCH_NO_GPU;
-    gs_torch_count_passed(reason);
-    return reason;
+    gate_call call = {.type = (gs_type)gate->result->type, .activation = gate->activation, .gate = gate};
+    if (reason == GS_TORCH_FITS && !(call.l = loaded_of(number, call.type, call.activation))) reason = GS_TORCH_NO_GPU;
+    if (reason != GS_TORCH_FITS) {
+        gs_torch_count_passed(reason);
+        return reason;
+    }
+    const size_t half = (size_t)(gate->gradient->size[0] * gate->gradient->size[1]) * 2;
+    gs_torch_staged_operand operands[] = {{gate->gradient->data, half, false, 0}, {gate->kept->data, 2 * half, false, 0}, {gate->result->data, 2 * half, true, 0}};
+    return gs_torch_small_run(&call.l->small, &kernel, &call, number, operands, stream, emulated);
 }
 
 /* ---- by name ---- */
@@ -129,11 +94,8 @@ gs_status gs_torch_gate_prepare(int number, const char *gate, bool emulated, cha
     if (type < 0 || activation <= GS_ACTIVATION_NONE) return gs_fail(error, GS_ERROR_PARSE, "problem", "'%.60s': expected f16 or bf16, %s and relu, gelu, gelu_erf or silu", gate, WORD);
     loaded *const l = loaded_of(number, (gs_type)type, (gs_activation)activation);
     if (!l) return gs_fail(error, GS_ERROR_RANGE, "device", "%d: at most %d", number, GS_TORCH_DEVICES - 1);
-    opening o = {l, (gs_type)type, (gs_activation)activation};
-    if (emulated) gs_torch_stage(true);
-    const gs_torch_reason reason = ready(number, &o, NULL, emulated);
-    if (emulated) gs_torch_stage(false);
-    gs_torch_small_say(&l->small, reason, SAID, why, size);
+    gate_call call = {l, (gs_type)type, (gs_activation)activation, NULL};
+    gs_torch_small_prepare(&l->small, &kernel, &call, number, emulated, SAID, why, size);
     return GS_OK;
 }
 

@@ -5,16 +5,14 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/log.h"
 #include "cublas/rms_norm.h"
 #include "torch/choice.h"
 #include "torch/small.h"
-#include "torch/staged.h"
 
 enum { KINDS = 4 };   /* each type, rounded once and twice */
 
 static const char WORD[] = ":rms_norm";
-static const char SAID[] = "one kernel, behind which the next may begin early";
+static const char SAID[] = "one kernel; in a graph the next one may start before it ends";
 
 typedef struct loaded {
     gs_torch_small small;
@@ -26,24 +24,31 @@ static loaded all[GS_TORCH_DEVICES][KINDS];
 
 static int kind_of(gs_type type, bool rounds) { return 2 * (type == GS_BF16) + rounds; }
 
-typedef struct opening {
-    loaded *l;
-    int     kind;
-} opening;
+/* norm: NULL where it is only prepared. */
+typedef struct norm_call {
+    loaded              *l;
+    int                  kind;
+    const gs_torch_norm *norm;
+} norm_call;
 
 static gs_status open_norm(void *self, gs_device *device, gs_error *error)
 {
-    const opening *const o = self;
-    const gs_status status = gs_rms_norm_open(&o->l->norm, device, o->kind / 2 ? GS_BF16 : GS_F16, o->kind % 2, error);
-    if (status != GS_OK) gs_rms_norm_close(&o->l->norm);
+    const norm_call *const call = self;
+    const gs_status status = gs_rms_norm_open(&call->l->norm, device, call->kind / 2 ? GS_BF16 : GS_F16, call->kind % 2, error);
+    if (status != GS_OK) gs_rms_norm_close(&call->l->norm);
     return status;
 }
 
-static gs_torch_reason ready(int number, int kind, const gs_stream *stream, bool emulated)
+static int64_t pitch_of(const gs_torch_norm *norm) { return norm->x->size[0] > 1 ? norm->x->stride[0] : norm->x->size[1]; }
+
+static gs_status launch_norm(const void *self, void *const at[], gs_stream stream, gs_error *error)
 {
-    loaded *const l = &all[number][kind];
-    return gs_torch_small_ready(&l->small, &(opening){l, kind}, open_norm, number, stream, emulated, "norms are");
+    const norm_call *const call = self;
+    const gs_torch_norm *const norm = call->norm;
+    return gs_rms_norm_run(&call->l->norm, norm->x->size[0], norm->x->size[1], at[0], pitch_of(norm), at[1], norm->offset, norm->eps, at[2], stream, error);
 }
+
+static const gs_torch_small_kernel kernel = {"norms are", open_norm, launch_norm};
 
 static bool is_other(const gs_torch_tensor *t, const gs_torch_tensor *like) { return t->type != like->type || (t->type != GS_F16 && t->type != GS_BF16); }
 
@@ -61,49 +66,6 @@ static gs_torch_reason check(const gs_torch_norm *norm)
     return GS_TORCH_FITS;
 }
 
-typedef struct norm_run {
-    const loaded        *l;
-    const gs_torch_norm *norm;
-    gs_stream            stream;
-} norm_run;
-
-static int64_t pitch_of(const gs_torch_norm *norm) { return norm->x->size[0] > 1 ? norm->x->stride[0] : norm->x->size[1]; }
-
-static gs_status launch(const norm_run *run, const void *x, const void *weight, void *result, gs_error *error)
-{
-    const gs_torch_norm *const norm = run->norm;
-    return gs_rms_norm_run(&run->l->norm, norm->x->size[0], norm->x->size[1], x, pitch_of(norm), weight, norm->offset, norm->eps, result, run->stream, error);
-}
-
-static gs_status launch_staged(const void *self, const gs_torch_staged_operand *o, gs_error *error)
-{
-    return launch(self, (void *)(uintptr_t)o[0].there, (void *)(uintptr_t)o[1].there, (void *)(uintptr_t)o[2].there, error);
-}
-
-static gs_status run_staged(const norm_run *run, gs_error *error)
-{
-    const gs_torch_norm *const norm = run->norm;
-    const size_t m = (size_t)norm->x->size[0], row = 2 * (size_t)norm->x->size[1], all_rows = (m - 1) * 2 * (size_t)pitch_of(norm) + row;
-    gs_torch_staged_operand operands[] = {{norm->x->data, all_rows, false, 0}, {norm->weight ? norm->weight->data : NULL, row, false, 0}, {norm->result->data, m * row, true, 0}};
-    return gs_torch_staged(run->l->small.device, operands, 3, launch_staged, run, error);
-}
-
-static gs_torch_reason run(int number, int kind, const gs_torch_norm *norm, gs_stream stream, bool emulated)
-{
-    gs_error error = {0};
-    const norm_run one = {&all[number][kind], norm, emulated ? NULL : stream};
-    if (gs_torch_is_forked()) return GS_TORCH_FORKED;   /* before a lock that another thread may have held */
-    if (emulated) gs_torch_stage(true);
-    gs_torch_reason reason = ready(number, kind, &stream, emulated);
-    if (reason == GS_TORCH_FITS) {
-        const gs_status status = emulated ? run_staged(&one, &error) : launch(&one, norm->x->data, norm->weight ? norm->weight->data : NULL, norm->result->data, &error);
-        if (status != GS_OK) reason = GS_TORCH_RUN;
-    }
-    if (emulated) gs_torch_stage(false);
-    if (error.text[0]) gs_log(GS_LOG_WARNING, "a norm is left to torch: %s", error.text);
-    return reason;
-}
-
 gs_torch_reason gs_torch_norm_run(int number, const gs_torch_norm *norm, gs_stream stream, bool emulated)
 {
     gs_torch_reason reason = check(norm);
@@ -113,7 +75,10 @@ gs_torch_reason gs_torch_norm_run(int number, const gs_torch_norm *norm, gs_stre
         return reason;
     }
     const int kind = kind_of((gs_type)norm->result->type, norm->rounds);
-    return gs_torch_small_count(&all[number][kind].small, run(number, kind, norm, stream, emulated));
+    const size_t m = (size_t)norm->x->size[0], row = 2 * (size_t)norm->x->size[1];
+    norm_call call = {&all[number][kind], kind, norm};
+    gs_torch_staged_operand operands[] = {{norm->x->data, (m - 1) * 2 * (size_t)pitch_of(norm) + row, false, 0}, {norm->weight ? norm->weight->data : NULL, row, false, 0}, {norm->result->data, m * row, true, 0}};
+    return gs_torch_small_run(&call.l->small, &kernel, &call, number, operands, stream, emulated);
 }
 
 /* ---- by name ---- */
@@ -125,10 +90,8 @@ gs_status gs_torch_norm_prepare(int number, const char *norm, bool emulated, cha
     const int kind = gs_torch_small_place(norm, strlen(norm), names, KINDS);
     if (kind < 0) return gs_fail(error, GS_ERROR_PARSE, "problem", "'%.60s': expected f16 or bf16, %s, and :rounded or nothing", norm, WORD);
     if (number < 0 || number >= GS_TORCH_DEVICES) return gs_fail(error, GS_ERROR_RANGE, "device", "%d: at most %d", number, GS_TORCH_DEVICES - 1);
-    if (emulated) gs_torch_stage(true);
-    const gs_torch_reason reason = ready(number, kind, NULL, emulated);
-    if (emulated) gs_torch_stage(false);
-    gs_torch_small_say(&all[number][kind].small, reason, SAID, why, size);
+    norm_call call = {&all[number][kind], kind, NULL};
+    gs_torch_small_prepare(&call.l->small, &kernel, &call, number, emulated, SAID, why, size);
     return GS_OK;
 }
 

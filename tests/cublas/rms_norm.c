@@ -11,32 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/half.h"
 #include "cublas/rms_norm.h"
-
-#define OK(call)                                                    \
-    do {                                                            \
-        if ((call) != GS_OK) fail_msg("%s: %s", #call, error.text); \
-    } while (0)
+#include "emu_group.h"
 
 enum { MOST = 20000, EDGE = 7 };   /* elements; those before x, before the weight and behind the result: pointers at any element */
-
-static gs_device *device;
-
-static int open_device(void **state)
-{
-    (void)state;
-    gs_error error = {0};
-    return gs_device_open(&device, "emu:h200,seed=5", NULL, &error) != GS_OK;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    gs_device_close(&device);
-    return 0;
-}
 
 static void need_compiler(void)
 {
@@ -184,5 +163,5 @@ static void bad_environment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(right), cmocka_unit_test(special), cmocka_unit_test(bad_environment)};
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return cmocka_run_group_tests(tests, open_group, close_group);
 }

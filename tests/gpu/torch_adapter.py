@@ -176,6 +176,20 @@ def autograd():
             assert (got.float() - want).abs().max() < 0.03 * want.abs().max()
 
 
+def captured(step):
+    """A graph of the step, which ran once before on a stream of its own, and what it returned; how many calls of it were run by the library."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side), torch.no_grad():
+        step()
+    torch.cuda.current_stream().wait_stream(side)
+    sync()
+    before, graph = served(), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph), torch.no_grad():
+        result = step()
+    return graph, result, served() - before
+
+
 def mlp_weights(h, f):
     return rnd(f, h) * h ** -0.5, rnd(f, h) * h ** -0.5, rnd(h, f) * f ** -0.5
 
@@ -258,20 +272,8 @@ def graphs():
             y = torch.nn.functional.silu(x @ g.t()) * (x @ u.t()) @ d.t()
             z = ours.linear_residual(ours.swiglu(x, gu), d, x)
             return y, z
-        s = torch.cuda.Stream()
-        s.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(s):
-            step(); step()
-        torch.cuda.current_stream().wait_stream(s)
-        sync()
-        before = served()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            y, z = step()
-        inside = served() - before
-        other = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(other):
-            y2, z2 = step()
+        graph, (y, z), inside = captured(step)
+        other, (y2, z2), _ = captured(step)
         for _ in range(3):
             x.copy_(rnd(m, h))
             want = torch.nn.functional.silu(x.float() @ g.float().t()) * (x.float() @ u.float().t()) @ d.float().t()
@@ -314,16 +316,8 @@ def chains():
                 y = (z @ d.float().t() + residual.float()).bfloat16()
             return y.float()
 
-        s = torch.cuda.Stream()
-        s.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(s), torch.no_grad():
-            step()
-        torch.cuda.current_stream().wait_stream(s)
-        sync()
-        before, graph = served(), torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph), torch.no_grad():
-            got = step()
-        assert served() - before == 12
+        graph, got, inside = captured(step)
+        assert inside == 12
         first = None
         for _ in range(30):
             graph.replay()

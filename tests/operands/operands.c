@@ -10,27 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu_device.h"
 #include "common/datagen.h"
 #include "operands/operands.h"
 #include "schedule/model.h"
 #include "texts.h"
-
-static gs_device *device;
-
-static int open_one(void **state)
-{
-    (void)state;
-    device = open_device("emu:h200");
-    return 0;
-}
-
-static int close_it(void **state)
-{
-    (void)state;
-    gs_device_close(&device);
-    return 0;
-}
+#include "emu_group.h"
 
 /* ---- how many sets ---- */
 
@@ -293,5 +277,5 @@ int main(void)
         cmocka_unit_test(numbers_of_sets), cmocka_unit_test(numbers_of_calls), cmocka_unit_test(bytes_that_are_used), cmocka_unit_test(sets_of_a_device),
         cmocka_unit_test(places_of_sets), cmocka_unit_test(orders), cmocka_unit_test(operands_with_memory), cmocka_unit_test(scalars_on_the_device),
         cmocka_unit_test(pointers_to_matrices), cmocka_unit_test(data_of_c)};
-    return cmocka_run_group_tests_name("operands", tests, open_one, close_it);
+    return cmocka_run_group_tests_name("operands", tests, open_group, close_group);
 }

@@ -10,28 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu_device.h"
 #include "problem/layout.h"
 #include "routing/routing.h"
 #include "texts.h"
+#include "emu_group.h"
 
 enum { SEEDS = 400, MOST = 65 };
-
-static gs_device *device;
-
-static int open_one(void **state)
-{
-    (void)state;
-    device = open_device("emu:h200");
-    return 0;
-}
-
-static int close_it(void **state)
-{
-    (void)state;
-    gs_device_close(&device);
-    return 0;
-}
 
 static void names(void **state)
 {
@@ -362,5 +346,5 @@ int main(void)
         cmocka_unit_test(sparse_draws), cmocka_unit_test(sparse_draws_of_few_groups), cmocka_unit_test(equal_draws), cmocka_unit_test(masked_tokens),
         cmocka_unit_test(what_is_read_back), cmocka_unit_test(what_is_put), cmocka_unit_test(rows_of_groups), cmocka_unit_test(rows_that_are_written),
         cmocka_unit_test(rows_of_a_sum)};
-    return cmocka_run_group_tests_name("routing", tests, open_one, close_it);
+    return cmocka_run_group_tests_name("routing", tests, open_group, close_group);
 }

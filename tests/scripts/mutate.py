@@ -140,7 +140,7 @@ class Tree(unittest.TestCase):
     def test_options_that_exclude_each_other(self):
         code, _, said = self.run_script("--together", "--room-alone")
         self.assertEqual(code, 1)
-        self.assertIn("--room-alone is without it", said)
+        self.assertIn("--room-alone cannot be used with --together", said)
 
     def test_several_at_a_time(self):
         one = self.told("--count", "6")

@@ -432,7 +432,7 @@ static void norms(void **state)
     assert_true(last_launch()->beta == 1 && last_launch()->block[0] == 32);
     unsetenv("FAKE_CUDA_ARGS");
     assert_true(find_line("bf16:rms_norm\tdefault", text));
-    assert_string_equal(text, "0\t3\t1\tbf16:rms_norm\tdefault\trms_norm\tone kernel, behind which the next may begin early");
+    assert_string_equal(text, "0\t3\t1\tbf16:rms_norm\tdefault\trms_norm\tone kernel; in a graph the next one may start before it ends");
     setenv("FAKE_CUDA_FAIL", "cuLaunchKernelEx", 1);
     assert_false(rms_norm(FAKE_TORCH_BF16, 1, 64, 0));
     setenv("FAKE_CUDA_FAIL", "cuModuleLoadDataEx", 1);
@@ -446,7 +446,7 @@ static void norms(void **state)
     assert_int_equal(gs_torch_prepare_text(0, "f16:rms_norm:rounded", text, sizeof text), GS_OK);
     assert_int_equal(strncmp(text, "torch's own kernels: ", 21), 0);
     assert_int_equal(gs_torch_prepare_text(0, "bf16:rms_norm:rounded", text, sizeof text), GS_OK);
-    assert_string_equal(text, "one kernel, behind which the next may begin early");
+    assert_string_equal(text, "one kernel; in a graph the next one may start before it ends");
     assert_int_equal(gs_torch_prepare_text(64, "bf16:rms_norm", text, sizeof text), GS_ERROR_RANGE);
     static const char *const wrong[] = {"f32:rms_norm", "bf16:rms_norm:", ":rms_norm", "bf16:rms_norm:rounded:"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) assert_int_equal(gs_torch_prepare_text(0, wrong[i], text, sizeof text), GS_ERROR_PARSE);

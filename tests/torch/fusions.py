@@ -182,7 +182,7 @@ def fused_norms():
     rest = torch.nn.Sequential(hooked, saved, patched, mlp, LlamaRMSNorm().to("meta"), DroppedRMSNorm(), DroppedRMSNorm().eval(), AddedRMSNorm())
     assert ours.fuse(rest) == 0 and [layer.training for layer in rest] == [True, True, True, True, True, True, False, True]
     said = ours.prepare(model)
-    assert said == {"bf16:rms_norm:rounded": "one kernel, behind which the next may begin early", "bf16:rms_norm": "one kernel, behind which the next may begin early"}, said
+    assert said == {"bf16:rms_norm:rounded": "one kernel; in a graph the next one may start before it ends", "bf16:rms_norm": "one kernel; in a graph the next one may start before it ends"}, said
     try:
         ours.prepare("f32:rms_norm")
         raise AssertionError("it was taken")
