@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves that an emulated device keeps the contract of device/device.h for code: from compile to launch, refusals, faults, predicted times and
- * graphs; and that a plan runs on it. Without NVRTC all of it is skipped and the exit code is 77. */
+ * Proves that an emulated device keeps the contract of device/device.h for code: from compile to launch, refusals, faults, predicted times;
+ * and that a plan runs on it. Without NVRTC all of it is skipped and the exit code is 77. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -12,161 +12,11 @@
 #include <string.h>
 #include <gemmsmith/gemmsmith.h>
 
-#include "allocations.h"
 #include "emu/emu.h"
 #include "emu_device.h"
 #include "kernel/inspector.h"
+#include "launching.h"
 #include "loaded/loaded.h"
-
-static bool have_compiler;
-
-static void need_compiler(void)
-{
-    if (!have_compiler) skip();
-}
-
-static const char text[] =
-    "__device__ int table[4] = {10, 20, 30, 40};\n"
-    "__device__ int counter;\n"
-    "extern \"C\" __global__ void add(int *to, const int *from, int count, char more)\n"
-    "{\n"
-    "    const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-    "    if (i < count) to[i] = from[i] + more;\n"
-    "}\n"
-    "extern \"C\" __global__ void look(int *to)\n"
-    "{\n"
-    "    to[threadIdx.x] = table[threadIdx.x & 3];\n"
-    "    if (threadIdx.x == 0) to[32] = atomicAdd(&counter, 1);\n"
-    "}\n"
-    "extern \"C\" __global__ void wild(int *to) { to[1 << 26] = 1; }\n"
-    "extern \"C\" __global__ void turn(int *to)\n"
-    "{\n"
-    "    extern __shared__ int s[];\n"
-    "    s[threadIdx.x] = to[threadIdx.x];\n"
-    "    __syncthreads();\n"
-    "    to[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x];\n"
-    "}\n"
-    "extern \"C\" __global__ void early(int *to)\n"
-    "{\n"
-    "    __shared__ int s[64];\n"
-    "    s[threadIdx.x] = to[threadIdx.x];\n"
-    "    to[threadIdx.x] = s[63 - threadIdx.x];\n"
-    "}\n"
-    "extern \"C\" __global__ void chain(int *to)\n"
-    "{\n"
-    "    volatile int *const next = to;\n"
-    "    if (threadIdx.x == 0) while (*next != (int)blockIdx.x) {}\n"
-    "    __threadfence();\n"
-    "    __syncthreads();\n"
-    "    volatile int *const own = to + 64 + threadIdx.x;\n"
-    "    for (int i = 0; i < 500; i++) *own = 3 * *own + i;\n"
-    "    __threadfence();\n"
-    "    __syncthreads();\n"
-    "    if (threadIdx.x == 0) __threadfence(), *next = blockIdx.x + 1;\n"
-    "}\n"
-    "extern \"C\" __global__ void tickets(int *to)\n"
-    "{\n"
-    "    __shared__ int tile;\n"
-    "    for (;;) {\n"
-    "        if (threadIdx.x == 0) tile = atomicAdd(to, 1);\n"
-    "        __syncthreads();\n"
-    "        const int t = tile;\n"
-    "        __syncthreads();\n"
-    "        if (t >= 32) break;\n"
-    "        if (threadIdx.x == 0) to[64 + t] = 2 * to[64 + t];\n"
-    "    }\n"
-    "}\n"
-    "extern \"C\" __global__ __launch_bounds__(64) void small(int *to) { to[threadIdx.x] = 0; }\n"
-    "extern \"C\" __global__ void many(int *to)\n"
-    "{\n"
-    "    int v[96];\n"
-    "    for (int i = 0; i < 96; i++) v[i] = to[1024 * i + threadIdx.x];\n"
-    "    __syncthreads();\n"
-    "    for (int i = 0; i < 96; i++) to[1024 * (95 - i) + threadIdx.x] = v[i];\n"
-    "}\n"
-    "extern \"C\" __global__ void read(int *to) { to[threadIdx.x] = table[threadIdx.x & 3]; }\n"
-    "extern \"C\" __global__ void write(int *to) { table[threadIdx.x & 3] = to[threadIdx.x]; }\n"
-    "#if __CUDA_ARCH__ >= 900\n"
-    "extern \"C\" __global__ void copy(int *to)\n"
-    "{\n"
-    "    __shared__ __align__(16) int s[4];\n"
-    "    for (int i = 0; i < 4; i++) s[i] = to[i];\n"
-    "    asm volatile(\"fence.proxy.async;\\ncp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 16;\\ncp.async.bulk.commit_group;\\ncp.async.bulk.wait_group 0;\"\n"
-    "                 :: \"l\"(__cvta_generic_to_global(table)), \"r\"((unsigned)__cvta_generic_to_shared(s)) : \"memory\");\n"
-    "}\n"
-    "#endif\n";
-
-typedef struct work {
-    gs_device  *device;
-    gs_module   module;
-    gs_queue    queue;
-    gs_event    start, end;
-    gs_pointer  memory;        /* 1024 ints, unwritten */
-} work;
-
-static gs_image image;
-
-static work begin(const char *name)
-{
-    gs_error error = {0};
-    work w = {.device = open_device(name)};
-    const gs_device_ops *const ops = w.device->ops;
-    const gs_source source = {.name = "some.cu", .text = text};
-    if (strcmp(w.device->caps.target, "sm_90a") != 0 || !image.ptx) {
-        gs_image_free(&image);
-        OK(ops->compile(w.device, &source, &image, &error));
-    }
-    OK(ops->load(w.device, &image, &w.module, &error));
-    if (strcmp(w.device->caps.target, "sm_90a") != 0) gs_image_free(&image);
-    OK(ops->queue_create(w.device, &w.queue, &error));
-    OK(ops->event_create(w.device, &w.start, &error));
-    OK(ops->event_create(w.device, &w.end, &error));
-    OK(ops->alloc(w.device, 4096, &w.memory, &error));
-    return w;
-}
-
-static void end(work *w)
-{
-    const gs_device_ops *const ops = w->device->ops;
-    ops->event_destroy(w->device, w->start);
-    ops->event_destroy(w->device, w->end);
-    ops->queue_destroy(w->device, w->queue);
-    ops->unload(w->device, w->module);
-    ops->unload(w->device, NULL);
-    gs_device_close(&w->device);
-}
-
-static gs_function find(const work *w, const char *name, gs_function_info *info)
-{
-    gs_error error = {0};
-    gs_function function;
-    OK(w->device->ops->function(w->device, w->module, name, &function, info, &error));
-    return function;
-}
-
-static void numbers(const work *w)
-{
-    int values[1024];
-    gs_error error = {0};
-    for (int i = 0; i < 1024; i++) values[i] = i;
-    OK(w->device->ops->copy_in(w->device, w->memory, values, sizeof values, &error));
-}
-
-static int number(const work *w, int index)
-{
-    int value = -1;
-    gs_error error = {0};
-    OK(w->device->ops->copy_out(w->device, &value, w->memory + 4 * (gs_pointer)index, sizeof value, &error));
-    return value;
-}
-
-/* A launch of a kernel that takes the memory. */
-static gs_launch plain(const work *w, const char *name, uint32_t threads)
-{
-    static void *params[1];
-    params[0] = (void *)&w->memory;
-    return (gs_launch){.function = find(w, name, NULL), .grid = {1, 1, 1}, .block = {threads, 1, 1}, .cluster = {1, 1, 1}, .params = params};
-}
 
 /* Runs it over 16 blocks; what is said of its time. */
 static void say_of(const work *w, const char *name, char why[160])
@@ -545,143 +395,6 @@ static void test_predicted_time(void **state)
     }
 }
 
-static void test_graphs(void **state)
-{
-    (void)state;
-    need_compiler();
-    gs_error error = {0};
-    work w = begin("emu:h200");
-    const gs_device_ops *const ops = w.device->ops;
-    gs_graph graph;
-    gs_pointer to = w.memory, from = w.memory;
-    int count = 1024;
-    char more = 1;
-    double us, once;
-    numbers(&w);
-    const gs_launch launch = {.function = find(&w, "add", NULL), .grid = {8, 1, 1}, .block = {128, 1, 1}, .cluster = {1, 1, 1},
-                              .params = (void *[]){&to, &from, &count, &more}};
-    assert_int_equal(ops->capture_begin(w.device, NULL, &error), GS_ERROR_ARGUMENT);
-    assert_int_equal(ops->capture_end(w.device, w.queue, &graph, &error), GS_ERROR_DEVICE);
-    OK(ops->capture_begin(w.device, w.queue, &error));
-    assert_int_equal(ops->capture_begin(w.device, w.queue, &error), GS_ERROR_DEVICE);
-    assert_int_equal(ops->queue_wait(w.device, w.queue, &error), GS_ERROR_DEVICE);
-    OK(ops->launch(w.device, &launch, w.queue, &error));
-    more = 10;   /* parameters are those of the call */
-    OK(ops->launch(w.device, &launch, w.queue, &error));
-    OK(ops->fill(w.device, w.memory + 4092, 77, 4, w.queue, &error));
-    OK(ops->capture_end(w.device, w.queue, &graph, &error));
-    more = 100;
-    assert_int_equal(number(&w, 5), 5);   /* nothing has run */
-    for (int i = 1; i <= 2; i++) {
-        OK(ops->event_record(w.device, w.start, w.queue, &error));
-        OK(ops->graph_launch(w.device, graph, w.queue, &error));
-        OK(ops->event_record(w.device, w.end, w.queue, &error));
-        OK(ops->queue_wait(w.device, w.queue, &error));
-        assert_int_equal(number(&w, 5), 5 + 11 * i);
-        assert_int_equal(number(&w, 1023), 77);
-        OK(ops->event_us(w.device, w.start, w.end, &us, &error));
-        if (i == 1) once = us;
-        assert_true(us > 3 * w.device->caps.launch_us * 0.99 && fabs(us - once) < 1e-9 * us);
-    }
-    gs_graph other;
-    more = 1;
-    OK(ops->capture_begin(w.device, w.queue, &error));   /* more launches than there is room for at first */
-    for (int i = 0; i < 40; i++) OK(ops->launch(w.device, &launch, w.queue, &error));
-    OK(ops->capture_end(w.device, w.queue, &other, &error));
-    OK(ops->graph_launch(w.device, other, w.queue, &error));
-    assert_int_equal(number(&w, 5), 5 + 11 * 2 + 40);
-    ops->graph_destroy(w.device, other);
-    OK(ops->capture_begin(w.device, w.queue, &error));   /* what a capture does not take */
-    assert_int_equal(ops->graph_launch(w.device, graph, w.queue, &error), GS_ERROR_DEVICE);
-    assert_int_equal(ops->event_record(w.device, w.end, w.queue, &error), GS_ERROR_DEVICE);
-    OK(ops->capture_end(w.device, w.queue, &other, &error));
-    ops->graph_destroy(w.device, other);
-    assert_int_equal(number(&w, 5), 5 + 11 * 2 + 40);
-    gs_status lacks = GS_OK;
-    OK(ops->capture_begin(w.device, w.queue, &error));
-    OK(ops->launch(w.device, &launch, w.queue, &error));
-    for (int i = 0; i < 100 && lacks == GS_OK; i++) {
-        fail_at = 2;   /* where the list grows; its parameters are the first allocation of a launch */
-        lacks = ops->launch(w.device, &launch, w.queue, &error);
-    }
-    fail_at = 0;
-    assert_int_equal(lacks, GS_ERROR_MEMORY);
-    assert_int_equal(ops->capture_end(w.device, w.queue, &other, &error), GS_ERROR_MEMORY);
-    assert_null(other);
-    OK(ops->capture_begin(w.device, w.queue, &error));   /* nothing is left of it */
-    OK(ops->launch(w.device, &launch, w.queue, &error));
-    OK(ops->capture_end(w.device, w.queue, &other, &error));
-    OK(ops->graph_launch(w.device, other, w.queue, &error));
-    ops->graph_destroy(w.device, other);
-    assert_int_equal(number(&w, 5), 5 + 11 * 2 + 40 + 1);
-    ops->graph_destroy(w.device, graph);
-    ops->graph_destroy(w.device, NULL);
-
-    const gs_launch wild = plain(&w, "wild", 1);
-    OK(ops->capture_begin(w.device, w.queue, &error));
-    OK(ops->launch(w.device, &wild, w.queue, &error));
-    OK(ops->capture_end(w.device, w.queue, &graph, &error));
-    assert_int_equal(ops->graph_launch(w.device, graph, w.queue, &error), GS_ERROR_FAULT);
-    assert_int_equal(ops->queue_wait(w.device, w.queue, &error), GS_ERROR_FAULT);
-    ops->graph_destroy(w.device, graph);
-    OK(ops->capture_begin(w.device, w.queue, &error));   /* a queue may go while it is captured */
-    OK(ops->launch(w.device, &wild, w.queue, &error));
-    end(&w);
-}
-
-/* A launch of a graph is given other parameters. */
-static void test_graph_change(void **state)
-{
-    (void)state;
-    need_compiler();
-    gs_error error = {0};
-    work w = begin("emu:h200");
-    const gs_device_ops *const ops = w.device->ops;
-    gs_graph graph;
-    gs_capture capture;
-    gs_node first, second, none;
-    gs_pointer to = w.memory, from = w.memory;
-    int count = 1024;
-    char more = 1;
-    numbers(&w);
-    const gs_launch launch = {.function = find(&w, "add", NULL), .grid = {8, 1, 1}, .block = {128, 1, 1}, .cluster = {1, 1, 1}, .params = (void *[]){&to, &from, &count, &more}};
-    const gs_launch wild = plain(&w, "wild", 1);
-    gs_launch larger = launch;
-    larger.grid[0] = 0;
-    assert_int_equal(ops->capture_node(w.device, w.queue, &none, &error), GS_ERROR_DEVICE);
-    OK(ops->capture_begin(w.device, w.queue, &error));
-    assert_int_equal(ops->capture_node(w.device, w.queue, &none, &error), GS_ERROR_DEVICE);
-    OK(ops->launch(w.device, &launch, w.queue, &error));
-    OK(ops->capture_node(w.device, w.queue, &first, &error));
-    more = 10;
-    OK(ops->launch(w.device, &launch, w.queue, &error));
-    OK(ops->capture_node(w.device, w.queue, &second, &error));
-    OK(ops->fill(w.device, w.memory + 4092, 77, 4, w.queue, &error));
-    assert_int_equal(ops->capture_node(w.device, w.queue, &none, &error), GS_ERROR_DEVICE);   /* a fill is no launch */
-    assert_null(none);
-    OK(ops->capture_keep(w.device, w.queue, &graph, &capture, &error));
-    OK(ops->graph_launch(w.device, graph, w.queue, &error));
-    assert_int_equal(number(&w, 5), 5 + 11);
-    more = 50;
-    OK(ops->graph_change(w.device, graph, first, &launch, &error));
-    more = 100;
-    OK(ops->graph_launch(w.device, graph, w.queue, &error));
-    assert_int_equal(number(&w, 5), 5 + 11 + 60);
-    OK(ops->graph_change(w.device, graph, second, &launch, &error));
-    OK(ops->graph_launch(w.device, graph, w.queue, &error));
-    assert_int_equal(number(&w, 5), 5 + 11 + 60 + 150);
-    assert_int_equal(ops->graph_change(w.device, graph, first, &wild, &error), GS_ERROR_LAUNCH);
-    assert_int_equal(ops->graph_change(w.device, graph, first, &larger, &error), GS_ERROR_LAUNCH);
-    assert_int_equal(ops->graph_change(w.device, graph, NULL, &launch, &error), GS_ERROR_LAUNCH);
-    assert_int_equal(ops->graph_change(w.device, graph, (gs_node)(uintptr_t)3, &launch, &error), GS_ERROR_LAUNCH);
-    assert_int_equal(ops->graph_change(w.device, graph, (gs_node)(uintptr_t)4, &launch, &error), GS_ERROR_LAUNCH);
-    OK(ops->graph_launch(w.device, graph, w.queue, &error));
-    assert_int_equal(number(&w, 5), 5 + 11 + 60 + 150 + 150);
-    ops->graph_destroy(w.device, graph);
-    ops->capture_free(w.device, capture);
-    end(&w);
-}
-
 /* A program that asks for the device gets its answers through the library's own calls. */
 static void test_plan(void **state)
 {
@@ -734,7 +447,6 @@ int main(void)
         cmocka_unit_test(test_serialized),
         cmocka_unit_test(test_user_blocks),
         cmocka_unit_test(test_predicted_time),
-        cmocka_unit_test(test_graphs), cmocka_unit_test(test_graph_change),
         cmocka_unit_test(test_plan),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
