@@ -11,7 +11,7 @@
 
 enum { KEPT = 8 };
 
-/* Code of the contender that stays for problems to come: verification asks for dozens, and a driver takes as long to load it as for a small launch's work. */
+/* Code that stays loaded for problems to come: verification prepares dozens, many of them with the same options. */
 typedef struct kept_code {
     gs_loaded_code *code;      /* NULL: there is none */
     const char     *source;    /* of the kernel; compared by its address */

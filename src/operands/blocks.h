@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Blocks of device memory that stay from one edge problem to the next: a driver takes longer to give one and to take it back than a small launch. Whoever asks gets any that is large enough, by
- * chance, so that the order of operands in memory differs from problem to problem. */
+ * Blocks of device memory that stay from one edge problem to the next, so that the driver is not asked for memory for each. Whoever asks gets any that is large enough, by chance, so that the
+ * order of operands in memory differs from problem to problem. */
 #ifndef GS_OPERANDS_BLOCKS_H
 #define GS_OPERANDS_BLOCKS_H
 
