@@ -68,7 +68,7 @@ struct gs_loaded {
     gs_device     *device;
     gs_loaded_code *code;
     gs_manifest    manifest;
-    bool           user;                    /* the code's */
+    bool           user;                    /* code->image.user, where each call finds it */
     size_t         workspace, zeroed;       /* bytes */
 };
 

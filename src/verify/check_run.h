@@ -13,6 +13,11 @@ typedef struct gs_buffer {
     size_t     bytes;
 } gs_buffer;
 
+/* A row of D, or a column: the other is -1. */
+typedef struct gs_odd_line {
+    int64_t row, col;
+} gs_odd_line;
+
 /* Where A and B have been given an infinity and a NaN. */
 typedef struct gs_poked {
     bool    any, nan_in_a;
@@ -20,8 +25,8 @@ typedef struct gs_poked {
     int64_t row, k_a;          /* of A, of the rows of all matrices */
     int64_t index;             /* of the row among those that are used */
     int64_t k_b, col;          /* of B, of the same matrix */
-    int64_t meets[8][2];       /* rows (-1: any) and columns (-1) that a bias and scales have given a NaN or an infinity */
-    int     meetings;
+    gs_odd_line odd_line[8];   /* to which a bias or scales have given a NaN or an infinity */
+    int     odd_lines;
 } gs_poked;
 
 typedef struct gs_check_run {

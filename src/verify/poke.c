@@ -196,34 +196,49 @@ static int64_t infinite_row(const gs_check_run *trial, int64_t rows, int which)
     return matrix * p->m + row % p->m;
 }
 
-/* A column for each of MEETINGS numbers: beside that of B's own. */
-enum { MEETINGS = 8 };
-static int64_t column_of(const gs_check_run *trial, int which, uint64_t bits)
+/* An element of C or an aux becomes one of odd_numbers. */
+static gs_status put_odd(gs_check_run *trial, int operand, int64_t row, int64_t col, int which, bool negative, gs_error *error)
 {
-    const int64_t n = trial->problem.n, part = n / MEETINGS;
-    return (trial->poked.col + 1 + which * part + gs_pick_below(gs_mix(bits + (uint64_t)which), part)) % n;
+    const gs_problem *const p = &trial->problem;
+    const gs_placed placed = gs_placed_of(p, GS_OPERAND_LETTERS[operand]);
+    return put_upper(trial, operand, gs_placed_shared(&placed, row, col), odd_numbers[p->out != GS_F16][which] | (uint16_t)(negative << 15), error);
 }
 
-/* C, where it is read, has a NaN, an infinity and a large number too, beside products; and where others are none: NaN and infinities of both signs in the rows that A's infinities
- * make infinite, or its NaN NaN, and one of each in every row or column for which a bias or scales have such. */
+/* C or an aux has NaN and infinities of both signs in such a row, each in a column of its own, beside that of B's own. */
+static gs_status put_into_infinite(gs_check_run *trial, int operand, int64_t row, uint64_t bits, gs_error *error)
+{
+    enum { NUMBERS = 8 };
+    const int64_t n = trial->problem.n, part = n / NUMBERS;
+    for (int i = 0; i < NUMBERS; i++)
+        GS_TRY(put_odd(trial, operand, row, (trial->poked.col + 1 + i * part + gs_pick_below(gs_mix(bits + (uint64_t)i), part)) % n, i > 1, i & 1, error));
+    return GS_OK;
+}
+
+/* C, where it is read, has a NaN, an infinity and a large number too, beside products; and where others are none: in the rows that A's infinities make infinite, or its NaN NaN, and one of
+ * each in every row or column for which a bias or scales have such. */
 static gs_status put_into_c(gs_check_run *trial, int64_t rows, uint64_t bits, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
     const gs_poked *const to = &trial->poked;
-    const uint16_t *const odd = odd_numbers[p->out != GS_F16];
-    const int count = p->acc == GS_F16 || p->gate ? 2 : 3, wide = p->n >= LEAST_VECTOR;   /* sums in f16 do not hold the large one */
+    const int count = p->acc == GS_F16 || p->gate ? 2 : 3;   /* sums in f16 do not hold the large one */
+    const bool wide = p->n >= LEAST_VECTOR;
     if (p->beta == 0) return GS_OK;
-    for (int which = 0; which < 2 * wide; which++) {
+    for (int which = 0; wide && which < 2; which++) {
         const int64_t row = infinite_row(trial, rows, which);
-        for (int i = 0; i < MEETINGS; i++)
-            GS_TRY(put_upper(trial, 2, gs_place_in_c(p, row, column_of(trial, i, bits + (uint64_t)which)), odd[i > 1] | (uint16_t)((i & 1) << 15), error));
+        GS_TRY(put_into_infinite(trial, 2, row, bits + (uint64_t)which, error));
         GS_TRY(refer_row_of_c(trial, row, error));
     }
-    for (int i = 0; i < count + 2 * wide * to->meetings; i++) {
+    for (int i = 0; i < count; i++) {
         const uint64_t more = gs_mix(bits + (uint64_t)i);
-        const int64_t own[] = {row_of(trial, (to->index + 5 + i) % rows), -1}, *const at = i < count ? own : to->meets[(i - count) / 2];
-        const int64_t row = at[0] >= 0 ? at[0] : row_of(trial, gs_pick_below(gs_mix(more), rows)), col = at[1] >= 0 ? at[1] : gs_pick_below(more, p->n);
-        GS_TRY(put_upper(trial, 2, gs_place_in_c(p, row, col), odd[i < count ? i : (i - count) & 1] | (uint16_t)((more & 1) << 15), error));
+        const int64_t row = row_of(trial, (to->index + 5 + i) % rows);
+        GS_TRY(put_odd(trial, 2, row, gs_pick_below(more, p->n), i, more & 1, error));
+        GS_TRY(refer_row_of_c(trial, row, error));
+    }
+    for (int i = 0; wide && i < 2 * to->odd_lines; i++) {
+        const uint64_t more = gs_mix(bits + (uint64_t)(count + i));
+        const gs_odd_line *const line = &to->odd_line[i / 2];
+        const int64_t row = line->row >= 0 ? line->row : row_of(trial, gs_pick_below(gs_mix(more), rows));
+        GS_TRY(put_odd(trial, 2, row, line->col >= 0 ? line->col : gs_pick_below(more, p->n), i & 1, more & 1, error));
         GS_TRY(refer_row_of_c(trial, row, error));
     }
     return GS_OK;
@@ -243,8 +258,7 @@ static gs_status put_into_vector(gs_check_run *trial, int operand, uint64_t bits
         const uint16_t element = odd_numbers[s.type != GS_F16][i] | (uint16_t)((more & 1) << 15);
         GS_TRY(put_upper(trial, operand, at, element, error));
         if (i == 2 || p->gate || s.rows > 1 || (along_m && gs_has_offsets(p))) continue;   /* a row that belongs to no group has no result */
-        trial->poked.meets[trial->poked.meetings][!along_m] = which;
-        trial->poked.meets[trial->poked.meetings++][along_m] = -1;
+        trial->poked.odd_line[trial->poked.odd_lines++] = along_m ? (gs_odd_line){which, -1} : (gs_odd_line){-1, which};
     }
     return GS_OK;
 }
@@ -262,17 +276,14 @@ static gs_status put_the_other(gs_check_run *trial, int64_t rows, uint16_t in_a,
     return refer_col(trial, row, col, error);
 }
 
-/* An aux that is read has a NaN of either sign, and in the rows that A's infinities make infinite some more, and infinities: slopes are applied when results are compared, so the reference knows them not. */
+/* An aux that is read has a NaN of either sign, and others in the rows that A's infinities make infinite. Slopes are applied when results are compared, so the reference knows them not. */
 static gs_status put_into_aux(gs_check_run *trial, int64_t rows, uint64_t bits, gs_error *error)
 {
-    const gs_problem *const p = &trial->problem;
-    const gs_placed placed = gs_placed_of(p, 'g');
-    const uint16_t *const odd = odd_numbers[p->out != GS_F16];
-    for (int i = p->n < LEAST_VECTOR ? 2 * MEETINGS : 0; i < 2 * MEETINGS + 2; i++) {
-        const int which = i / MEETINGS, number = i % MEETINGS, apart = which == 2;
-        const int64_t row = apart ? row_of(trial, (trial->poked.index + 3 + i % 2) % rows) : infinite_row(trial, rows, which);
-        const int64_t at = gs_placed_at(&placed, row, apart ? gs_pick_below(gs_mix(bits + (uint64_t)i), p->n) : column_of(trial, number, bits + (uint64_t)which));
-        GS_TRY(put_upper(trial, 6, at, odd[!apart && number > 1] | (uint16_t)((i & 1) << 15), error));
+    const int64_t n = trial->problem.n;
+    for (int which = 0; n >= LEAST_VECTOR && which < 2; which++) GS_TRY(put_into_infinite(trial, 6, infinite_row(trial, rows, which), bits + (uint64_t)which, error));
+    for (int i = 0; i < 2; i++) {
+        const uint64_t more = gs_mix(bits + (uint64_t)(2 + i));
+        GS_TRY(put_odd(trial, 6, row_of(trial, (trial->poked.index + 3 + i) % rows), gs_pick_below(more, n), 0, i, error));
     }
     return GS_OK;
 }
