@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 . build/deps/env
 what=${1:-all}
 jobs=${GS_JOBS:-$(nproc)}
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 names=
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
@@ -39,6 +39,8 @@ one() { # one NAME COMMAND...: a check that is a single command
         echo "ok       $name"
     else
         failed=$((failed + 1))
+        names="$names
+         $name"
         echo "FAILED   $name"
         tail -n 60 "$scratch/one"
     fi
@@ -87,10 +89,14 @@ suite() { # suite PRESET [CTEST OPTIONS]: runs the tests of what was built; a li
     passed=$((passed + p))
     skipped=$((skipped + s + $(echo "$inside" | grep -c .)))
     failed=$((failed + all - p - s))
-    [ "$all" -gt 0 ] || { failed=$((failed + 1)); echo "FAILED   $preset: no test ran"; tail -n 20 "$log"; }
+    [ "$all" -eq $((p + s)) ] || names="$names
+$(sed -nE '/ Passed |\*\*\*Skipped/!s/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+).*/         '"$preset"': \1/p' "$log")"
+    [ "$all" -gt 0 ] || { failed=$((failed + 1)); names="$names
+         $preset"; echo "FAILED   $preset: no test ran"; tail -n 20 "$log"; }
 }
 
-finish() {
+finish() {   # failures once more by name: they may lie thousands of lines above
+    [ -z "$names" ] || echo "FAILED:$names"
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
     exit

@@ -4,9 +4,9 @@
 #ifndef GS_VERIFY_CHECK_RUN_H
 #define GS_VERIFY_CHECK_RUN_H
 
+#include "checks/watch.h"
 #include "operands/blocks.h"
 #include "verify/verify.h"
-#include "verify/watch.h"
 
 typedef struct gs_buffer {
     gs_pointer base, home, at;   /* allocation; where it was put there; first element: guard bands lie before it and behind the last */

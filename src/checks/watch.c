@@ -2,7 +2,7 @@
  * A contender owns its workspace, so it is found where it comes from: the device's alloc. Blocks beyond the list's end, and
  * blocks allocated before, are left alone. */
 #include "base/error.h"
-#include "verify/watch.h"
+#include "checks/watch.h"
 
 static _Thread_local gs_watch *active;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GS_VERIFY_WATCH_H
-#define GS_VERIFY_WATCH_H
+#ifndef GS_CHECKS_WATCH_H
+#define GS_CHECKS_WATCH_H
 
 #include "checks/calls.h"
 #include "loaded/contender.h"
