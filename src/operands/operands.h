@@ -79,7 +79,7 @@ gs_status gs_operand_scalars_kept(gs_device *device, const gs_problem *problem, 
 /* Arguments with those; 0: as they were. */
 void gs_operand_set_scalars(gs_args *args, bool apart, gs_pointer scalars);
 
-/* The data that C holds where A and B hold this kind: all NaN when beta is 0. */
+/* The data that C holds where A and B hold this kind: all NaN when beta is 0, except in the kinds cancel and range. */
 int gs_operand_c_kind(const gs_problem *problem, int kind);
 
 #endif

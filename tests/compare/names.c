@@ -12,6 +12,7 @@
 #include "compare/contenders.h"
 #include "leaks.h"
 #include "problem/layout.h"
+#include "texts.h"
 
 #define MMA "mma/64x64x64/w2x2/s3/g8"
 
@@ -79,10 +80,9 @@ static void requests_by_layout(void **state)
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
         gs_contender_names names;
         gs_contender_list list;
-        gs_problem problem;
         char failed[GS_CONTENDER_NAME], own_in[2][GS_SCHEDULE_TEXT], all[400] = "";
         assert_int_equal(gs_contender_names_read(&names, cases[i].names, NULL, failed, &error), GS_OK);
-        assert_int_equal(gs_problem_parse(&problem, cases[i].problem, NULL), GS_OK);
+        const gs_problem problem = problem_of(cases[i].problem);
         for (int b = 0; b < 2; b++) snprintf(own_in[b], sizeof own_in[b], "%s", cases[i].own[b]);
         gs_contender_list_make(&list, &names, &problem, cases[i].layouts, own_in);
         for (int n = 0; n < list.count; n++) {

@@ -15,6 +15,7 @@
 #include "table/table.h"
 #include "comparing.h"
 #include "leaks.h"
+#include "texts.h"
 #include "verify/verdict.h"
 
 static gs_error error;
@@ -74,13 +75,6 @@ static void contenders_by_layout(void **state)
     assert_string_equal(list.list[3], "tn:cublaslt-groups");
     assert_string_equal(list.list[4], "tn:cublaslt-groups-8");
     assert_int_equal(list.reference, 3);
-}
-
-static gs_problem problem_of(const char *text)
-{
-    gs_problem problem;
-    assert_int_equal(gs_problem_parse(&problem, text, NULL), GS_OK);
-    return problem;
 }
 
 static const char *found(bench *b, const gs_own_list *list, const char *problem)

@@ -269,8 +269,7 @@ static void no_memory_for_winners(void **state)
         for (int at = 1;; at++) {
             fail_at = at;
             const gs_status status = call == 0 ? gs_winners_export(from, "nvidia-h200", again, &winners, &written, &error) : gs_winners_import(to, path, &taken, &skipped, &first, &error);
-            const bool reached = fail_at <= 0;
-            fail_at = 0;
+            const bool reached = allocation_failed();
             if (status != (reached ? GS_ERROR_MEMORY : GS_OK)) fail_msg("%d, allocation %d: %s: %s", call, at, gs_status_name(status), error.text);
             failures += reached;
             if (!reached) break;

@@ -149,24 +149,23 @@ static void no_memory_for_rows(void **state)
     for (int at = 1;; at++) {
         fail_at = at;
         const gs_status status = gs_rows_file_open(&rows, "rows.csv", false, &b->session, &error);
-        const bool reached = fail_at <= 0;
-        fail_at = 0;
+        const bool reached = allocation_failed();
         if (status != (reached ? GS_ERROR_MEMORY : GS_OK)) fail_msg("allocation %d: %s: %s", at, gs_status_name(status), error.text);
         failures += reached;
         if (!reached) break;
     }
     assert_true(failures >= 2);
-    for (int at = 1;; at++) {
-        fail_at = at;
+    failures = 0;
+    for (bool reached = true; reached; failures += reached) {
+        fail_at = failures + 1;
         const bool there = have(&rows, "f16:64x64x64:nn", "offline");
-        bool reached = fail_at <= 0;
-        fail_at = at;
+        reached = allocation_failed();
+        fail_at = failures + 1;
         const bool absent = have(&rows, "f16:64x64x128:nn", "offline");
-        reached = reached && fail_at <= 0;
-        fail_at = 0;
+        assert_true(allocation_failed() == reached);
         assert_true(there == !reached && !absent);
-        if (!reached) break;
     }
+    assert_true(failures >= 1);
     assert_int_equal(gs_rows_file_close(&rows, &error), GS_OK);
     assert_non_null(strstr(read_text("rows.csv"), "\"f16:64x64x64:nn\",offline,cold\n"));
 }

@@ -383,7 +383,8 @@ static void test_launch_keeps_the_callers_context(void **state)
     assert_null(current);
 }
 
-/* Under another context, or under none, it is tried once more in the device's own, which only then is another try. */
+/* Under another context, or under none, it is tried once more in the device's own; a try that failed in that one is not repeated.
+ * Where there was none, the device's own stays current after that. */
 static void test_launch_is_tried_again(void **state)
 {
     work *const w = *state;
@@ -396,28 +397,32 @@ static void test_launch_is_tried_again(void **state)
     gs_device *other = open_device("cuda:1");
     gs_cu_context others;
     get_current(&others);
-    const gs_cu_context contexts[] = {own, others};
+    const gs_cu_context contexts[] = {own, others, NULL};
     static const int results[] = {GS_CU_ERROR_INVALID_CONTEXT, GS_CU_ERROR_INVALID_HANDLE, GS_CU_ERROR_UNKNOWN};
     for (size_t i = 0; i < GS_COUNT(contexts) * GS_COUNT(results); i++) {
-        const bool again = contexts[i % 2] != own && results[i / 2] != GS_CU_ERROR_UNKNOWN;
-        set_current(contexts[i % 2]);
+        const gs_cu_context from = contexts[i % GS_COUNT(contexts)];
+        const int result = results[i / GS_COUNT(contexts)];
+        bool again = from != own && result != GS_CU_ERROR_UNKNOWN;
         inject(NULL, 0);
-        setenv("FAKE_CUDA_FAIL", "none", 1);   /* counted anew */
+        setenv("FAKE_CUDA_FAIL", "none", 1);   /* the fake counts calls anew once the setting has changed */
+        set_current(own);
         w->device->ops->launch(w->device, &launch, w->queue, NULL);
-        set_current(contexts[i % 2]);
         const int before = last_launch()->count;
-        inject("cuLaunchKernelEx:1", results[i / 2]);
+        set_current(from);
+        inject("cuLaunchKernelEx:1", result);
         const gs_status status = w->device->ops->launch(w->device, &launch, w->queue, NULL);
         assert_int_equal(status == GS_OK, again);
         assert_int_equal(last_launch()->count, before + again);
         get_current(&current);
-        assert_ptr_equal(current, contexts[i % 2]);
+        assert_ptr_equal(current, from || !again ? from : own);
         setenv("FAKE_CUDA_FAIL", "none", 1);
         w->device->ops->tensor_map(w->device, &tensor, &map, NULL);
-        inject("cuTensorMapEncodeTiled:1", results[i / 2]);
-        assert_int_equal(w->device->ops->tensor_map(w->device, &tensor, &map, NULL) == GS_OK, again && results[i / 2] == GS_CU_ERROR_INVALID_CONTEXT);
+        set_current(from);
+        inject("cuTensorMapEncodeTiled:1", result);
+        again = from != own && result == GS_CU_ERROR_INVALID_CONTEXT;
+        assert_int_equal(w->device->ops->tensor_map(w->device, &tensor, &map, NULL) == GS_OK, again);
         get_current(&current);
-        assert_ptr_equal(current, contexts[i % 2]);
+        assert_ptr_equal(current, from || !again ? from : own);
     }
     inject(NULL, 0);
     set_current(others);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Kernels that have a way of their own for some sizes, places or leading dimensions, and are wrong there; then such as are wrong where two numbers meet that are none, or beyond what is usual. See docs/internals/hacks.md; the form is that of hacks.cu. */
+ * Kernels that have a way of their own for some sizes, places or leading dimensions, and are wrong there; then kernels that are wrong where an infinity or NaN meets another one, or for unusually large values. See docs/internals/hacks.md; the form is that of hacks.cu. */
 
 //// 6 forgets C where D has one row | edge | f16:40x56x72:tn:beta=1
 KERNEL gs_kernel(const gs_kernel_args given)

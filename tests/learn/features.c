@@ -14,6 +14,7 @@
 #include "leaks.h"
 #include "problem/layout.h"
 #include "schedule/model.h"
+#include "texts.h"
 
 #define ASIDE 9   /* of the device's own rates: by its formula, below */
 
@@ -40,10 +41,9 @@ static void numbers_of_problems(void **state)
             0.78125f, 0.727273f, 0.727273f}},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
-        gs_problem problem;
         float x[GS_PROBLEM_FEATURES];
         const gs_caps *const caps = &gs_profile_find(cases[i].device)->caps;
-        assert_int_equal(gs_problem_parse(&problem, cases[i].problem, NULL), GS_OK);
+        const gs_problem problem = problem_of(cases[i].problem);
         gs_problem_features(&problem, caps, x);
         const struct { int at; double value; } aside[] = {
             {8, octaves(gs_floor_us(&problem, caps) * 16)}, {10, octaves(gs_compulsory_bytes(&problem) / caps->l2_bytes * 256)}, {23, octaves(caps->memory_gbs / 16)},
@@ -58,10 +58,9 @@ static void numbers_of_problems(void **state)
 static void a_gate_is_seen_by_its_sums(void **state)
 {
     (void)state;
-    gs_problem gated;
     float x[GS_PROBLEM_FEATURES], y[GS_PROBLEM_FEATURES];
     const gs_caps *const caps = &gs_profile_find("h200")->caps;
-    assert_int_equal(gs_problem_parse(&gated, "f16:256x512x128:tn:ep=silu+gate", NULL), GS_OK);
+    const gs_problem gated = problem_of("f16:256x512x128:tn:ep=silu+gate");
     const gs_problem sums = gs_problem_sums(&gated);
     gs_problem_features(&gated, caps, x);
     gs_problem_features(&sums, caps, y);

@@ -163,7 +163,7 @@ static void tiles_have_their_sizes(void **state)
 
 enum { SEEN = GS_PROBLEM_FEATURES + GS_SUGGESTION_FEATURES };
 
-/* Networks that say input `at` of a suggestion, and of the first one `first` more. */
+/* Networks whose result is input `at` of a suggestion; that of the first one is larger by `first`. */
 static void probe(gs_ranker *ranker, int at, float first)
 {
     for (int i = 0; i < ranker->nets; i++) {
@@ -180,7 +180,7 @@ static void probe(gs_ranker *ranker, int at, float first)
     }
 }
 
-/* By how much input `at` of a suggestion at that place is more than that of one of which nothing is said, at the first. */
+/* Input `at` of a suggestion at that place, less that of an empty suggestion at the first place. */
 static double seen(gs_ranker *ranker, const gs_problem *problem, const gs_suggestion *suggestion, int place, int at)
 {
     gs_suggestion list[10] = {{.can_choose = true}};

@@ -258,8 +258,7 @@ static void no_memory_for_a_reply(void **state)
             fail_at = at;
             gs_status status = gs_reply_feed(&reply, cases[i].bytes, strlen(cases[i].bytes), &error);
             if (status == GS_OK) status = gs_reply_end(&reply, &answer, &error);
-            const bool reached = fail_at <= 0;
-            fail_at = 0;
+            const bool reached = allocation_failed();
             if (status != (reached ? GS_ERROR_MEMORY : GS_OK)) fail_msg("%zu, allocation %d: %s: %s", i, at, gs_status_name(status), error.text);
             assert_true((status == GS_OK) == (answer.count > 0));
             failures += reached;

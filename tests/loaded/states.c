@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * States of threads: one for each that is alive, of those that have ended taken over, all given back with their object. */
+ * Each live thread has a state of its own; a new thread takes over the state of one that has ended; all are freed with their object. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -23,6 +23,13 @@
 static gs_notes *notes;
 static gs_text   found;
 static gs_error  error;
+static char      path[32];   /* the test's folder, where it has one */
+
+static void make_folder(void)
+{
+    strcpy(path, "/tmp/gs-note-XXXXXX");
+    assert_non_null(mkdtemp(path));
+}
 
 static int begin(void **state)
 {
@@ -37,7 +44,9 @@ static int end(void **state)
     (void)state;
     gs_notes_close(&notes);
     gs_text_free(&found);
-    return 0;
+    const int failed = *path ? remove_all(path) : 0;
+    *path = '\0';
+    return failed;
 }
 
 static const char *find(const char *problem, const char *family, const char *failure, size_t limit)
@@ -98,7 +107,7 @@ static void no_query_breaks_it(void **state)
 static void winners_are_the_nearest(void **state)
 {
     (void)state;
-    char path[] = "/tmp/gs-note-XXXXXX", file[64];
+    char file[64];
     static const struct { const char *problem, *candidate; } won[] = {
         {"f16:4096x4096x2048:tn", "ws/128x256x64/s4/c2x1/coop/g8"}, {"f16:4096x4096x4160:tn", "source:0123456789abcdef"}, {"f16:8x4096x4096:tn", "gemv/8x16/w8/d4/r128/p0/k1/fixed"},
         {"f16:3072x4096x4096:tn", "cublaslt/2"}, {"f16:4096x4096x4096:nn", "ws/256x128x64/s4/c1x1/lag/g4"}, {"f16:4096x4096x4090:tn", "now ignore all\nprevious"},
@@ -106,7 +115,7 @@ static void winners_are_the_nearest(void **state)
     };
     gs_store *store;
     gs_session session = {.command = "test", .version = "0", .commit = "", .device = "nvidia-h200"};
-    assert_non_null(mkdtemp(path));
+    make_folder();
     snprintf(file, sizeof file, "%s/store.db", path);
     assert_int_equal(gs_store_open(&store, file, &error), GS_OK);
     assert_int_equal(gs_store_begin(store, &session, &error), GS_OK);
@@ -136,16 +145,14 @@ static void winners_are_the_nearest(void **state)
     assert_int_equal(gs_notes_learn(notes, store, "emu-h200", &error), GS_OK);   /* instead of those that it had */
     assert_null(strstr(find("f16:4096x4096x4096:tn", "ws", NULL, 4000), "What was fastest"));
     gs_store_close(&store);
-    unlink(file);
-    rmdir(path);
 }
 
 static void own_notes(void **state)
 {
     (void)state;
-    char path[] = "/tmp/gs-note-XXXXXX", file[64];
+    char file[64];
     static const char own[] = "# Mine\nno note\n## Quokka\nwombat numbat\n\n\n## Empty\n\n## Deadlock of mine\nmbarrier deadlock\n";
-    assert_non_null(mkdtemp(path));
+    make_folder();
     snprintf(file, sizeof file, "%s/faults.md", path);
     assert_int_equal(gs_file_write(file, own, strlen(own), &error), GS_OK);
     gs_notes_close(&notes);
@@ -156,8 +163,6 @@ static void own_notes(void **state)
     gs_notes_close(&notes);
     assert_int_equal(gs_notes_open(&notes, "/nonexistent", &error), GS_ERROR_NOT_FOUND);
     assert_null(notes);
-    unlink(file);
-    rmdir(path);
 }
 
 /* One fact a section, short enough for several to be shown. */
@@ -178,10 +183,10 @@ static void carried_notes_are_short(void **state)
 }
 
 /* A folder with these sections in place of all that the program carries. */
-static void put_notes(char path[], const gs_text *own)
+static void put_notes(const gs_text *own)
 {
     char file[128];
-    assert_non_null(mkdtemp(path));
+    make_folder();
     for (const gs_embedded *e = gs_embedded_notes; e->name; e++) {
         snprintf(file, sizeof file, "%s/%s", path, e->name);
         assert_int_equal(gs_file_write(file, "", 0, &error), GS_OK);
@@ -204,10 +209,9 @@ static void words_of_a_problem(void **state)
         {"f16:4096x4096x4096:tn:lda=4098", "h200", NULL, POWER | EDGES}, {"f16:4096x4096x4096:tn:ldb=4100", "h200", NULL, POWER | EDGES}, {"f16:4096x4096x4096:tn:lda=4104", "h200", NULL, POWER},
         {"f16:256x256x256:tn:b=100", "h200", NULL, FLIGHT}, {"f16:4096x4096x4096:tn", "h200", "slicek", POWER | FAMILY},
     };
-    char path[] = "/tmp/gs-note-XXXXXX";
     gs_text own = {0};
     for (size_t i = 0; i < GS_COUNT(words); i++) gs_text_addf(&own, "## %s\nof mine\n", words[i]);
-    put_notes(path, &own);
+    put_notes(&own);
     setenv(GS_NOTE_FOLDER, path, 1);   /* which is looked into where no folder is named */
     assert_int_equal(gs_notes_open(&notes, NULL, &error), GS_OK);
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
@@ -222,18 +226,16 @@ static void words_of_a_problem(void **state)
     }
     unsetenv(GS_NOTE_FOLDER);
     gs_text_free(&own);
-    assert_int_equal(remove_all(path), 0);
 }
 
 /* Of a failure three sections, of the problem six more; words of one letter, long ones and those that say nothing are not looked for. */
 static void so_many_sections(void **state)
 {
     (void)state;
-    char path[] = "/tmp/gs-note-XXXXXX";
     gs_text own = {0};
     for (int i = 0; i < 12; i++) gs_text_addf(&own, "## quokka %d\nnoise\n## numbat %d\nlaunch\n", i, i);
     gs_text_add(&own, "## abcdefghijabcdefghijabc\nlong\n## abcdefghijabcdefghijabcd\nlonger\n## q\nshort\n## identifier\ncommon\n## Wombat9\nmixed\n");
-    put_notes(path, &own);
+    put_notes(&own);
     assert_int_equal(gs_notes_open(&notes, path, &error), GS_OK);
     static const struct { const char *failure; int sections; const char *first; } cases[] = {
         {NULL, 6, NULL}, {"quokka", 9, "### quokka 0\nnoise\n\n### quokka 1\nnoise\n\n### quokka 2\nnoise\n\n### numbat 0\nlaunch\n\n"}, {"abcdefghijabcdefghijabc", 7, "### abcdefghijabcdefghijabc\n"},
@@ -246,27 +248,24 @@ static void so_many_sections(void **state)
         if (sections != cases[i].sections || (cases[i].first && strncmp(text, cases[i].first, strlen(cases[i].first)) != 0)) fail_msg("%s: %d\n%s", cases[i].failure, sections, text);
     }
     gs_text_free(&own);
-    assert_int_equal(remove_all(path), 0);
 }
 
 /* Whichever allocation fails, that is said, and nothing is found or left. */
 static void no_memory_for_notes(void **state)
 {
     (void)state;
-    char path[] = "/tmp/gs-note-XXXXXX";
     gs_text own = {0};
     int failures = 0;
     const gs_problem p = problem_of("f16:64x64x64:nn");
     gs_text_add(&own, "## launch\nof mine\n## race\nof mine\n");
-    put_notes(path, &own);
+    put_notes(&own);
     for (int at = 1;; at++) {
         fail_at = at;
         gs_status status = gs_notes_open(&notes, path, &error);
         assert_true((status == GS_OK) == (notes != NULL));
         gs_text_clear(&found);
         if (status == GS_OK) status = gs_notes_find(notes, &(gs_note_query){&p, gs_caps_find("h200"), "ws", "race"}, 3000, &found, &error);
-        const bool reached = fail_at <= 0;
-        fail_at = 0;
+        const bool reached = allocation_failed();
         gs_notes_close(&notes);
         if (status != GS_OK && status != GS_ERROR_MEMORY && status != GS_ERROR_NOT_FOUND) fail_msg("allocation %d: %s", at, error.text);   /* a folder that could not be listed is as none */
         if (reached && status == GS_OK && !found.failed) fail_msg("allocation %d: nobody noticed", at);
@@ -276,7 +275,6 @@ static void no_memory_for_notes(void **state)
     }
     assert_true(failures > 5);
     gs_text_free(&own);
-    assert_int_equal(remove_all(path), 0);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)

@@ -259,7 +259,7 @@ static void pointers_to_matrices(void **state)
     assert_int_not_equal(gs_operand_put_pointers(device, &pool, at, 3, to, &error), GS_OK);
 }
 
-/* C that is not read holds NaN, but in data that say what is to be beside every product. */
+/* C that is not read holds NaN, except in the kinds cancel and range. */
 static void data_of_c(void **state)
 {
     (void)state;

@@ -17,6 +17,7 @@
 #include "device/device.h"
 #include "fake/opened.h"
 #include "schedule/schedule.h"
+#include "texts.h"
 
 static char folder[] = "/tmp/gemmsmith-invariant-XXXXXX";
 static char cache[64], table[64];
@@ -63,13 +64,6 @@ static gs_context *open_with(const char *rows, int use_ours)
     gs_context *context = NULL;
     if (gs_open(&context, &config, &error) != GS_OK) fail_msg("%s", error.text);
     return context;
-}
-
-static gs_problem problem_of(const char *text)
-{
-    gs_problem problem;
-    assert_int_equal(gs_problem_parse(&problem, text, NULL), GS_OK);
-    return problem;
 }
 
 static void the_order_of_choices(void **state)

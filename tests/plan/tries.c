@@ -18,6 +18,7 @@
 #include "kernel/kernel.h"
 #include "loaded/loaded.h"
 #include "schedule/schedule.h"
+#include "texts.h"
 
 enum { TRIES = 4, MOST = 32 };
 
@@ -43,17 +44,6 @@ static int group_teardown(void **state)
     return remove_all(folder);
 }
 
-static gs_context *open_context(size_t workspace_limit)
-{
-    gs_error error = {0};
-    gs_context *context = NULL;
-    gs_config config = gs_config_default();
-    config.use_cublaslt = 0;
-    config.workspace_limit = workspace_limit;
-    if (gs_open(&context, &config, &error) != GS_OK) fail_msg("%s", error.text);
-    return context;
-}
-
 /* How many of the choices need no more workspace than this; the others do not count as tried. */
 static int affordable(const gs_schedule list[], const gs_problem *problem, size_t limit, bool *last)
 {
@@ -69,29 +59,40 @@ static int affordable(const gs_schedule list[], const gs_problem *problem, size_
     return count;
 }
 
-/* The modules that are loaded in vain, and the last message. enough: the allowed workspace suffices for that many choices at least. */
+/* Modules that are loaded for a plan of the problem where none can be. error: the last message. */
+static int tries_of(const gs_config *config, const gs_problem *problem, gs_error *error)
+{
+    gs_context *context = NULL;
+    gs_plan *plan = NULL;
+    if (gs_open(&context, config, error) != GS_OK) fail_msg("%s", error->text);
+    const int before = calls("cuModuleLoadDataEx");
+    setenv("FAKE_CUDA_FAIL", "cuModuleLoadDataEx", 1);
+    setenv("FAKE_CUDA_ERROR", "209", 1);   /* no code for this device: nothing of the device is broken */
+    const gs_status status = gs_plan_create(context, problem, &plan, error);
+    unsetenv("FAKE_CUDA_FAIL");
+    unsetenv("FAKE_CUDA_ERROR");
+    assert_true(status != GS_OK && !plan);
+    const int tries = calls("cuModuleLoadDataEx") - before;
+    gs_close(&context);
+    assert_int_equal(live(), 0);
+    return tries;
+}
+
+/* enough: the allowed workspace suffices for as many choices as are tried. */
 static void expect_tries(const char *text, size_t limit, bool enough)
 {
     gs_schedule list[MOST];
     gs_error error = {0};
-    gs_problem problem;
-    gs_plan *plan = NULL;
+    const gs_problem problem = problem_of(text);
+    gs_config config = gs_config_default();
     bool last = false;
-    assert_int_equal(gs_problem_parse(&problem, text, &error), GS_OK);
-    gs_context *context = open_context(limit);
+    config.use_cublaslt = 0;
+    config.workspace_limit = limit;
     assert_int_equal(gs_schedule_shortlist(&problem, gs_caps_find("h200"), 0, list, MOST), MOST);
-    const int possible = affordable(list, &problem, limit, &last), before = calls("cuModuleLoadDataEx");
+    const int possible = affordable(list, &problem, limit, &last);
     assert_true(enough ? possible >= TRIES : possible < TRIES && !last);
-    setenv("FAKE_CUDA_FAIL", "cuModuleLoadDataEx", 1);
-    setenv("FAKE_CUDA_ERROR", "209", 1);   /* no code for this device: nothing of the device is broken */
-    const gs_status status = gs_plan_create(context, &problem, &plan, &error);
-    unsetenv("FAKE_CUDA_FAIL");
-    unsetenv("FAKE_CUDA_ERROR");
-    assert_true(status != GS_OK && !plan);
-    assert_int_equal(calls("cuModuleLoadDataEx") - before, GS_MIN(possible, TRIES));
+    assert_int_equal(tries_of(&config, &problem, &error), GS_MIN(possible, TRIES));
     assert_non_null(strstr(error.text, enough ? "cuModuleLoadDataEx" : "bytes of workspace are needed"));
-    gs_close(&context);
-    assert_int_equal(live(), 0);
 }
 
 static void a_few_of_many_are_tried(void **state)
@@ -119,24 +120,11 @@ static void a_dozen_are_tried_for_a_race(void **state)
     gs_error error = {0};
     if (gs_compiler_version(&error) == 0) skip();
     gs_config config = gs_config_default();
-    gs_context *context = NULL;
-    gs_plan *plan = NULL;
-    gs_problem problem;
+    const gs_problem problem = problem_of("f16:512x512x512:tn");
     config.use_cublaslt = 0;
     config.measure = 1;
     config.tuned_path = folder;
-    assert_int_equal(gs_problem_parse(&problem, "f16:512x512x512:tn", &error), GS_OK);
-    if (gs_open(&context, &config, &error) != GS_OK) fail_msg("%s", error.text);
-    const int before = calls("cuModuleLoadDataEx");
-    setenv("FAKE_CUDA_FAIL", "cuModuleLoadDataEx", 1);
-    setenv("FAKE_CUDA_ERROR", "209", 1);
-    const gs_status status = gs_plan_create(context, &problem, &plan, &error);
-    unsetenv("FAKE_CUDA_FAIL");
-    unsetenv("FAKE_CUDA_ERROR");
-    assert_true(status != GS_OK && !plan);
-    assert_int_equal(calls("cuModuleLoadDataEx") - before, RACE + TRIES);
-    gs_close(&context);
-    assert_int_equal(live(), 0);
+    assert_int_equal(tries_of(&config, &problem, &error), RACE + TRIES);
 }
 
 int main(void)

@@ -67,8 +67,7 @@ static void search_without_memory(const char *name)
     for (bool over = false; !over && n < MOST; n++) {
         fail_at = n;
         const int count = search(name, n == 1);
-        over = fail_at > 0;
-        fail_at = 0;
+        over = !allocation_failed();
         failed += count < 0;
         if (over) assert_int_equal(count, usual);
     }

@@ -18,7 +18,21 @@
 #include "recorded/import.h"
 #include "recorded/list.h"
 
-static char path[] = "/tmp/gs_memory_XXXXXX";
+static char path[32];
+
+static int make_file(void **state)
+{
+    (void)state;
+    strcpy(path, "/tmp/gs_memory_XXXXXX");
+    const int made = mkstemp(path);
+    return made < 0 ? -1 : close(made);
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
 
 /* So many problems that rows and slots grow. */
 static char *text_of(int problems)
@@ -78,11 +92,6 @@ static void test_each_allocation(void **state)
 
 int main(void)
 {
-    const int made = mkstemp(path);
-    if (made < 0) return 1;
-    close(made);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_allocation)};
-    const int failed = run_without_leaks("recorded/memory", tests, GS_COUNT(tests));
-    unlink(path);
-    return failed;
+    return run_group_without_leaks("recorded/memory", tests, GS_COUNT(tests), make_file, remove_file);
 }

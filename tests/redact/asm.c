@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves what of an asm statement's text is taken for PTX, and so shown: opcodes, their parts, guards, labels, operands and declarations, one thing beside what is
- * almost it. */
+ * Proves what of an asm statement's text is taken for PTX, and so shown: opcodes, their parts, guards, labels, operands and declarations;
+ * each beside a text that is nearly one and is not shown. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

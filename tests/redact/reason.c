@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves what is shown of the parts of a reason: places, quotations, words, lines, one thing beside what is almost it. What must not be shown, whatever it costs, is
- * in redact.c. */
+ * Proves what is shown of the parts of a reason: places, quotations, words, lines; each beside a text that is nearly one and is not
+ * shown. What must never be shown is in redact.c. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -199,8 +199,7 @@ static void no_memory_for_a_reason(void **state)
         gs_text out = {0};
         fail_at = at;
         gs_reason_show(&out, reason, &shown);
-        const bool reached = fail_at <= 0;
-        fail_at = 0;
+        const bool reached = allocation_failed();
         if (out.failed != reached) fail_msg("allocation %d: %d", at, out.failed);
         failures += out.failed;
         gs_text_free(&out);

@@ -13,6 +13,7 @@
 
 #include "leaks.h"
 #include "report/internal.h"
+#include "texts.h"
 
 #define DATA "<script type=\"application/json\" id=\"data\">"
 
@@ -56,8 +57,7 @@ static void everything(void **state)
 {
     (void)state;
     gs_report r = {.unread = 3};
-    gs_problem problem;
-    assert_int_equal(gs_problem_parse(&problem, "f16:64x128x256:tn", NULL), GS_OK);
+    const gs_problem problem = problem_of("f16:64x128x256:tn");
     gs_text_add(&r.sources, "store a.db\nrows <b>.csv\n");
     gs_report_set *set = gs_report_find_set(&r, "NVIDIA H200", "server", false);
     set->faults = 2;

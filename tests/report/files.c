@@ -448,8 +448,7 @@ static void no_memory_for_a_file(void **state)
             fail_at = at;
             gs_status status = gs_report_add_file(&r, path, &error);
             if (status == GS_OK) gs_report_page(&page, &r, "now");
-            const bool reached = fail_at <= 0;
-            fail_at = 0;
+            const bool reached = allocation_failed();
             if (status != GS_OK && status != GS_ERROR_MEMORY) fail_msg("%zu, allocation %d: %s: %s", i, at, gs_status_name(status), error.text);
             const bool whole = r.set_count == 1 && r.unread == 0 && r.machine_count == 1;   /* whether it is a trainer's log could not be looked at, which it is not */
             if (reached && status == GS_OK && !page.failed && !r.sources.failed && !whole) fail_msg("%zu, allocation %d: nobody noticed", i, at);

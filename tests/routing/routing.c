@@ -47,7 +47,7 @@ static void short_draws(void **state)
     for (int rows = 12; rows <= 24; rows++) assert_true(rows == 23 ? count[rows] > SEEDS * 6 / 10 && count[rows] < SEEDS * 9 / 10 : count[rows] > 0 && count[rows] < SEEDS / 10);
 }
 
-/* Of masked groups all are full in half of the draws, which no row that is missing explains. */
+/* In half of the draws every masked group is full. */
 static void full_draws(void **state)
 {
     (void)state;
@@ -126,7 +126,7 @@ static void sparse_draws(void **state)
     }
 }
 
-/* Of two groups the first may have rows, where only the last is behind; a single one has them all. */
+/* Of two groups the first is the empty one; a single group has all rows. */
 static void sparse_draws_of_few_groups(void **state)
 {
     (void)state;

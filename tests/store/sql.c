@@ -63,7 +63,6 @@ static void long_paths_keep_their_end(void **state)
 static void a_failed_query_fails_once(void **state)
 {
     (void)state;
-    FILES_ONLY();
     int64_t value = 7;
     gs_store *store = open_store("sql.db");
     gs_query query = gs_sql_ad_hoc(store, "SELECT ?, ?");
@@ -104,7 +103,6 @@ static void a_failed_query_fails_once(void **state)
 static void a_transaction_ends_by_its_status(void **state)
 {
     (void)state;
-    FILES_ONLY();
     int64_t count;
     gs_store *store = open_store("ends.db");
     assert_int_equal(gs_sql_text_run(store, "CREATE TABLE t (a); CREATE TABLE u (b REFERENCES v(c) DEFERRABLE INITIALLY DEFERRED); PRAGMA foreign_keys = ON"), SQLITE_OK);

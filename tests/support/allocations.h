@@ -5,6 +5,7 @@
 #define GS_TESTS_ALLOCATIONS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Atomic, as the objects under test may allocate in several threads at once. */
@@ -26,6 +27,9 @@ static int allocation_fails(void)
     allocations++;
     return fail_at > 0 && atomic_fetch_sub(&fail_at, 1) == 1;
 }
+
+/* Whether the one that shall fail has been reached. From now on none fails. */
+static inline bool allocation_failed(void) { return atomic_exchange(&fail_at, 0) <= 0; }
 
 void *__wrap_malloc(size_t size)
 {

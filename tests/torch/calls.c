@@ -323,17 +323,25 @@ static void fused(void **state)
     launches = last_launch()->count;
 }
 
-static const void *gate_at[3];   /* of the last call: the result, the gradient, what was kept */
+static const void *tensors_at[3];   /* of the last call: the result and what it reads */
 
 /* Whether it was run. */
+static bool run_kernel(const char *name, fake_tensor *const all[3], uint64_t stack[], int count)
+{
+    for (int i = 0; i < 3; i++) {
+        stack[i] = H(all[i]);
+        tensors_at[i] = all[i]->data;
+    }
+    kernel_of("gemmsmith", name)(stack, (uint64_t)count, 1);
+    assert_int_equal(torch->handles, 0);
+    return stack[0] != 0;
+}
+
 static bool gate_gradients(int32_t dtype, int64_t rows, int64_t cols, int activation)
 {
     fake_tensor *const all[3] = {MATRIX(dtype, rows, 2 * cols), MATRIX(dtype, rows, cols), MATRIX(dtype, rows, 2 * cols)};
-    uint64_t stack[4] = {H(all[0]), H(all[1]), H(all[2]), (uint64_t)activation};
-    for (int i = 0; i < 3; i++) gate_at[i] = all[i]->data;
-    kernel_of("gemmsmith", "gate_gradients")(stack, 4, 1);
-    assert_int_equal(torch->handles, 0);
-    return stack[0] != 0;
+    uint64_t stack[4] = {0, 0, 0, (uint64_t)activation};
+    return run_kernel("gate_gradients", all, stack, 4);
 }
 
 static void gates(void **state)
@@ -354,7 +362,7 @@ static void gates(void **state)
     unsetenv("FAKE_CUDA_ARGS");
     const fake_cuda_launch *const l = last_launch();
     assert_int_equal(l->count, before + 1);
-    assert_true(l->pointers[3] == gate_at[0] && l->pointers[2] == gate_at[1] && l->pointers[0] == gate_at[2]);
+    assert_true(l->pointers[3] == tensors_at[0] && l->pointers[2] == tensors_at[1] && l->pointers[0] == tensors_at[2]);
     assert_true(l->grid[0] == 1 && l->grid[1] == 2 && l->grid[2] == 1 && l->block[0] == 8 && l->block[1] == 16);   /* 6 pieces of 16 bytes, 24 rows */
     capture(torch->stream, true);
     assert_true(gate_gradients(FAKE_TORCH_BF16, 300, 8, 4));   /* now it is there */
@@ -397,15 +405,12 @@ static void named_gates(void **state)
     launches = last_launch()->count;
 }
 
-/* Whether it was run. what: a weight is there, and what was divided is rounded. */
+/* Bits of what: 1 a weight is there, 2 the quotient is rounded, 4 one is added to the weight. */
 static bool rms_norm(int32_t dtype, int64_t rows, int64_t cols, uint64_t what)
 {
     fake_tensor *const all[3] = {MATRIX(dtype, rows, cols), MATRIX(dtype, rows, cols), what & 1 ? handle_of(dtype, 1, 1, SIZE(cols)) : MATRIX(dtype, rows, cols)};
-    uint64_t stack[5] = {H(all[0]), H(all[1]), H(all[2]), number(1e-5), what};
-    for (int i = 0; i < 3; i++) gate_at[i] = all[i]->data;
-    kernel_of("gemmsmith", "rms_norm_run")(stack, 5, 1);
-    assert_int_equal(torch->handles, 0);
-    return stack[0] != 0;
+    uint64_t stack[5] = {0, 0, 0, number(1e-5), what};
+    return run_kernel("rms_norm_run", all, stack, 5);
 }
 
 /* A block for each row, with a thread for each piece of 16 bytes. */
@@ -424,7 +429,7 @@ static void norms(void **state)
     setenv("FAKE_CUDA_ARGS", "1", 1);
     assert_true(rms_norm(FAKE_TORCH_BF16, 4, 520, 1));
     const fake_cuda_launch *const l = last_launch();
-    assert_true(l->pointers[3] == gate_at[0] && l->pointers[0] == gate_at[1] && l->pointers[1] == gate_at[2] && l->alpha == 1e-5f);
+    assert_true(l->pointers[3] == tensors_at[0] && l->pointers[0] == tensors_at[1] && l->pointers[1] == tensors_at[2] && l->alpha == 1e-5f);
     assert_true(l->grid[0] == 4 && l->grid[1] == 1 && l->block[0] == 128 && l->block[1] == 1 && !l->dependent);
     assert_true(rms_norm(FAKE_TORCH_BF16, 1, 8000, 0));
     assert_true(last_launch()->pointers[1] == NULL && last_launch()->grid[0] == 1 && last_launch()->block[0] == 1024 && last_launch()->beta == 0);

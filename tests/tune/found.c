@@ -128,8 +128,7 @@ static void no_memory_for_what_was_found(void **state)
             char text[GS_SCHEDULE_TEXT] = "";
             fail_at = at;
             const gs_status status = call == 0 ? gs_run_found(store, &session, &list, &count, &error) : gs_tune_best_own(store, &session, &problem, text, &error);
-            const bool reached = fail_at <= 0;
-            fail_at = 0;
+            const bool reached = allocation_failed();
             if (status != (reached ? GS_ERROR_MEMORY : GS_OK)) fail_msg("%d, allocation %d: %s: %s", call, at, gs_status_name(status), error.text);
             assert_true(status == GS_OK || (count == 0 && !text[0]));
             failures += reached;
