@@ -17,12 +17,6 @@
 
 enum { MOST = 20000, EDGE = 7 };   /* elements; those before x, before the weight and behind the result: pointers at any element */
 
-static void need_compiler(void)
-{
-    gs_error error;
-    if (gs_compiler_version(&error) == 0) skip();
-}
-
 static double wide(uint16_t bits, gs_type type) { return type == GS_BF16 ? gs_bf16_to_f32(bits) : gs_f16_to_f32(bits); }
 static uint16_t narrow(double x, gs_type type) { return type == GS_BF16 ? gs_f64_to_bf16(x) : gs_f64_to_f16(x); }
 

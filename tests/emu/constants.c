@@ -27,7 +27,7 @@ static void each_is_what_it_says(void **state)
         gs_text text = {0};
         gs_random random = {i};
         uint64_t x = 0;
-        uint32_t a = 0, e = 0, last = 0;
+        uint32_t a = 0, e = 0;
         uint16_t h = 0;
         gs_text_add(&text, HEAD "mov.u32 e, 0;\n");
         for (int j = 0; j < counts[i]; j++) {
@@ -36,9 +36,8 @@ static void each_is_what_it_says(void **state)
             x = x * 3 + bits, a = a * 3 + (uint32_t)bits, h = (uint16_t)(h * 3 + (uint16_t)bits);
             gs_text_addf(&text, "mad.lo.u64 x, x, 3, 0x%llx;\nmad.lo.u32 a, a, 3, 0x%x;\nmad.lo.u16 h, h, 3, 0x%x;\n", (unsigned long long)bits, (unsigned)bits, (unsigned)(uint16_t)bits);
             gs_text_addf(&text, "mov.u32 s, buf+%u;\nsub.u32 s, s, buf;\nmad.lo.u32 e, e, 5, s;\n", place);   /* addresses of shared memory are no constants */
-            e = e * 5 + place, last = place;
+            e = e * 5 + place;
         }
-        (void)last;
         gs_text_add(&text, TAIL);
         emu_test t;
         if (emu_load(&t, gs_text_string(&text), NULL) != GS_OK) fail_msg("%d: %s", counts[i], t.error.text);

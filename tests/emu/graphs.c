@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include <math.h>
-#include <stdio.h>
 
 #include "allocations.h"
 #include "launching.h"
@@ -152,10 +151,6 @@ static void test_graph_change(void **state)
 
 int main(void)
 {
-    gs_error error = {0};
-    have_compiler = gs_compiler_version(&error) != 0;
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_graphs), cmocka_unit_test(test_graph_change)};
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    gs_image_free(&image);
-    return failed ? failed : have_compiler ? 0 : 77;
+    return run_launching("graphs", tests, GS_COUNT(tests));
 }

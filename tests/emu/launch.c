@@ -7,8 +7,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <gemmsmith/gemmsmith.h>
 
@@ -432,9 +430,6 @@ static void test_plan(void **state)
 
 int main(void)
 {
-    gs_error error = {0};
-    have_compiler = gs_compiler_version(&error) != 0;
-    if (!have_compiler) fprintf(stderr, "NVRTC is missing, what compiles is skipped: %s\n", error.text);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trust),
         cmocka_unit_test(test_launch),
@@ -449,7 +444,5 @@ int main(void)
         cmocka_unit_test(test_predicted_time),
         cmocka_unit_test(test_plan),
     };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    gs_image_free(&image);
-    return failed ? failed : have_compiler ? 0 : 77;
+    return run_launching("launch", tests, GS_COUNT(tests));
 }

@@ -3,17 +3,10 @@
 #ifndef TESTS_EMU_LAUNCHING_H
 #define TESTS_EMU_LAUNCHING_H
 
-#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "emu_device.h"
-
-static bool have_compiler;
-
-static void need_compiler(void)
-{
-    if (!have_compiler) skip();
-}
 
 static const char text[] =
     "__device__ int table[4] = {10, 20, 30, 40};\n"
@@ -156,6 +149,17 @@ static gs_launch plain(const work *w, const char *name, uint32_t threads)
     static void *params[1];
     params[0] = (void *)&w->memory;
     return (gs_launch){.function = find(w, name, NULL), .grid = {1, 1, 1}, .block = {threads, 1, 1}, .cluster = {1, 1, 1}, .params = params};
+}
+
+/* The exit code of a program of these tests: 77 where those that compile are skipped. */
+static int run_launching(const char *name, const struct CMUnitTest *tests, size_t count)
+{
+    gs_error error = {0};
+    const bool compiles = gs_compiler_version(&error) != 0;
+    if (!compiles) fprintf(stderr, "NVRTC is missing, what compiles is skipped: %s\n", error.text);
+    const int failed = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
+    gs_image_free(&image);
+    return failed ? failed : compiles ? 0 : 77;
 }
 
 #endif

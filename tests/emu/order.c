@@ -178,25 +178,35 @@ static void test_what_does_not_conflict(void **state)
     expect_wrong("st.global.u32 [d], a;\n" FENCE, (shape){8, 64, 1, false, false}, "write of 4 bytes");
 }
 
+typedef struct width {
+    int         bytes;
+    const char *type, *from, *to;   /* registers: what is stored, and where a load puts it */
+} width;
+
+/* Block 0 stores so at every place of 12 bytes, block 1 loads so from every one: something is found where the two have a byte in common, and only there. */
+static void store_and_load(width store, width load)
+{
+    for (int at = 0; at < 12; at += store.bytes)
+        for (int from = 0; from < 12; from += load.bytes) {
+            const bool meet = at < from + load.bytes && from < at + store.bytes;
+            char body[1024];
+            emu_test t;
+            snprintf(body, sizeof body, "mov.b16 h, 1;\nmov.b64 x, 1;\n@p st.global.%s [d+%d], %s;\n" GIVE TAKE "ld.global.%s %s, [d+%d];\n",
+                     store.type, at, store.from, load.type, load.to, from);
+            run(&t, body, (shape){2, 1, 1, true, false}, 1);
+            if ((t.launch.findings > 0) != meet) fail_msg("found %d: %s", t.launch.findings, body);
+            if (meet) assert_int_equal(t.launch.finding[0].kind, GS_EMU_UNORDERED_FINDING);
+            emu_end(&t);
+        }
+}
+
 /* Every byte of a word is told apart, in whichever of them an access begins and ends. */
 static void test_bytes_of_a_word(void **state)
 {
     (void)state;
-    static const struct { int bytes; const char *type, *reg; } types[] = {{1, "u8", "a"}, {2, "u16", "h"}, {4, "u32", "a"}, {8, "u64", "x"}};
-    static const char form[] = "mov.b16 h, 1;\nmov.b64 x, 1;\n@p st.global.%s [d+%d], %s;\n" GIVE TAKE "ld.global.%s %s, [d+%d];\n";
-    const shape one = {2, 1, 1, true, false};
-    for (size_t i = 0; i < GS_COUNT(types) * GS_COUNT(types); i++)
-        for (int at = 0; at < 12; at += types[i / 4].bytes)
-            for (int from = 0; from < 12; from += types[i % 4].bytes) {
-                const bool meet = at < from + types[i % 4].bytes && from < at + types[i / 4].bytes;
-                char body[1024];
-                emu_test t;
-                snprintf(body, sizeof body, form, types[i / 4].type, at, types[i / 4].reg, types[i % 4].type, types[i % 4].bytes == 8 ? "x" : types[i % 4].bytes == 2 ? "h" : "e", from);
-                run(&t, body, one, 1);
-                if ((t.launch.findings > 0) != meet) fail_msg("found %d: %s", t.launch.findings, body);
-                if (meet) assert_int_equal(t.launch.finding[0].kind, GS_EMU_UNORDERED_FINDING);
-                emu_end(&t);
-            }
+    static const width widths[] = {{1, "u8", "a", "e"}, {2, "u16", "h", "h"}, {4, "u32", "a", "e"}, {8, "u64", "x", "x"}};
+    for (size_t i = 0; i < GS_COUNT(widths); i++)
+        for (size_t j = 0; j < GS_COUNT(widths); j++) store_and_load(widths[i], widths[j]);
 }
 
 /* Inside a cluster its barrier orders, without a fence. */
@@ -293,11 +303,26 @@ static void test_late_stores(void **state)
     if (stale(BOTH, 2) != 0) fail_msg("a sum that was released to the cluster is not seen");
 }
 
-/* A block sees its own stores at once, whatever it reads them with; block 1 says that blocks talk. */
+/* Under every seed the read leaves in e what the block has just stored: 1. Block 1 looks at a flag, which says that blocks talk. */
+static void own_store(const char *store, const char *read)
+{
+    enum { LAUNCHES = 80 };
+    for (uint64_t seed = 1; seed <= LAUNCHES; seed++) {
+        char body[2048];
+        emu_test t;
+        uint32_t word;
+        snprintf(body, sizeof body, "@!p ld.acquire.gpu.global.u32 c, [w+256];\n@!p bra DONE;\n@!q bra DONE;\n%s%sst.global.u32 [w+64], e;\n", store, read);
+        const uint64_t flags = run(&t, body, (shape){2, 32, 1, false, true}, seed);
+        memcpy(&word, emu_bytes(&t, flags + 64, sizeof word), sizeof word);
+        if (word != 1) fail_msg("seed %d: %u: %s", (int)seed, (unsigned)word, body);
+        emu_end(&t);
+    }
+}
+
+/* A block sees its own stores at once, whatever it reads them with. */
 static void test_own_stores(void **state)
 {
     (void)state;
-    enum { LAUNCHES = 80 };
     static const char *const reads[] = {
         "ld.global.u32 e, [d];\n", "ld.relaxed.gpu.global.u32 e, [d];\n", "ld.u32 e, [d];\n", "atom.global.add.u32 e, [d], 0;\n", "atom.global.cas.b32 e, [d], 5, 6;\n",
         "ld.global.v4.u32 {e, c, c, c}, [d];\n", "ld.global.u8 e, [d];\n",
@@ -307,17 +332,8 @@ static void test_own_stores(void **state)
         "fence.proxy.async.global;\n" BULK_READ "ld.shared.u32 e, [s];\n",
     };
     static const char *const stores[] = {"st.relaxed.gpu.global.u32 [d], a;\n", "st.volatile.global.u32 [d], a;\n", "st.release.gpu.global.u32 [d], a;\n", "red.relaxed.gpu.global.add.u32 [d], 1;\n"};
-    for (size_t i = 0; i < GS_COUNT(reads) * GS_COUNT(stores); i++)
-        for (uint64_t seed = 1; seed <= LAUNCHES; seed++) {
-            char body[2048];
-            emu_test t;
-            uint32_t word;
-            snprintf(body, sizeof body, "@!p ld.acquire.gpu.global.u32 c, [w+256];\n@!p bra DONE;\n@!q bra DONE;\n%s%sst.global.u32 [w+64], e;\n", stores[i % 4], reads[i / 4]);
-            const uint64_t flags = run(&t, body, (shape){2, 32, 1, false, true}, seed);
-            memcpy(&word, emu_bytes(&t, flags + 64, sizeof word), sizeof word);
-            if (word != 1) fail_msg("seed %d: %u: %s", (int)seed, (unsigned)word, body);
-            emu_end(&t);
-        }
+    for (size_t i = 0; i < GS_COUNT(reads); i++)
+        for (size_t j = 0; j < GS_COUNT(stores); j++) own_store(stores[j], reads[i]);
 }
 
 /* More flags than are kept: nothing is found any more, and nothing invented. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The cluster of a launch whose longest warp executed most is the same one, with the same figures, in whatever order clusters end: how many threads run them
- * does not matter. */
+ * The peak of a launch: the cluster with the warp that executed most, of two alike the one with the lower number. Several host threads run clusters, which end in any order: under every order the
+ * peak must be the same cluster, with the same figures, and the sum of polls the same. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,10 +16,11 @@
 
 enum { CLUSTERS = 4, BLOCKS = 2, WARPS = 2 };
 
-/* Steps of each warp; polls of the first one of each block. Clusters 1 and 3 have the longest warps. */
+/* What each warp executed, and the polls of the first warp of each block. The longest warps, of 9 steps, are in clusters 1 and 3: the peak is cluster 1. */
 static const struct { uint64_t steps[BLOCKS][WARPS]; uint64_t polls[BLOCKS]; } sample[CLUSTERS] = {
     {{{5, 6}, {7, 8}}, {1, 0}}, {{{9, 1}, {1, 1}}, {0, 2}}, {{{2, 2}, {2, 2}}, {4, 0}}, {{{1, 1}, {1, 9}}, {0, 8}}};
 
+/* Counter c grows by 100 * id + c while cluster id runs. */
 static void end_in_order(const int order[CLUSTERS], gs_emu_peak *peak, uint64_t *polls)
 {
     gs_emu_pool pool;
@@ -38,7 +39,7 @@ static void end_in_order(const int order[CLUSTERS], gs_emu_peak *peak, uint64_t 
             for (int w = 0; w < WARPS; w++) warp[b * WARPS + w].steps = sample[id].steps[b][w];
             warp[b * WARPS].all_polls = sample[id].polls[b];
         }
-        memset(&cluster->counters, 1, sizeof cluster->counters);   /* of clusters before it */
+        memset(&cluster->counters, 1, sizeof cluster->counters);   /* what clusters before it left there: not to be seen in the peak */
         gs_emu_peak_start(cluster);
         uint64_t *const counters = (uint64_t *)(void *)&cluster->counters;
         for (size_t c = 0; c < sizeof cluster->counters / sizeof *counters; c++) counters[c] += 100 * (uint64_t)id + c;
@@ -59,13 +60,13 @@ static void clusters_end_in_any_order(void **state)
         const int order[CLUSTERS] = {i / 64, i / 16 % 4, i / 4 % 4, i % 4};
         int seen = 0;
         for (int j = 0; j < CLUSTERS; j++) seen |= 1 << order[j];
-        if (seen != (1 << CLUSTERS) - 1) continue;
+        if (seen != (1 << CLUSTERS) - 1) continue;   /* no order: a cluster twice */
         gs_emu_peak peak;
         uint64_t polls;
         end_in_order(order, &peak, &polls);
         assert_int_equal(peak.cluster, 1);
         assert_int_equal(peak.longest, 9);
-        assert_true(peak.share == 9 * 4 / 12.0);
+        assert_true(peak.share == 9 * 4 / 12.0);   /* the longest of its four warps by their average */
         assert_int_equal(polls, 15);
         const uint64_t *const counters = (const uint64_t *)(const void *)&peak.counters;
         for (size_t c = 0; c < sizeof peak.counters / sizeof *counters; c++) assert_int_equal(counters[c], 100 + c);

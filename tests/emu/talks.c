@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Which instructions say that blocks of a launch may hear of each other, so that they are run in one thread's order, and between which others may do the same. */
+ * What decoding says of an instruction. It makes its kernel talk if the result may depend on the order of blocks: then one host thread runs all blocks, in an order of its own. It meets other blocks
+ * if they may see what it does: in a kernel that talks, others may have their turn behind it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -11,7 +12,8 @@
 #include "base/error.h"
 #include "emu.h"
 
-/* d: an address of global memory, s: of shared memory. What `e` holds is written to memory: a result that is put there is read. */
+/* d: an address of global memory, s: of shared memory. `e` is written to memory behind the instruction, `c` and `f` are not: a result in `e` is used, one in `c` or `f` is not. Nothing else here
+ * talks or meets. */
 #define HEAD                                                                                                                              \
     ".version 8.4\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 data)\n{\n"                                          \
     ".reg .pred p;\n.reg .b16 h;\n.reg .b32 a, c, e, s;\n.reg .f32 f;\n.reg .b64 d, x;\n.shared .align 128 .b8 buf[1024];\nld.param.u64 d, [data];\n" \
@@ -28,10 +30,10 @@ static const struct { const char *text; bool talks, meets; } cases[] = {
     {"ld.acquire.cta.shared::cta.u32 e, [s];", false, false},
     {"st.global.u32 [d], a;", false, false},
     {"st.u32 [d], a;", false, false},
-    {"st.volatile.global.u32 [d], a;", false, true},          /* whoever looks for it loads it so, which talks */
+    {"st.volatile.global.u32 [d], a;", false, true},          /* no block sees it without a load that talks */
     {"st.relaxed.gpu.global.u32 [d], a;", false, true},
     {"st.release.gpu.global.u32 [d], a;", false, true},
-    {"st.volatile.u32 [d], a;", true, true},                  /* perhaps into shared memory of another block */
+    {"st.volatile.u32 [d], a;", true, true},                  /* perhaps to shared memory of another block */
     {"st.relaxed.cluster.u32 [d], a;", true, true},
     {"st.release.cluster.u32 [d], a;", false, true},
     {"st.volatile.shared.u32 [s], a;", false, false},
@@ -45,7 +47,7 @@ static const struct { const char *text; bool talks, meets; } cases[] = {
     {"membar.gl;", true, false},
     {"membar.sys;", true, false},
     {"membar.cta;", false, false},
-    {"red.global.add.u32 [d], a;", false, true},              /* in any order the same */
+    {"red.global.add.u32 [d], a;", false, true},              /* the same sum in any order */
     {"red.relaxed.gpu.global.max.u32 [d], a;", false, true},
     {"red.global.add.f32 [d], f;", true, true},
     {"red.global.add.noftz.f16 [d], h;", true, true},
@@ -54,8 +56,8 @@ static const struct { const char *text; bool talks, meets; } cases[] = {
     {"red.global.dec.u32 [d], a;", true, true},
     {"red.shared.add.f32 [s], f;", false, false},
     {"red.shared::cluster.add.u32 [s], a;", false, false},
-    {"atom.global.add.u32 e, [d], a;", true, true},           /* what it finds there depends on the order, */
-    {"atom.global.add.u32 c, [d], a;", false, true},          /* where somebody looks at it */
+    {"atom.global.add.u32 e, [d], a;", true, true},           /* the value before depends on the order, */
+    {"atom.global.add.u32 c, [d], a;", false, true},          /* but nothing uses it */
     {"atom.global.exch.b32 c, [d], a;", true, true},
     {"atom.global.cas.b32 c, [d], a, a;", true, true},
     {"atom.global.add.f32 f, [d], f;", true, true},

@@ -12,14 +12,15 @@
 #include "base/error.h"
 #include "emu.h"
 
-/* s: 16 bytes of shared memory for each thread, d: of global memory, where 2048 bytes are written; t: this thread, b: this block; p: thread 0, q: threads from 32 on. */
+enum { WRITTEN = 2048 };
+
+/* s: 16 bytes of shared memory for each thread, d: of global memory, where WRITTEN bytes are written; t: this thread; p: thread 0, q: threads from 32 on. */
 #define HEAD                                                                                                                                  \
     ".version 8.4\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 data)\n{\n"                                              \
-    ".reg .pred p, q, r;\n.reg .b16 h;\n.reg .b32 a, b, c, e, s, t, z;\n.reg .f32 f, %f<8>;\n.reg .b64 d, x, y;\n.shared .align 1024 .b8 buf[4096];\n.shared .align 8 .b64 bar[600];\n" \
-    ".local .align 4 .b8 own[16];\nld.param.u64 d, [data];\nmov.u32 s, buf;\nmov.u32 z, bar;\nmov.u32 b, %ctaid.x;\nmov.u32 t, %tid.x;\nmov.u32 a, 1;\nmov.u32 c, 0;\nsetp.eq.u32 p, t, 0;\nsetp.ge.u32 q, t, 32;\n" \
+    ".reg .pred p, q, r;\n.reg .b32 a, c, e, s, t, z;\n.reg .f32 %f<8>;\n.reg .b64 d, x;\n.shared .align 1024 .b8 buf[4096];\n.shared .align 8 .b64 bar[600];\n" \
+    ".local .align 4 .b8 own[16];\nld.param.u64 d, [data];\nmov.u32 s, buf;\nmov.u32 z, bar;\nmov.u32 t, %tid.x;\nmov.u32 a, 1;\nmov.u32 c, 0;\nsetp.eq.u32 p, t, 0;\nsetp.ge.u32 q, t, 32;\n" \
     "mad.lo.u32 s, t, 16, s;\nmul.wide.u32 x, t, 16;\nadd.s64 d, d, x;\n"
 #define TAIL "\nDONE:\nret;\n}\n"
-#define INIT(count) "@p mbarrier.init.shared::cta.b64 [z], " #count ";\nfence.mbarrier_init.release.cluster;\nbar.sync 0;\n"
 
 static const struct { const char *text; uint32_t threads, cluster; const char *said; } cases[] = {
     {"ld.global.u32 a, [d+4096];", 32, 1, "lane 0: read of 4 bytes at 0x700001000: 0x700001000 is the end of the allocation 0x700000000 of 4096 bytes"},
@@ -29,12 +30,12 @@ static const struct { const char *text; uint32_t threads, cluster; const char *s
     {"ld.shared.u32 a, [s+12000];", 1, 1, "lane 0: read of 4 bytes at shared address 0x2ee0: the block has 8896 bytes of shared memory"},
     {"st.shared.v4.u32 [s+8], {a, a, a, a};", 1, 1, "lane 0: write at 0x8, which must be a multiple of 16"},
     {"ld.shared.u32 a, [s];\nst.global.u32 [d], a;", 1, 1, "read of 4 bytes at 0x0 by warp 0 of block 0; never written"},
-    {"@!q st.shared.u32 [s], a;\n@q ld.shared.u32 c, [s+-512];\nst.global.u32 [d], c;", 64, 1, "read of 4 bytes at 0x0 by warp 1 of block 0; written by warp 0 of block 0 at PTX line 26 with no barrier between"},
-    {"mov.u32 s, buf;\nst.shared.u32 [s], t;", 64, 1, "write of 4 bytes at 0x0 by warp 1 of block 0; written by warp 0 of block 0 at PTX line 27 with no barrier between"},
+    {"@!q st.shared.u32 [s], a;\n@q ld.shared.u32 c, [s+-512];\nst.global.u32 [d], c;", 64, 1, "read of 4 bytes at 0x0 by warp 1 of block 0; written by warp 0 of block 0 at PTX line 24 with no barrier between"},
+    {"mov.u32 s, buf;\nst.shared.u32 [s], t;", 64, 1, "write of 4 bytes at 0x0 by warp 1 of block 0; written by warp 0 of block 0 at PTX line 25 with no barrier between"},
     {"ld.local.u32 a, [own+16];", 1, 1, "lane 0: read of 4 bytes at local address 0x10: the thread has 16 bytes of local memory"},
     {"bar.sync 1, 48;", 64, 1, "a barrier for 48 threads in a block of 64 (a multiple of 32 is needed)"},
     {"bar.sync a, c;\nmov.u32 e, 17;\nbar.sync e;", 32, 1, "there is no barrier 17"},
-    {"@!q bar.sync 0;\n@q bar.sync 1, 64;", 64, 1, "nothing is under way and every warp waits: warp 0 lanes 0xffffffff: bar.sync at PTX line 26 (barrier 0: 32 of 64 threads came); warp 1 lanes 0xffffffff: bar.sync at PTX line 27 (barrier 1: 32 of 64 threads came)"},
+    {"@!q bar.sync 0;\n@q bar.sync 1, 64;", 64, 1, "nothing is under way and every warp waits: warp 0 lanes 0xffffffff: bar.sync at PTX line 24 (barrier 0: 32 of 64 threads came); warp 1 lanes 0xffffffff: bar.sync at PTX line 25 (barrier 1: 32 of 64 threads came)"},
     {"@p mbarrier.init.shared::cta.b64 [z+4], 1;", 32, 1, "lane 0: access at 0x1004, which must be a multiple of 8"},
     {"@p mbarrier.init.shared::cta.b64 [z], 0;", 32, 1, "an mbarrier cannot count to 0"},
     {"@p mbarrier.arrive.shared::cta.b64 _, [z];", 32, 1, "no mbarrier was initialised at 0x1000 of block 0 of the cluster"},
@@ -66,14 +67,13 @@ static void what_findings_say(void **state)
 {
     (void)state;
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
-        static uint8_t data[2048];
         char text[4096];
         emu_test t;
         snprintf(text, sizeof text, "%s%s%s", HEAD, cases[i].text, TAIL);
         if (emu_load(&t, text, NULL) != GS_OK) fail_msg("%s: %s", cases[i].text, t.error.text);
         const uint64_t memory = emu_buffer(&t, NULL, 4096);
-        memcpy(emu_bytes(&t, memory, sizeof data), data, sizeof data);
-        gs_emu_memory_mark(gs_emu_memory_find(t.memory, memory, sizeof data), memory, sizeof data);
+        memset(emu_bytes(&t, memory, WRITTEN), 0, WRITTEN);
+        gs_emu_memory_mark(gs_emu_memory_find(t.memory, memory, WRITTEN), memory, WRITTEN);
         emu_param(&t, 0, &memory, sizeof memory);
         t.launch.block[0] = cases[i].threads;
         t.launch.grid[0] = t.launch.cluster[0] = cases[i].cluster;

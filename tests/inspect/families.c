@@ -2,7 +2,7 @@
  * The inspection of user kernels accepts what the families build: schedules drawn from every family over problems of all types, a few
  * each. What our own kernels need, somebody else's may need.
  *
- *     test_kernel_inspect [kernels of each family [seed]] */
+ *     test_inspect_families [kernels of each family [seed]] */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -8,18 +8,14 @@
 #include <cmocka.h>
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/half.h"
 #include "base/text.h"
+#include "golden.h"
 #include "operands/data.h"
 #include "problem/layout.h"
 #include "texts.h"
-
-#define FILE_NAME GS_SOURCE_DIR "/tests/operands/plans.txt"
 
 /* ---- scalars ---- */
 
@@ -183,18 +179,7 @@ static void plans_of_problems(void **state)
             say_plan(&out, &p, kinds[j].kind);
         }
     }
-    assert_false(out.failed);
-    FILE *const file = fopen(FILE_NAME, getenv("UPDATE") ? "w" : "r");
-    assert_non_null(file);
-    if (getenv("UPDATE")) fputs(gs_text_string(&out), file);
-    char wanted[1024], problem[128] = "";
-    for (const char *at = gs_text_string(&out); !getenv("UPDATE") && *at; at += strlen(wanted)) {
-        if (!fgets(wanted, sizeof wanted, file)) fail_msg("the file ends before\n%.200s", at);
-        if (*wanted != ' ') snprintf(problem, sizeof problem, "%.127s", wanted);
-        if (strncmp(at, wanted, strlen(wanted)) != 0) fail_msg("%s%sis now\n%.*s\n(UPDATE=1 writes it, if that is meant)", problem, wanted, (int)strcspn(at, "\n"), at);
-    }
-    if (!getenv("UPDATE") && fgets(wanted, sizeof wanted, file)) fail_msg("the file goes on: %s", wanted);
-    fclose(file);
+    golden_check(GS_SOURCE_DIR "/tests/operands/plans.txt", &out, true, golden_exact);
     gs_text_free(&out);
 }
 

@@ -18,18 +18,30 @@
 #include "race/track.h"
 #include "texts.h"
 
-#define OK(call) do { if ((call) != GS_OK) fail_msg("%s: %s", #call, error.text); } while (0)
-
 enum { GAP = 4352, MOST = 64, LAUNCHES = 16 };
 
 static gs_error error;
 
-/* ---- the device ---- */
+/* A call that must succeed; why it did not is in `error`. */
+#define OK(call)                                                       \
+    do {                                                               \
+        if ((call) != GS_OK) fail_msg("%s: %s", #call, error.text);    \
+    } while (0)
+
+/* ---- the device ----
+ * It writes a letter for each call that puts something on the queue or waits for it:
+ *
+ *     ( < >    the events are recorded: lead, start, end
+ *     f        memory is filled with a pattern
+ *     l s S    a kernel: one that fills an operand, the one that checks a sample, the one that looks at all results
+ *     c        the call that is timed
+ *     [ ] g    a capture begins, it ends, its graph is launched
+ *     .        the queue is waited for */
 
 static struct {
     size_t free_bytes, taken;
     int    fails_at, calls, live;      /* the call that fails; 0: none */
-    char   said[MOST];                 /* a letter for each call that puts something on the queue */
+    char   said[MOST];                 /* the letters */
     gs_pointer filled;                 /* the last fill */
     uint32_t pattern;
     size_t filled_bytes;
@@ -436,19 +448,22 @@ static void calls_that_fail(void **state)
     assert_int_equal(sim.live, 0);
 }
 
-/* Whichever call fails while it is opened: the failure is told, and closing gives all back. */
+/* Whichever of its calls fails, opening says so, and closing gives all back, also where its own call fails: it waits for the queue. */
 static void opening_that_fails(void **state)
 {
     (void)state;
     const gs_problem problem = problem_of("bf16:64x64x64:tn:g=2:scalars=device:beta=1");
-    for (int fails = 1;; fails++) {
+    OK(gs_track_open(&track, &device, &problem, &error));
+    const int calls = sim.calls;
+    gs_track_close(&track);
+    assert_int_equal(sim.calls, calls + 1);
+    for (int fails = 1; fails <= calls + 1; fails++) {
         fresh(NULL);
         sim.fails_at = fails;
         const gs_status status = gs_track_open(&track, &device, &problem, &error);
+        if (status != (fails <= calls ? GS_ERROR_DEVICE : GS_OK)) fail_msg("call %d of %d: %s", fails, calls, gs_status_name(status));
         gs_track_close(&track);
         assert_int_equal(sim.live, 0);
-        if (status == GS_OK && sim.calls < fails) break;
-        if (status != GS_ERROR_DEVICE && fails < sim.calls) fail_msg("call %d: %d", fails, (int)status);
     }
 }
 

@@ -9,12 +9,12 @@
 #include <cmocka.h>
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "golden.h"
 #include "kernel/kernel.h"
 #include "loaded/loaded.h"
 #include "random/combine.h"
@@ -29,8 +29,6 @@ enum { MOST = 6 };
 enum { MOST = 1000 };
 #endif
 
-#define FILE_NAME GS_SOURCE_DIR "/tests/schedule/figures.txt"
-
 static const struct { const char *device, *problem; } problems[] = {
     {"h200", "f16:4096x4096x4096:tn"}, {"h200", "bf16:1000x2000x3000:nn"}, {"h200", "f16:520x264x136:nt:d=f32:beta=1"}, {"h200", "bf16:64x4096x64:tt:beta=1"},
     {"h200", "f16:33x17x65:tn"}, {"h200", "f16:512x512x512:nn:acc=f16"}, {"h200", "bf16:16x14336x4096:tn"}, {"h200", "bf16:1x4096x4096:tn:ep=bias+gelu"},
@@ -42,7 +40,9 @@ static const struct { const char *device, *problem; } problems[] = {
     {"h200", "bf16:128x256x512:tn:scalars=device:beta=1"}, {"h200", "bf16:40x72x512:tn:b=3:sa=40000:sb=0:sd=9000"}, {"a100", "f16:4096x4096x4096:tn"}, {"a100", "bf16:40x72x1024:nn:beta=1"},
 };
 
-/* FNV-1a. */
+/* FNV-1a, which begins with FNV_START. */
+#define FNV_START 0xcbf29ce484222325u
+
 static uint64_t hash_of(uint64_t hash, const char *text)
 {
     for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
@@ -52,7 +52,7 @@ static uint64_t hash_of(uint64_t hash, const char *text)
 /* Of its name, in the middle half of what it may be; where that is wide, of a tenth of it. */
 static double rate_of(const char *name, double least, double greatest)
 {
-    const double part = 0.25 + 0.5 * (double)(hash_of(0xcbf29ce484222325u, name) >> 40) * 0x1p-24;
+    const double part = 0.25 + 0.5 * (double)(hash_of(FNV_START, name) >> 40) * 0x1p-24;
     return least + (greatest - least) * part * (greatest > 100 ? 0.1 : 1);
 }
 
@@ -72,12 +72,12 @@ static void say_kernel(gs_text *out, const gs_schedule *schedule, const gs_probl
     gs_kernel_source as;
     gs_text text = {0};
     gs_error error = {0};
-    uint64_t options = 0xcbf29ce484222325u;
+    uint64_t options = FNV_START;
     if (gs_kernel_build(&kernel, schedule, problem, caps, &error) != GS_OK) fail_msg("%s", error.text);
     gs_manifest_format(&kernel.manifest, &text);
     gs_kernel_to_source(&kernel, &as);
     for (int i = 0; i < as.source.option_count; i++) options = hash_of(options, as.source.options[i]);
-    gs_text_addf(out, " | %d options %08x, manifest %08x\n", as.source.option_count, (unsigned)options, (unsigned)hash_of(0xcbf29ce484222325u, gs_text_string(&text)));
+    gs_text_addf(out, " | %d options %08x, manifest %08x\n", as.source.option_count, (unsigned)options, (unsigned)hash_of(FNV_START, gs_text_string(&text)));
     gs_text_free(&text);
 }
 
@@ -93,15 +93,23 @@ static void say_work(gs_text *out, const gs_schedule *schedule, const gs_problem
     say_kernel(out, schedule, problem, &profile->caps);
 }
 
-static void say_family(gs_text *out, int family, const gs_problem *problem, const gs_profile *profile)
+/* The schedules that a family takes, which are to be freed, and a number of all their names. */
+static gs_space taken(int family, const gs_problem *problem, const gs_caps *caps, uint64_t *hash)
 {
     gs_space space;
-    uint64_t hash = 0xcbf29ce484222325u;
-    assert_int_equal(gs_space_create(&space, problem, &profile->caps, 1u << family, NULL), GS_OK);
+    assert_int_equal(gs_space_create(&space, problem, caps, 1u << family, NULL), GS_OK);
+    *hash = FNV_START;
     for (int i = 0; i < space.count; i++) {
         char token[GS_SCHEDULE_TEXT];
-        hash = hash_of(hash, gs_schedule_format(&space.list[i], token));
+        *hash = hash_of(*hash, gs_schedule_format(&space.list[i], token));
     }
+    return space;
+}
+
+static void say_family(gs_text *out, int family, const gs_problem *problem, const gs_profile *profile)
+{
+    uint64_t hash;
+    gs_space space = taken(family, problem, &profile->caps, &hash);
     if (space.count) gs_text_addf(out, "  %s: %d schedules, %016llx\n", gs_family_name((gs_family_id)family), space.count, (unsigned long long)hash);
     for (int i = 1; i <= 2 && i <= space.count; i++) say_work(out, &space.list[(int64_t)space.count * i / 3], problem, profile);
     gs_space_free(&space);
@@ -122,57 +130,37 @@ static void say_taken(gs_text *out, const gs_problem *problem, const gs_profile 
     char text[GS_PROBLEM_TEXT];
     gs_text_add(out, gs_problem_format(problem, text));
     for (int family = 0; family < GS_FAMILIES; family++) {
-        gs_space space;
-        uint64_t hash = 0xcbf29ce484222325u;
-        assert_int_equal(gs_space_create(&space, problem, &profile->caps, 1u << family, NULL), GS_OK);
-        for (int i = 0; i < space.count; i++) {
-            char token[GS_SCHEDULE_TEXT];
-            hash = hash_of(hash, gs_schedule_format(&space.list[i], token));
-        }
+        uint64_t hash;
+        gs_space space = taken(family, problem, &profile->caps, &hash);
         if (space.count) gs_text_addf(out, " %s=%d/%08x", gs_family_name((gs_family_id)family), space.count, (unsigned)hash);
         gs_space_free(&space);
     }
     gs_text_add(out, "\n");
 }
 
-/* Numbers may differ in their last digits: not every C library has the same sixth root. */
-static bool same_word(const char *a, const char *b)
+/* Two words; numbers may differ in their last digits: not every C library has the same sixth root. */
+static bool same_word(const char *a, size_t size_a, const char *b, size_t size_b)
 {
     char *end_a, *end_b;
     const double x = strtod(a, &end_a), y = strtod(b, &end_b);
-    return strcmp(a, b) == 0 || (end_a != a && !*end_a && end_b != b && !*end_b && fabs(x - y) <= 2e-6 * fabs(y));
+    return (size_a == size_b && memcmp(a, b, size_a) == 0) || (size_a && size_b && end_a == a + size_a && end_b == b + size_b && fabs(x - y) <= 2e-6 * fabs(y));
 }
 
-static bool same_line(char *a, char *b)
+static bool same_line(const char *a, const char *b)
 {
-    char *rest_a, *rest_b, *x = strtok_r(a, " ", &rest_a), *y = strtok_r(b, " ", &rest_b);
-    for (; x && y && same_word(x, y); x = strtok_r(NULL, " ", &rest_a)) y = strtok_r(NULL, " ", &rest_b);
-    return !x && !y;
-}
-
-static void compare(const char *found)
-{
-    FILE *const file = fopen(FILE_NAME, "r");
-    char wanted[2048], line[2048], copy[2048];
-    if (!file) fail_msg("%s cannot be read: UPDATE=1 writes it", FILE_NAME);
-    for (const char *at = found; *at; at += strlen(line)) {
-        const size_t length = strcspn(at, "\n") + 1;
-        assert_true(length < sizeof line);
-        memcpy(line, at, length);
-        line[length] = '\0';
-        if (!fgets(wanted, sizeof wanted, file)) fail_msg("the file ends before\n%s", line);
-        strcpy(copy, line);
-        char was[2048];
-        strcpy(was, wanted);
-        if (!same_line(copy, wanted)) fail_msg("\n%sis now\n%s(UPDATE=1 writes it, if that is meant)", was, line);
+    for (;;) {
+        const size_t size_a = strcspn(a, " "), size_b = strcspn(b, " ");
+        if (!same_word(a, size_a, b, size_b)) return false;
+        a += size_a, b += size_b;
+        if (!*a || !*b) return !*a && !*b;
+        a++, b++;
     }
-    if (MOST > (int)GS_COUNT(problems) && fgets(wanted, sizeof wanted, file)) fail_msg("the file goes on: %s", wanted);
-    fclose(file);
 }
 
 static void figures_of_families(void **state)
 {
     (void)state;
+    const bool whole = MOST > (int)GS_COUNT(problems);
     gs_text out = {0};
     for (size_t i = 0; i < GS_COUNT(problems) && i < MOST; i++) {
         const gs_profile profile = profile_of(problems[i].device);
@@ -182,19 +170,11 @@ static void figures_of_families(void **state)
     }
     gs_random random = {20261130};
     const gs_profile h200 = profile_of("h200");
-    for (int i = 0; i < COMBINATIONS + (int)GS_COUNT(extremes) && MOST > (int)GS_COUNT(problems); i++) {
+    for (int i = 0; whole && i < COMBINATIONS + (int)GS_COUNT(extremes); i++) {
         const gs_problem problem = i < COMBINATIONS ? gs_random_combination(&random, i % 2 ? 4096 : 96).problem : problem_of(extremes[i - COMBINATIONS]);
         say_taken(&out, &problem, &h200);
     }
-    assert_false(out.failed);
-    if (getenv("UPDATE")) {
-        FILE *const file = fopen(FILE_NAME, "w");
-        assert_non_null(file);
-        fputs(gs_text_string(&out), file);
-        fclose(file);
-    } else {
-        compare(gs_text_string(&out));
-    }
+    golden_check(GS_SOURCE_DIR "/tests/schedule/figures.txt", &out, whole, same_line);
     gs_text_free(&out);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * An emulated device through device/device.h, for tests: opening one, calls that must succeed, and what a message says. Included after cmocka. */
+ * An emulated device through device/device.h, for tests: opening one, calls that must succeed, what a message says, and tests that compile. Included after cmocka. */
 #ifndef TESTS_EMU_DEVICE_H
 #define TESTS_EMU_DEVICE_H
 
@@ -16,6 +16,12 @@
 static inline void assert_mentions(const gs_error *error, const char *part)
 {
     if (!strstr(error->text, part)) fail_msg("\"%s\" does not mention \"%s\"", error->text, part);
+}
+
+/* Skips the test, whose first call it is, where NVRTC is missing. */
+static inline void need_compiler(void)
+{
+    if (gs_compiler_version(NULL) == 0) skip();
 }
 
 static inline gs_device *open_device(const char *name)
