@@ -26,7 +26,7 @@ static gs_bench_options complete(gs_bench_options options)
     return options;
 }
 
-/* Predicted times do not scatter: one round of one call each says everything. The host's clock would time the emulation. */
+/* Predicted times do not vary: one round of one call is enough. The host's clock would time the emulation. */
 static gs_bench_options for_emulated(gs_bench_options options)
 {
     options.rounds = 1;
@@ -160,14 +160,14 @@ static gs_status reserve(gs_bench_run *run, gs_error *error)
         GS_TRY(device->ops->alloc(device, run->scratch_bytes, &run->scratch, error));
     }
     const bool offline = run->options.mode == GS_MODE_OFFLINE;
-    const double replay_us = fmax(run->options.replay_us, GS_OPERAND_REPLAY_US);   /* not fewer than verification places */
+    const double replay_us = fmax(run->options.replay_us, GS_OPERAND_REPLAY_US);   /* at least as many sets as verification assumes */
     const int most = offline ? gs_operand_most_sets(device->caps.launch_us, replay_us) : GS_BENCH_SETS;
     const int calls = offline ? gs_operand_calls(problem, &device->caps, replay_us) : 1;
     return gs_sets_create(&run->sets, device, run->verifier, run->problems, run->count, run->pointers, calls, most, run->options.warm || device->caps.emulated,
                           run->options.routing, run->reference_bytes, &run->random, run->queue, error);
 }
 
-/* Before anything runs: how many rows each group has, to those whose host must know. */
+/* Before anything runs: tells contenders whose host code must know it how many rows each group has. */
 static gs_status tell_groups(gs_bench_run *run, gs_error *error)
 {
     for (int i = 0; i < run->count; i++) {
@@ -192,8 +192,8 @@ static gs_status first_runs(gs_bench_run *run, gs_error *error)
     return GS_OK;
 }
 
-/* Behind the figures: the same call over data that it has seen, D poisoned each time. What a kernel keeps in its workspace nobody touches while it is timed: one
- * that remembers its inputs, and leaves D when they are the same, is found here. */
+/* After the timing: repeats a call on the same data with only the outputs poisoned. A kernel that remembers its inputs in its workspace, and writes no output when they are the
+ * same, is detected here. */
 static gs_status run_again(gs_bench_run *run, gs_error *error)
 {
     for (int i = 0; run->options.check && i < run->count; i++) {
@@ -206,7 +206,7 @@ static gs_status run_again(gs_bench_run *run, gs_error *error)
     return GS_OK;
 }
 
-/* Tickets and the like, which every run leaves zero. */
+/* Whether the zeroed part of the workspace is zero, as every run must leave it. */
 static gs_status see_zeros(gs_bench_run *run, int contender, bool *zero, gs_error *error)
 {
     const gs_contender *const self = &run->contenders[contender];
@@ -220,7 +220,7 @@ static gs_status see_zeros(gs_bench_run *run, int contender, bool *zero, gs_erro
     return status;
 }
 
-/* What was found behind any replay counts as if it were the last one's. */
+/* Errors found after any replay count like those of the last one. */
 static gs_status judge_looks(gs_bench_run *run, gs_error *error)
 {
     if (!run->options.check || run->device->caps.emulated) return GS_OK;
@@ -244,7 +244,7 @@ static gs_status measure(gs_bench_run *run, gs_error *error)
     GS_TRY(tell_groups(run, error));
     if (!run->device->caps.emulated) GS_TRY(first_runs(run, error));
     GS_TRY(run->options.mode == GS_MODE_SERVER ? gs_bench_server(run, error) : gs_bench_offline(run, error));
-    if (!run->device->caps.emulated) GS_TRY(run_again(run, error));   /* an emulated device sees what is read before it is written */
+    if (!run->device->caps.emulated) GS_TRY(run_again(run, error));   /* an emulated device detects reads of memory that was not written */
     GS_TRY(gs_bench_run_inputs(run, error));
     GS_TRY(judge_looks(run, error));
     return summarise(run, error);

@@ -23,12 +23,11 @@ typedef struct gs_bench_options {
     double   target_qps;        /* server: mean rate of the exponential gaps; 0: 100 */
     bool     behind;            /* offline: before each call an ordinary element-wise kernel reads and writes A, as the norm or activation before a layer does; its time counts */
     bool     call_time;         /* offline: measure call time too */
-    bool     check;             /* look at every timed output, and compare one of the last round as a whole, of those that are
-                                   still in it (default true through gs_bench_defaults) */
-    bool     narrow;            /* offline: the slower half leaves after 2, 4, 8, ... rounds, until 3 are left */
-    double   slow;              /* offline: who is known to be slower than the reference by more than this factor leaves after 11 rounds, by a factor of 4 after 5; where
-                                   nobody else is there to be timed, the warm-up is a fifth. Outputs are checked all the same. 0: all stay */
-    gs_routing routing;         /* of groups: GS_ROUTING_EVEN or GS_ROUTING_SKEWED, in every set from another seed, in every run the same */
+    bool     check;             /* check every timed output, and of contenders still in the last round compare one as a whole (default true through gs_bench_defaults) */
+    bool     narrow;            /* offline: the slower half is dropped after 2, 4, 8, ... rounds, until 3 are left */
+    double   slow;              /* offline: a contender slower than the reference by more than this factor is dropped after 11 rounds, by a factor of 4 after 5; if
+                                   all but the reference are that slow, the warm-up is a fifth. Outputs are checked all the same. 0: none is dropped */
+    gs_routing routing;         /* of groups: GS_ROUTING_EVEN or GS_ROUTING_SKEWED; every set has another seed, the same in every run */
     int      reference;         /* index of the contender that ratios refer to */
     uint64_t seed;              /* of data, addresses and choices; 0: from the operating system */
 } gs_bench_options;
@@ -37,13 +36,13 @@ gs_bench_options gs_bench_defaults(void);
 
 /* One contender's samples. Arrays hold rounds values; owned by the result. */
 typedef struct gs_samples {
-    int      rounds;            /* it was timed in: the first so many of the run; all of them unless it had to leave (narrow, slow) */
+    int      rounds;            /* that it was timed in: the first so many of the run; all of them unless it was dropped (narrow, slow) */
     double  *device_us;         /* per call */
     double  *call_us;           /* per call; NULL if not measured; server: launch to synchronised */
     double   device_median, call_median, call_p50, call_p95, call_p99;
     gs_ratio device, call;      /* reference time / this time, over the rounds that both were timed in */
     char     untrusted[160];    /* why a predicted time is not to be trusted; "": nothing speaks against it */
-    bool     wrong;             /* a timed output failed its check: times count for nothing */
+    bool     wrong;             /* a timed output failed its check: times do not count */
     gs_compare compare;         /* of the checked output */
     gs_status  status;          /* not GS_OK: could not run; message in `error` */
     gs_error   error;
@@ -68,7 +67,7 @@ gs_status gs_bench(gs_device *device, gs_verifier *verifier, const gs_problem *p
                    const gs_bench_options *options, gs_measurement **out, gs_error *error);
 void      gs_measurement_destroy(gs_measurement **measurement);
 
-/* For gs_baseline_create. */
+/* Times suggestions of cuBLASLt, for gs_baseline_create. us[i]: microseconds of a call; INFINITY: it failed or its output was wrong. */
 gs_status gs_bench_pick(gs_device *device, const gs_problem *problem, gs_contender *list, int count, double *us, gs_error *error);
 
 #endif

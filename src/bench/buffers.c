@@ -60,7 +60,7 @@ static void addresses(const gs_sets *sets, int contender, int set, gs_pointer at
     }
 }
 
-/* Whether it is the first of the contenders that have these. */
+/* Whether it is the first contender that has this memory, which several may share. */
 static bool has_first(const gs_pointer *of, int contender)
 {
     bool shared = false;
@@ -100,7 +100,7 @@ gs_status gs_sets_generate(const gs_sets *sets, gs_device *device, gs_verifier *
     gs_random random = {sets->seed};
     for (int i = 0; i < sets->operand_count; i++)   /* the gaps too */
         if (!is_output(&sets->operands[i])) GS_TRY(device->ops->fill(device, sets->operands[i].memory, GS_POISON_FIRST, sets->operands[i].size, queue, error));
-    GS_TRY(device->ops->queue_wait(device, queue, error));   /* offsets and pointers are copied there, not put on the queue */
+    GS_TRY(device->ops->queue_wait(device, queue, error));   /* offsets and pointers are copied at once, not on the queue */
     for (int i = 0; i < sets->pointers_count; i++) GS_TRY(put_pointers(sets, device, i, error));
     for (int set = 0; set < sets->count; set++) {
         const uint64_t seed = gs_random_next(&random);
@@ -120,16 +120,16 @@ gs_status gs_sets_generate(const gs_sets *sets, gs_device *device, gs_verifier *
 
 /* ---- what is looked at behind a replay ---- */
 
-static const int outputs[] = {3, 6, 4};   /* among the operands, as a gs_timed_operands has them */
+static const int outputs[] = {3, 6, 4};   /* their indices in GS_OPERAND_LETTERS, in the order of gs_timed_operands.begin */
 
-/* An operand of a contender that it writes; NULL: it has none. */
+/* An operand of a contender, by its index, if the contender writes it; else NULL. */
 static const gs_operand *output_of(const gs_sets *sets, int contender, int index)
 {
     const int operand = sets->use[contender][index];
     return operand >= 0 && is_output(&sets->operands[operand]) ? &sets->operands[operand] : NULL;
 }
 
-/* Where an output may be written. What lies before the one that comes first in memory is counted as its own, and what lies behind each. */
+/* The memory that counts as a set's: from its output to the next one or to the end; the first one in memory also has what lies before it. */
 static void fill_bounds(const gs_sets *sets, const gs_operand *output, int index, gs_timed_operands *table)
 {
     int first = 0;

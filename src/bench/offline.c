@@ -10,10 +10,10 @@
 #include "bench/internal.h"
 
 #define TRIAL_CALLS 4   /* of the first, rough estimate */
-#define LONG        4   /* times the replay that is asked for: one timing of that length is estimate enough */
-#define DECIDED     11  /* rounds after which who is slower than asked leaves */
-#define HOPELESS    4   /* times the reference: leaves after the fewest rounds */
-#define SLOW        3   /* times the replay that is asked for: a replay longer than that has fewer calls */
+#define LONG        4   /* times the requested replay: one timing of that length is estimate enough */
+#define DECIDED     11  /* rounds after which contenders slower than options.slow are dropped */
+#define HOPELESS    4   /* times the reference: dropped after the fewest rounds */
+#define SLOW        3   /* times the requested replay: a longer replay gets fewer calls */
 
 int gs_bench_run_calls(const gs_bench_run *run, int contender)
 {
@@ -21,7 +21,7 @@ int gs_bench_run_calls(const gs_bench_run *run, int contender)
     return run->us[contender] > 0 && most < run->calls ? (int)fmax(most, 1) : run->calls;
 }
 
-/* What lies before a layer in a model. It allows no dependent launch of its own, and lets the next one start when it ends. */
+/* The kernel in front of a layer in a model. It is launched ordinarily, and lets the next one start only when it ends. */
 static gs_status pass_a(gs_bench_run *run, int contender, int set, gs_error *error)
 {
     const gs_args args = gs_sets_args(&run->sets, contender, set);
@@ -82,7 +82,7 @@ static gs_status time_calls(gs_bench_run *run, int contender, double *us, gs_err
     return GS_OK;
 }
 
-/* Shortest time of a call among the contenders; a failing one is written down. *fastest stays as it is if none runs. */
+/* The shortest time of a call among the contenders; failures are recorded. *fastest stays as it is if none runs. */
 static gs_status estimate(gs_bench_run *run, bool replay, double *fastest, gs_error *error)
 {
     for (int i = 0; i < run->count; i++) {
@@ -112,17 +112,17 @@ static gs_status capture_all(gs_bench_run *run, gs_error *error)
     return GS_OK;
 }
 
-/* No set twice in a replay that is checked: a kernel may find in its workspace what it has computed before. */
+/* In a replay that is checked no set occurs twice: a kernel might reuse results that it keeps in its workspace. */
 static int calls_of(const gs_bench_run *run, double us, double replay_us)
 {
     const int calls = gs_bench_calls(us, replay_us);
     return run->options.check && !run->options.warm ? GS_MIN(calls, run->sets.count) : calls;
 }
 
-/* Few direct calls first; where the host is what they wait for, the replay turns out too short and n grows. */
+/* A few direct calls first; if these wait for the host, the replay turns out too short and the number of calls is increased. */
 static gs_status calibrate(gs_bench_run *run, gs_error *error)
 {
-    if (run->device->caps.emulated) return capture_all(run, error);   /* of one call: run->calls is 1 */
+    if (run->device->caps.emulated) return capture_all(run, error);   /* each of one call: run->calls is 1 */
     const double replay_us = run->options.replay_us;
     double fastest = INFINITY;
     GS_TRY(estimate(run, false, &fastest, error));
@@ -144,7 +144,7 @@ static int alive(const gs_bench_run *run)
     return count;
 }
 
-/* All contenders use that many sets. */
+/* The number of calls, and so of sets, that all contenders use. */
 static int fewest_calls(const gs_bench_run *run)
 {
     int calls = run->calls;
@@ -153,7 +153,7 @@ static int fewest_calls(const gs_bench_run *run)
     return calls;
 }
 
-/* Whether nobody beside the reference is near it: then the clocks need not have settled. */
+/* Whether no contender is near the reference: then the clocks need not have settled. */
 static bool all_hopeless(const gs_bench_run *run)
 {
     const int reference = run->options.reference;
@@ -178,7 +178,7 @@ static gs_status warm_up(gs_bench_run *run, gs_error *error)
     return GS_OK;
 }
 
-/* After so many rounds those leave whose best one is slowest. */
+/* Drops the contenders whose best round so far is slowest. */
 static void narrow(gs_bench_run *run, int rounds)
 {
     int list[GS_MAX_CONTENDERS], count = 0;
@@ -219,7 +219,7 @@ static double median_so_far(const gs_bench_run *run, int contender, int rounds)
     return gs_percentile(copy, rounds, 50);
 }
 
-/* After so many rounds: the last one again, with everything that a last round is checked for. */
+/* Drops a contender after so many rounds: repeats its last round with all checks of a last round. */
 static gs_status leave(gs_bench_run *run, int contender, int rounds, gs_error *error)
 {
     gs_error found = {0};
@@ -229,7 +229,7 @@ static gs_status leave(gs_bench_run *run, int contender, int rounds, gs_error *e
     return gs_bench_run_blame(run, contender, status, &found, error);
 }
 
-/* More rounds would change nothing about who is slower. *done: the reference is alone, and has ended, too. */
+/* Drops contenders that are clearly slower than the reference: more rounds would not change that. *done: only the reference was left, and it has ended too. */
 static gs_status leave_slow(gs_bench_run *run, int rounds, bool *done, gs_error *error)
 {
     const int reference = run->options.reference;

@@ -51,8 +51,8 @@ static int nearest(const double *us, int count, int *index)
     return found;
 }
 
-/* The second run's medians replace the first's; those that were not in it are scaled to the second run's clock, so that the
- * order of the two groups stays. *done: the fastest was in it and is right, or nothing is left. */
+/* The second run's medians replace the first's; the others are scaled to the second run's clock, so that the order of the two groups stays. *done: the fastest was in it and is
+ * right, or none is left. */
 static gs_status refine(gs_device *device, gs_verifier *verifier, const gs_problem *problems, gs_contender *list, int count,
                         double *us, bool *done, gs_error *error)
 {

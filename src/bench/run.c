@@ -26,7 +26,7 @@ gs_status gs_bench_run_lead_in(gs_bench_run *run, int contender, gs_error *error
     return GS_OK;
 }
 
-/* What is given back may be given to whoever asks next, and on a GPU it can still be read: nothing is left in it. */
+/* Overwrites the reference before its memory is freed: whoever gets that memory next could still read it. */
 static gs_status hide_reference(gs_bench_run *run, gs_error *error)
 {
     const gs_device_ops *const ops = run->device->ops;
@@ -49,7 +49,7 @@ static gs_status compute_reference(gs_bench_run *run, gs_error *error)
 gs_status gs_bench_run_reference(gs_bench_run *run, int sets, gs_error *error)
 {
     if (!run->options.check) return GS_OK;
-    GS_TRY(gs_bench_run_inputs(run, error));   /* contenders have run: what is multiplied must be what they were given */
+    GS_TRY(gs_bench_run_inputs(run, error));   /* contenders have run and may have changed the inputs */
     run->checked = (int)gs_random_below(&run->random, (uint64_t)sets);
     GS_TRY(run->device->ops->alloc(run->device, run->reference_bytes, &run->shown, error));
     const gs_status status = compute_reference(run, error);
@@ -59,7 +59,7 @@ gs_status gs_bench_run_reference(gs_bench_run *run, int sets, gs_error *error)
 
 static double tolerance_of(const gs_bench_run *run, int contender) { return run->contenders[contender].rounds_products ? GS_TOLERANCE_ROUNDED : GS_BENCH_TOLERANCE; }
 
-/* The other outputs, beside a right D. */
+/* Compares the other outputs, after D was found right. */
 static gs_status compare_beside(gs_bench_run *run, int contender, gs_args args, gs_error *error)
 {
     const gs_problem *const p = &run->problems[contender];
@@ -95,7 +95,7 @@ static gs_status compare_shown(gs_bench_run *run, int contender, gs_error *error
 gs_status gs_bench_run_compare(gs_bench_run *run, int contender, gs_error *error)
 {
     const gs_device_ops *const ops = run->device->ops;
-    GS_TRY(ops->queue_wait(run->device, run->queue, error));   /* nobody runs while it is there */
+    GS_TRY(ops->queue_wait(run->device, run->queue, error));   /* nothing runs while the reference is there */
     GS_TRY(ops->alloc(run->device, run->reference_bytes, &run->shown, error));
     const gs_status status = compare_shown(run, contender, error);
     const gs_status hidden = hide_reference(run, status == GS_OK ? error : NULL);
@@ -113,7 +113,7 @@ gs_status gs_bench_run_repeat(gs_bench_run *run, int contender, gs_error *error)
     GS_TRY(gs_sets_poison(&run->sets, run->device, contender, poison_of(run->out->rounds - 1), run->queue, error));
     GS_TRY(self->run(self, &args, run->queue, error));
     GS_TRY(gs_sets_hash_outputs(&run->sets, run->device, run->verifier, run->count, contender, run->checked, &now, run->queue, error));
-    return now == run->right[contender] ? GS_OK : gs_bench_run_compare(run, contender, error);   /* sums in another order may round otherwise */
+    return now == run->right[contender] ? GS_OK : gs_bench_run_compare(run, contender, error);   /* another order of additions may round differently */
 }
 
 static bool looks(const gs_bench_run *run) { return run->options.check && !run->device->caps.emulated; }
@@ -135,7 +135,7 @@ gs_status gs_bench_run_look(gs_bench_run *run, int contender, int round, int fir
 
 /* ---- inputs ---- */
 
-/* Runs it as it is timed, over inputs that are as they were, and sees whether they still are. */
+/* Runs a contender as it is timed, on restored inputs, and checks whether these stay as they are. */
 static gs_status spoils(gs_bench_run *run, int contender, bool *intact, gs_error *error)
 {
     gs_contender *const self = &run->contenders[contender];
@@ -165,7 +165,7 @@ gs_status gs_bench_run_inputs(gs_bench_run *run, gs_error *error)
     GS_TRY(gs_sets_intact(&run->sets, run->device, run->verifier, run->count, &intact, run->queue, error));
     if (intact) return GS_OK;
     for (int i = 0; i < run->count; i++) {
-        if (run->out->samples[i].status != GS_OK) continue;   /* also who has left */
+        if (run->out->samples[i].status != GS_OK) continue;   /* also those that were dropped */
         GS_TRY(spoils(run, i, &intact, error));
         if (!intact) blame_inputs(run, i);
         found |= !intact;

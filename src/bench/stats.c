@@ -48,7 +48,7 @@ static double resampled_median(const double *sorted, int count, int *drawn, gs_r
 {
     memset(drawn, 0, (size_t)count * sizeof *drawn);
     for (int i = 0; i < count; i++) drawn[gs_random_below(random, (uint64_t)count)]++;
-    const int low = (count - 1) / 2, high = count / 2;   /* the middle one, or the middle two */
+    const int low = (count - 1) / 2, high = count / 2;   /* the ranks of the middle one or two */
     double value[2] = {0, 0};
     for (int rank = 0, seen = 0; rank < count; seen += drawn[rank++]) {
         if (seen <= low && low < seen + drawn[rank]) value[0] = sorted[rank];

@@ -44,13 +44,13 @@ gs_bound gs_bound_make(const gs_problem *problem, double tolerance)
     const bool smooth = gs_is_smooth((int)problem->activation);
     const double accumulation = worst_accumulation(problem), steepest = smooth ? 1.13 : 1;
     const bool few = problem->acc == GS_F16 && problem->beta != 0 && (double)problem->m * (double)problem->batch * (double)problem->n < 8;   /* rms(R) says nothing of a product that C nearly cancels */
-    /* where a product and what is added to it nearly cancel, its rounding is left: it is about as large as what is added, a few of either's root mean square */
+    /* where a product and what is added to it nearly cancel, the rounding error of the product is left; both are then a few times the root mean square */
     const double rounded = tolerance >= GS_TOLERANCE_ROUNDED && (gs_adds_bias(problem) || problem->beta != 0) ? 4 * steepest * unit_of(problem->out) : 0;
     const int roundings = smooth && problem->acc == GS_F16 ? 2 : 1;   /* single products are rounded by the accumulator first */
     const double rounding = fmax(tolerance, 1) * unit_of(problem->out) * (1 + 0x1p-10), least = fmax(tolerance, 1) * least_of(problem->out);
     return (gs_bound){
         .rounding = rounding, .least = least, .relative = rounding + (roundings - 1) * 0x1p-11 + tolerance * accumulation,
-        .spread = rounded + (few ? 8 : 1) * tolerance * accumulation * steepest * (problem->grouping == GS_GROUPS_K ? sqrt((double)problem->batch) : 1),   /* one may have all of K; rms(R) is of all */
+        .spread = rounded + (few ? 8 : 1) * tolerance * accumulation * steepest * (problem->grouping == GS_GROUPS_K ? sqrt((double)problem->batch) : 1),   /* one group may have all of K */
         .absolute = least + (roundings - 1) * steepest * least_of(GS_F16) + (smooth ? 0x1p-119 : 0),
         .activation = gs_activation_error((int)problem->activation, (int)problem->gate),
     };
@@ -58,11 +58,11 @@ gs_bound gs_bound_make(const gs_problem *problem, double tolerance)
 
 gs_check_sums gs_sums_bound(const gs_problem *problem, double tolerance)
 {
-    const double rows = (double)problem->m * (double)problem->batch / (problem->groups ? 1 : (double)gs_dbias_vectors(problem));   /* a group may have all */
+    const double rows = (double)problem->m * (double)problem->batch / (problem->groups ? 1 : (double)gs_dbias_vectors(problem));   /* one group may have all rows */
     const bool rounds = problem->acc == GS_F16;   /* single products, before they are added up */
     return (gs_check_sums){
         .relative = unit_of(problem->out) * (1 + 0x1p-10), .absolute = least_of(problem->out),
-        .added = 0x1p-24 * fmax(tolerance, 1) * (8 + rows / 16 + 4 * sqrt(rows)),   /* tensor cores cut off once for sixteen rows */
+        .added = 0x1p-24 * fmax(tolerance, 1) * (8 + rows / 16 + 4 * sqrt(rows)),   /* tensor cores truncate once per sixteen rows */
         .element = fmax(rounds ? 0x1p-11 : 0, tolerance >= GS_TOLERANCE_ROUNDED ? unit_of(problem->out) : 0),
         .least = (rounds ? least_of(GS_F16) * 1.13 : 0) + (gs_is_smooth((int)problem->activation) ? 0x1p-119 : 0),   /* as for an element */
     };
@@ -74,8 +74,8 @@ static bool one_result(const gs_problem *p, bool products)
     return (!products || (p->stride_a == GS_SAME_MATRIX && p->stride_b == GS_SAME_MATRIX)) && (p->beta == 0 || p->stride_c == GS_SAME_MATRIX);
 }
 
-/* Elements of D whose roundings have nothing to do with each other. Without products those of a column or a row may all be one bias, and C lies on
- * so coarse a grid that what is added to it decides how they round: C alone has as many ways as it has mantissas. */
+/* The number of elements of D with independent rounding errors. Without products those of a column or a row may all be one bias. C lies on so coarse a grid that what is added to
+ * it decides how sums round: C alone gives as many different errors as it has mantissas. */
 static double independent(const gs_problem *p, double elements)
 {
     const bool products = p->k > 0 && p->alpha != 0;
@@ -85,7 +85,7 @@ static double independent(const gs_problem *p, double elements)
     return p->beta == 0 ? 1 : fmax(fmin(all, 0.5 / unit_of(p->out)), 1);
 }
 
-/* As many as count: where scales differ, few elements have most of the errors. */
+/* The number of elements that make up the error: where scales differ, few elements have most of it. */
 static double that_count(const gs_problem *p, double elements)
 {
     return fmax(independent(p, elements) * (!p->scales ? 1 : p->gate ? 0.1 : 0.3), 1);
@@ -105,7 +105,7 @@ double gs_frobenius_limit(const gs_problem *problem, const gs_compare *yardstick
 
 double gs_bias_limit(const gs_problem *problem, const gs_compare *yardstick, double rms, double elements)
 {
-    /* what overflows is not counted, so what is left leans; what vanishes is all lost to one side */
+    /* elements that overflow are not counted, so the others lean; what underflows is all lost to one side */
     if (8 * rms > largest_of(problem->out) || rms < 64 * least_of(problem->out)) return 2;
     /* Tensor cores truncate their sums: where no wider rounding follows, that is the only error, and all of it leans towards
      * zero (0.9 to 1.0 of its size, measured on an H200). Its size is what the Frobenius limit judges. */

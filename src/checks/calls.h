@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The verifier's kernels (kernels/verify.cu) as calls, for src/verify; checks.h has what timing needs of them. Everything is put on a queue and returns at once, unless it says that it waits. */
+ * The verifier's kernels (kernels/verify.cu) as functions, for src/verify; those that timing needs are in checks.h. All return before the device is done, unless they say that
+ * they wait. */
 #ifndef GS_CHECKS_CALLS_H
 #define GS_CHECKS_CALLS_H
 
@@ -19,7 +20,7 @@ enum {
 
 /* beta C is in the reference; else the comparison adds it. */
 static inline bool gs_reference_adds_c(const gs_problem *p) { return p->beta != 0 && !p->residual && !p->scales; }
-/* C counts for nothing where beta is 0, as it may be in device memory. */
+/* With a beta of 0, which may come from device memory, a residual adds nothing. */
 static inline bool gs_reference_residual(const gs_problem *p) { return p->residual && p->beta != 0; }
 
 struct gs_verifier {
@@ -38,29 +39,29 @@ struct gs_verifier {
 
 gs_status gs_check_generate(gs_verifier *verifier, const gs_datagen *what, gs_pointer to, gs_queue queue, gs_error *error);
 
-/* gs_reference of an emulated device, whose memory the host reaches: emulating its kernel takes fifty times as long. Rows of the result are ld
- * elements apart. Waits. */
+/* gs_reference for an emulated device, computed by the host: emulating its kernel takes fifty times as long. Rows of the result are ld elements apart. Waits. */
 gs_status gs_reference_emulated(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], gs_pointer out, int64_t ld, gs_queue queue,
                                 gs_error *error);
 
-/* Runs one of the kernels as host code, with the same parameter, where the device's memory is this process's (gs_device_ops.host). false: it did not. */
+/* Runs one of the kernels as host code with the same parameter, if the device's memory is in this process (gs_device_ops.host). false: it did not. */
 bool gs_check_native(gs_verifier *verifier, int kernel, const void *param, gs_queue queue);
 
-/* What gs_reference_of writes for one row (of m * batch), or for one column of a matrix from its first row on, and nothing else. batch: the matrix of B, also of a group. */
+/* Compute what gs_reference_of writes for one row (of m * batch), or for one column of a matrix whose rows begin at `first`, and nothing else. batch: the matrix of B, or the
+ * group. */
 gs_status gs_reference_row(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], const int32_t *offsets, int64_t batch, int64_t row, gs_pointer out, gs_queue queue,
                            gs_error *error);
 gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *problem, const gs_pointer operand[3], const int32_t *offsets, int64_t batch, int64_t first, int64_t rows, int64_t col, gs_pointer out,
                            gs_queue queue, gs_error *error);
 
-/* Any even number of bytes at any even address. */
+/* Fill a range. Its address and size must be even. */
 gs_status gs_check_poison(gs_verifier *verifier, gs_pointer at, size_t bytes, uint32_t pattern, gs_queue queue, gs_error *error);
 gs_status gs_check_guard_fill(gs_verifier *verifier, gs_pointer at, size_t bytes, uint64_t seed, gs_queue queue, gs_error *error);
 
-/* So many 64-bit words cannot be read after this, and can again after the same once more. */
+/* Hides 64-bit words by xor with a sequence; a second call with the same seed restores them. */
 gs_status gs_check_veil(gs_verifier *verifier, gs_pointer at, size_t words, uint64_t seed, gs_queue queue, gs_error *error);
 
-/* These add to counter `slot`: changed units of a guard band, a content hash of an operand's elements with their padding, or of an output
- * without, changed units of an output's padding. */
+/* These add to counter `slot`: changed 16-bit units of a guard band; a hash of an operand's contents, with padding for an input and without for an output; changed units of an
+ * output's padding. */
 gs_status gs_check_guard(gs_verifier *verifier, gs_pointer at, size_t bytes, uint64_t seed, int slot, gs_queue queue,
                          gs_error *error);
 gs_status gs_check_hash(gs_verifier *verifier, const gs_problem *problem, char operand, gs_pointer at, int slot, gs_queue queue,
@@ -68,10 +69,10 @@ gs_status gs_check_hash(gs_verifier *verifier, const gs_problem *problem, char o
 gs_status gs_check_padding(gs_verifier *verifier, const gs_problem *problem, char operand, gs_pointer at, uint32_t pattern, int slot,
                            gs_queue queue, gs_error *error);
 
-/* Adds the units of a range that do not hold the pattern to counter `slot`. */
+/* Adds the number of units of a range that do not hold the pattern to counter `slot`. */
 gs_status gs_check_pattern(gs_verifier *verifier, gs_pointer at, size_t bytes, uint32_t pattern, int slot, gs_queue queue, gs_error *error);
 
-/* The same of guard bands of a size in front of and behind buffers: of buffer i to counter slot + i. At most GS_BANDS / 2 buffers. */
+/* The same for guard bands of `band` bytes in front of and behind buffers: those of buffer i count in slot + i. At most GS_BANDS / 2 buffers. */
 typedef struct gs_banded {
     gs_pointer at;
     size_t     bytes;
@@ -79,32 +80,32 @@ typedef struct gs_banded {
 } gs_banded;
 gs_status gs_check_bands(gs_verifier *verifier, const gs_banded *buffers, int count, size_t band, int slot, gs_queue queue, gs_error *error);
 
-/* Adds to counter `slot` what depends on every 64-bit word of a range and its place. */
+/* Adds a hash of a range, which depends on every 64-bit word and its place, to counter `slot`. */
 gs_status gs_check_words(gs_verifier *verifier, gs_pointer at, size_t bytes, int slot, gs_queue queue, gs_error *error);
 
 gs_status gs_check_counters_clear(gs_verifier *verifier, gs_queue queue, gs_error *error);
 gs_status gs_check_counters_read(gs_verifier *verifier, uint64_t out[GS_COUNTERS], gs_queue queue, gs_error *error);    /* waits */
 
-/* gs_compare_reference with everything that was counted; elements equal to the poison are told apart. once: of a kernel that rounds once, as ours and users' must: not the result is
- * within the bound, but what was rounded to it, which is more to ask by up to a step of a 16-bit type; worst is not counted. Waits. */
+/* gs_compare_reference with all counts; elements that hold the poison are counted apart. once: for kernels that must round once, as ours and users' must: the bound applies to
+ * the value before rounding, which is stricter by up to a step of a 16-bit type; worst is not counted. Waits. */
 gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance,
                            bool once, uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error);
 
-/* The gradient of a bias, of a problem that has one, behind gs_check_compare over a right D: adds to its counts; first is vector * n + column. Waits. */
+/* Compares the gradient of a bias, after gs_check_compare has found D right; adds to its counts. first is vector * n + column. Waits. */
 gs_status gs_check_compare_sums(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance,
                                 bool once, uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error);
 
-/* The right value of an element of D, before it is rounded, from A B of its column, and with a gate of up's. Not of groups of rows. Nothing may be running. */
+/* The right value of an element of D before it is rounded, from the product A B of its column and, with a gate, of up's column. Not for groups of rows. Nothing may be running. */
 gs_status gs_check_value(const gs_verifier *verifier, const gs_problem *problem, const gs_args *args, const double products[2], int64_t row, int64_t col, double *value, gs_error *error);
 
-/* Its first wrong sum into col, got and want, which vector of the batch into row. Waits. */
+/* Puts the first wrong sum into out: its column into col, its vector of the batch into row, and got and want. Waits. */
 gs_status gs_check_summary_of_sums(gs_verifier *verifier, const gs_problem *problem, uint64_t first, const gs_args *args, gs_pointer reference, gs_compare *out, gs_error *error);
 
-/* Counts into the public form, with the values of the first mismatch. Waits. */
+/* Converts counts to the public form, with the values of the first mismatch. Waits. */
 gs_status gs_check_summary(gs_verifier *verifier, const gs_problem *problem, const gs_check_counts *counts, const gs_args *args,
                            gs_pointer reference, gs_compare *out, gs_error *error);
 
-/* Proves once, on a small problem, that the calls above see what they must on this device; later calls return at once. Waits. */
+/* Tests once, on a small problem, that the functions above detect what they must on this device; later calls return at once. Waits. */
 gs_status gs_check_selftest(gs_verifier *verifier, gs_error *error);
 
 #endif

@@ -21,18 +21,17 @@ typedef enum gs_data {
     GS_DATA_SPECIAL        /* part 5: normal with inf and NaN here and there */
 } gs_data;
 
-/* Fills operand 'a', 'b', 'c', 'e' (the bias), 'f' (the groups' offsets: every row to any group), 'g' (aux), 'h' or 'i' (scale_m, scale_n) of the problem. The value
- * depends on (kind, seed, operand, logical row, logical column) only, so that nn and tn hold the same matrix. What lies between rows is NaN, and beside integers 3. */
+/* Fills operand 'a', 'b', 'c', 'e' (the bias), 'f' (the groups' offsets: every row to any group), 'g' (aux), 'h' or 'i' (scale_m, scale_n) of the problem. The value depends on
+ * (kind, seed, operand, logical row, logical column) only, so that nn and tn hold the same matrix. Padding between rows is NaN, for integer data 3. */
 gs_status gs_generate(gs_verifier *verifier, const gs_problem *problem, char operand, gs_data kind, uint64_t seed, gs_pointer to,
                       gs_queue queue, gs_error *error);
 
-/* f64 reference of the problem into out (M x N x 8 bytes, packed): alpha A B + beta C, without C where it is a residual or where there are scales. Scales, bias and activation are for the
- * comparison. */
+/* f64 reference of the problem into out (M x N x 8 bytes, packed): alpha A B + beta C, without C where it is a residual or where there are scales. Scales, bias and activation
+ * are applied by the comparison. */
 gs_status gs_reference(gs_verifier *verifier, const gs_problem *problem, gs_pointer a, gs_pointer b, gs_pointer c, gs_pointer out,
                        gs_queue queue, gs_error *error);
 
-/* The same of the operands of a call, also with groups, whose rows are a product each; rows of `out` behind the last group are 0. Waits where there are
- * groups. */
+/* The same for the operands of a call, groups included; rows of `out` that belong to no group are 0. Waits if there are groups. */
 gs_status gs_reference_of(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer out, gs_queue queue, gs_error *error);
 
 typedef struct gs_compare {
@@ -46,38 +45,36 @@ typedef struct gs_compare {
 
 #define GS_TOLERANCE_ROUNDED 5.0
 
-/* Compares D (problem.out, ldd) with a reference, to which the epilogue is applied; of the arguments c, bias and aux are read as it says.
- * Of a problem that writes aux, aux is looked at with gs_problem_of_aux. Componentwise bound: tolerance times (the rounding of the output type plus
- * the accumulator's error for K terms of this magnitude): 1 is what any honest kernel on normal data stays below, f32 accumulation
- * on tensor cores included; 0: bit for bit after rounding the reference once; GS_TOLERANCE_ROUNDED: a product may be rounded to D's type before anything is added to it. Waits for the
- * queue. */
+/* Compares D (problem.out, ldd) with a reference, to which it applies the epilogue; of the arguments it reads D and what the epilogue needs. A written aux is compared with
+ * gs_problem_of_aux. Componentwise bound: tolerance times (the rounding of the output type plus the accumulator's error for K terms of this magnitude). Tolerance 1: any correct
+ * kernel on normal data stays below, f32 accumulation on tensor cores included; 0: bit for bit after rounding the reference once; GS_TOLERANCE_ROUNDED: a product may be rounded
+ * to D's type before anything is added to it. Waits for the queue. */
 gs_status gs_compare_reference(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference,
                                double tolerance, gs_compare *out, gs_queue queue, gs_error *error);
 
-/* The same of the gradient of a bias, where the problem has one and D was right. */
+/* The same for the gradient of a bias, if the problem has one. D must be right. */
 gs_status gs_compare_sums(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference,
                           double tolerance, gs_compare *out, gs_queue queue, gs_error *error);
 
-/* The operands of a call that is timed, as a table of them lies on the device; D, a written aux and the sums of D's columns are all that lies between their begin and
- * end (in the order of GS_TIMED_D, ...), poisoned before the call. Addresses of 4 bytes. */
+/* The operands of a timed call, for a table in device memory. Between begin and end of an output (GS_TIMED_D, ...: D, a written aux, the sums of D's columns) lies nothing else,
+ * all poisoned before the call. Addresses are multiples of 4 bytes. */
 typedef struct gs_timed_operands {
     gs_pointer a, b, c, d, bias, offsets, aux, scale_m, scale_n;
     gs_pointer begin[3], end[3];
 } gs_timed_operands;
 
-/* Looks at every output of a replay that used each set of the table once: elements that still hold the poison (a pattern of GS_POISON_*), places
- * beside outputs that do not; and at some elements, chosen by the seed, whose products are computed anew. Adds to two 64-bit numbers at `found`: how many
- * of the first kind, how many elements are wrong. Returns before it is done. */
+/* Checks every output of a replay that used each set of the table once. Adds to two 64-bit counts at `found`: elements that still hold the poison (GS_POISON_*) and places beside
+ * outputs that do not; and wrong elements among some that are chosen by the seed and computed again. Returns before it is done. */
 gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *problem, double tolerance, gs_pointer sets, int count, uint32_t poison, uint64_t seed,
                          gs_pointer found, gs_queue queue, gs_error *error);
 
-/* Adds to the 64-bit number at `sum` what depends on every 64-bit word of a range and its place. Returns before it is done. */
+/* Adds a hash of a range to the 64-bit number at `sum`; it depends on every 64-bit word and its place. Returns before it is done. */
 gs_status gs_words_hash(gs_verifier *verifier, gs_pointer at, size_t bytes, gs_pointer sum, gs_queue queue, gs_error *error);
 
-/* An element-wise kernel over a range, which it leaves as it is: every 16-bit unit is read and written. Returns before it is done. */
+/* Runs an element-wise kernel that reads and writes every 16-bit unit of a range and leaves it as it is. Returns before it is done. */
 gs_status gs_pass_over(gs_verifier *verifier, gs_pointer at, size_t bytes, gs_queue queue, gs_error *error);
 
-/* gs_reference on the CPU, from host copies, for small sizes and for tests: what that writes. */
+/* gs_reference on the CPU, with host copies, for small sizes and tests: writes the same to out. */
 void gs_reference_cpu(const gs_problem *problem, const void *a, const void *b, const void *c, double *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Comparisons for timing, behind the selftest. */
+ * Comparisons for timing. gs_compare_reference runs the self-test first. */
 #include "base/error.h"
 #include "checks/calls.h"
 

@@ -19,7 +19,7 @@ _Static_assert(sizeof(gs_tensor_map) == GS_MAP_BYTES && sizeof(gs_kernel_args) =
 _Static_assert(GS_BANDS == 2 * GS_OPERANDS, "two guard bands of each operand");
 
 #define THREADS        256
-#define EMULATED_UNITS 16    /* per thread, where a block's start and the reductions at its end cost more than parallel blocks bring */
+#define EMULATED_UNITS 16    /* indices per thread, where starting a block and its reductions cost more than parallel blocks gain */
 
 static const char *const names[GS_CHECK_KERNELS] = {
     [GS_CHECK_GENERATE]   = "gs_verify_generate",
@@ -49,7 +49,7 @@ static gs_status load(gs_device *device, const gs_kernel *kernel, gs_module *mod
     gs_kernel_to_source(kernel, &source);
     const gs_status status = gs_device_build(device, &source.source, module, error);
     if (status != GS_ERROR_UNSUPPORTED) return status;
-    /* of a contender it would be a refusal; here it is the device that cannot do what verification needs */
+    /* UNSUPPORTED is for a contender that refuses; here the device cannot do what verification needs */
     gs_error why = error ? *error : (gs_error){0};
     return gs_fail(error, GS_ERROR_DEVICE, NULL, "%s: %s", kernel->name, why.text);
 }
@@ -96,7 +96,7 @@ void gs_verifier_destroy(gs_verifier **verifier)
     *verifier = NULL;
 }
 
-/* A grid-stride kernel over `total` indices, at least one. */
+/* Launches a grid-stride kernel over `total` indices. */
 static gs_status launch(gs_verifier *verifier, int kernel, void *param, uint64_t total, gs_queue queue, gs_error *error)
 {
     if (total == 0 || gs_check_native(verifier, kernel, param, queue)) return GS_OK;
@@ -270,7 +270,7 @@ static gs_status reference_function(gs_verifier *verifier, const gs_problem *pro
 {
     const bool adds_c = gs_reference_adds_c(problem);
     gs_problem plain = gs_problem_sums(problem);
-    const bool strides = gs_problem_wants(&plain) & GS_WANTS_STRIDES;   /* of what is compiled: biases a stride apart are no strides of its */
+    const bool strides = gs_problem_wants(&plain) & GS_WANTS_STRIDES;   /* of the operands that the compiled kernel has; a stride of biases does not count */
     const int index = ((((problem->in == GS_BF16) * 3 + (int)problem->out) * GS_LAYOUTS + (int)problem->layout) * 2 + adds_c) * 2 + strides;
     gs_module *const module = &verifier->reference[index].module;
     gs_function *const function = line ? &verifier->reference[index].line : &verifier->reference[index].tiles;
@@ -313,7 +313,7 @@ static gs_status launch_reference(gs_verifier *verifier, const gs_problem *p, co
     return launch_with(verifier, p, operand, out, ld, &what, queue, error);
 }
 
-/* Of exact data only: the order of the sums is another. */
+/* For one row or column. Adds up in another order than gs_reference, so only exact data give the same bits. */
 static gs_status launch_line(gs_verifier *verifier, const gs_problem *p, const gs_pointer operand[3], gs_pointer out, int64_t ld, gs_queue queue, gs_error *error)
 {
     if (p->m == 0 || p->n == 0 || verifier->device->caps.emulated) return launch_reference(verifier, p, operand, out, ld, queue, error);
@@ -322,7 +322,7 @@ static gs_status launch_line(gs_verifier *verifier, const gs_problem *p, const g
     return launch_with(verifier, p, operand, out, ld, &what, queue, error);
 }
 
-/* What the reference computes of a problem: with a gate the sums of all columns of B. */
+/* The problem that the reference computes: with a gate the products with all columns of B. */
 static gs_problem summed(const gs_problem *p) { return p->gate ? gs_problem_sums(p) : *p; }
 
 gs_status gs_reference(gs_verifier *verifier, const gs_problem *p, gs_pointer a, gs_pointer b, gs_pointer c, gs_pointer out,
@@ -332,7 +332,7 @@ gs_status gs_reference(gs_verifier *verifier, const gs_problem *p, gs_pointer a,
     return launch_reference(verifier, &sums, (const gs_pointer[]){a, b, c}, out, sums.n, queue, error);
 }
 
-/* A group's product alone: rows and columns from (first, col) on, of its range of K. at: where these and the group's B are. */
+/* A part of one group's product: rows and columns from (first, col) on, over its range of K. product_of makes a problem of it; at: the addresses of its operands. */
 typedef struct part {
     int64_t group, first, rows, col, cols;
     gs_group_terms terms;
@@ -458,7 +458,7 @@ static gs_status read_element(const gs_verifier *verifier, gs_type type, const v
     return GS_OK;
 }
 
-/* Times its scales. e has offsets that the host can read. */
+/* Multiplies a sum by its scales. e->offsets must be in host memory. */
 static gs_status scale_element(const gs_verifier *verifier, const gs_epilogue *e, int64_t row, int64_t col, double *sum, gs_error *error)
 {
     const gs_epilogue of_n = {.groups = e->groups, .offsets = e->offsets, .room = e->room, .along = GS_BIAS_N, .gate = e->gate, .n = e->n, .m = e->m};
@@ -469,7 +469,7 @@ static gs_status scale_element(const gs_verifier *verifier, const gs_epilogue *e
     return GS_OK;
 }
 
-/* What the epilogue makes of the sums of an element, as kernels/verify.cu has it. e has offsets that the host can read. */
+/* Applies the epilogue to the sums of an element, as kernels/verify.cu does. e->offsets must be in host memory. */
 static gs_status finish_sums(const gs_verifier *verifier, const gs_problem *p, const gs_args *args, const gs_epilogue *e, double sum[2], int64_t row, int64_t col, double *value, gs_error *error)
 {
     double bias = 0, c = 0;
@@ -522,7 +522,7 @@ gs_status gs_check_value(const gs_verifier *verifier, const gs_problem *p, const
     return finish_sums(verifier, p, args, &e, sum, row, col, value, error);
 }
 
-/* The right sum of a column, and what stands there. first: vector * n + column. */
+/* The right sum of a column, and the one that was written. first: vector * n + column. */
 gs_status gs_check_summary_of_sums(gs_verifier *verifier, const gs_problem *p, uint64_t first, const gs_args *args, gs_pointer reference, gs_compare *out, gs_error *error)
 {
     const int64_t vector = (int64_t)(first / (uint64_t)p->n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The kernels of kernels/verify.cu as host code, over the memory of an emulated device: emulated they take most of the time of a verification. */
+ * The kernels of kernels/verify.cu as host code, on the memory of an emulated device: emulated they would take most of the time of a verification. */
 #include <stdlib.h>
 
 #include "checks/calls.h"
@@ -8,7 +8,7 @@ static const struct { unsigned int x, y, z; } gridDim = {1, 1, 1}, blockDim = {1
 #include "checks/one_thread.h"
 #include "verify.cu"
 
-/* A kernel's memory while it runs: whether all of it was found. */
+/* Finds host addresses of a kernel's memory. whole: all were found. */
 typedef struct memory {
     gs_device *device;
     gs_queue   queue;
@@ -47,7 +47,7 @@ static gs_bands of_bands(memory *m, gs_bands bands)
     return bands;
 }
 
-/* What has one value for each row, column or group is taken to be as long as it must be. */
+/* Vectors with a value for each row, column or group are taken to be long enough. */
 static gs_epilogue of_epilogue(memory *m, gs_epilogue e, int type)
 {
     e.c = read_at(m, e.c, size_of(&e.placed_c, type));
@@ -70,7 +70,7 @@ static gs_check of_check(memory *m, gs_check check)
 
 static void move_address(memory *m, gs_u64 *address) { *address = (gs_u64)(uintptr_t)read_at(m, (const void *)(uintptr_t)*address, 1); }
 
-/* begin and end are the ends of an output's memory: guard bands are in the same allocation. */
+/* begin and end may lie in guard bands, which are in the output's allocation, so they move with it. */
 static gs_timed_set *of_sets(memory *m, const gs_timed *timed)
 {
     const gs_timed_set *const from = read_at(m, timed->sets, timed->count * sizeof *from);
@@ -147,7 +147,7 @@ bool gs_check_native(gs_verifier *verifier, int kernel, const void *param, gs_qu
     case GS_CHECK_SUMS:          ON(gs_verify_sums, gs_check_sums, of_sums)
     case GS_CHECK_TIMED:         run_timed(&m, *(const gs_timed *)param, false); break;
     case GS_CHECK_TIMED_SAMPLES: run_timed(&m, *(const gs_timed *)param, true); break;
-    default:                     (void)gs_verify_pass; return false;   /* stands for a kernel of somebody else's, which is timed */
+    default:                     (void)gs_verify_pass; return false;   /* stands for another program's kernel, whose time counts */
     }
     return m.whole;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * CUDA's words, so that a host compiler takes kernels/verify.cu, whose kernels then run as one thread. Whoever includes it says first what gridDim, blockDim, blockIdx and threadIdx are. */
+ * CUDA's keywords and built-ins for a host compiler, so that the kernels of kernels/verify.cu run as one thread. gridDim, blockDim, blockIdx and threadIdx must be defined
+ * before. */
 #ifndef GS_CHECKS_ONE_THREAD_H
 #define GS_CHECKS_ONE_THREAD_H
 

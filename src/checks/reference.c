@@ -10,7 +10,7 @@
 #include "problem/layout.h"
 #include "checks/calls.h"
 
-enum { COLS = 64, DEPTH = 64, GROUP = 16 };   /* of B as doubles: what the nearest cache holds; columns whose sums stay in registers */
+enum { COLS = 64, DEPTH = 64, GROUP = 16 };   /* part of B, as doubles, that fits the nearest cache; columns whose sums stay in registers */
 
 typedef double panel[DEPTH][COLS];
 

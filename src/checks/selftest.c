@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Does the verifier see what it must see on this device? Asked once, before the first verdict: a verifier whose own kernels do
- * nothing, or not what they should, would let everything pass. */
+ * Does the verifier detect what it must on this device? Tested once, before the first verdict: a verifier whose own kernels do nothing, or not what they should, would let
+ * everything pass. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,12 +59,12 @@ static gs_status comparison(const bench *b, gs_error *error)
     return GS_OK;
 }
 
-/* One changed unit is seen by the guard band's check, by the padding's, by the zeroed part's and by an operand's hash; no change is not. */
+/* One changed unit is detected in a guard band, in padding, in a zeroed part and by an operand's hash; unchanged memory counts as unchanged. */
 static gs_status memory(const bench *b, gs_error *error)
 {
     gs_verifier *const v = b->verifier;
     const gs_problem *const p = &b->problem;
-    const gs_banded inner = {b->memory + AT_ZEROED + ZEROED_BYTES / 4, ZEROED_BYTES / 2, 0};   /* the rest of that part are its bands */
+    const gs_banded inner = {b->memory + AT_ZEROED + ZEROED_BYTES / 4, ZEROED_BYTES / 2, 0};   /* the rest of that part is its bands */
     GS_TRY(gs_check_counters_clear(v, v->queue, error));
     GS_TRY(gs_check_guard_fill(v, b->memory + AT_GUARD, GUARD_BYTES, 7, v->queue, error));
     GS_TRY(gs_check_guard(v, b->memory + AT_GUARD, GUARD_BYTES, 7, SLOT_CLEAN, v->queue, error));

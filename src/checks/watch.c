@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A contender owns its workspace, so it is found where it comes from: the device's alloc. Blocks beyond the list's end, and
- * blocks allocated before, are left alone. */
+ * A contender allocates its workspace itself, so it is found by watching the device's alloc. Blocks beyond the list's end, and blocks allocated before, are left alone. */
 #include "base/error.h"
 #include "checks/watch.h"
 

@@ -25,8 +25,8 @@ void      gs_watch_begin(gs_watch *watch, gs_verifier *verifier);
 void      gs_watch_end(gs_watch *watch);
 void      gs_watch_pause(gs_watch *watch, bool pause);   /* what is allocated meanwhile is not the contender's */
 
-/* Contents and guard bands. What the owner declared zeroed keeps its contents: its zeros come from the owner, and launches leave them; a pattern
- * of 0 fills that too. */
+/* Poison the listed blocks and fill their guard bands; count changed units of these in counter `slot`. The part that the owner declared zeroed is left alone, because launches
+ * need its zeros and keep them, unless the pattern is 0. */
 gs_status gs_watch_fill(gs_watch *watch, const gs_contender *owner, uint32_t pattern, uint64_t seed, gs_queue queue, gs_error *error);
 gs_status gs_watch_check(gs_watch *watch, uint64_t seed, int slot, gs_queue queue, gs_error *error);
 

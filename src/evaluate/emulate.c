@@ -12,14 +12,14 @@
 #include "problem/layout.h"
 #include "worker/client.h"
 
-#define TILE       256                     /* where the manifest does not tell */
+#define TILE       256                     /* if the manifest does not tell */
 #define MOST_TILE  1024
 #define K_BLOCK    64
 #define K_BLOCKS   8                       /* and a ninth: more than a pipeline has stages */
-#define PRODUCTS   1e8                     /* multiply-adds that are emulated in a few seconds: what has no more of them stays */
-#define MOST_STEPS 4096                    /* how far the grid is looked after */
-#define WORKSPACE  ((int64_t)1 << 30)      /* bytes that are emulated at most: it is this machine's memory */
-#define PARTS      (GS_PART_EXACT | GS_PART_EDGES | GS_PART_MEMORY)   /* what launches it over all that memory may hold; numbers are for the GPU */
+#define PRODUCTS   1e8                     /* multiply-adds that are emulated in a few seconds: smaller problems stay as they are */
+#define MOST_STEPS 4096                    /* how many extents are tried to find a change of the grid */
+#define WORKSPACE  ((int64_t)1 << 30)      /* bytes of the largest workspace that is emulated: it takes this machine's memory */
+#define PARTS      (GS_PART_EXACT | GS_PART_EDGES | GS_PART_MEMORY)   /* launch it and check its memory accesses; the GPU tests its numbers */
 
 /* ---- the small problem ---- */
 
@@ -41,7 +41,7 @@ static int64_t blocks_of(const gs_entry *entry, const gs_problem *p, int sms)
 
 static int64_t *extent_of(gs_problem *p, char axis) { return axis == 'm' ? &p->m : axis == 'n' ? &p->n : &p->k; }
 
-/* From one change of the entry's grid to the next, going down from the extent that is asked for: the size of a tile. 0: it does not change. */
+/* The size of a tile: the distance from one change of the entry's grid to the next, going down from the requested extent. 0: the grid does not change. */
 static int64_t step_of(const gs_entry *entry, const gs_problem *asked, int sms, char axis)
 {
     gs_problem p = *asked;
@@ -78,7 +78,7 @@ static int64_t longest_step(const gs_manifest *manifest, const gs_problem *asked
     return longest;
 }
 
-/* Rows or columns that a cluster computes, at most; a multiple of 16, as vectors and tensor maps want it. */
+/* Rows or columns that a cluster computes, at most MOST_TILE; a multiple of 16, as vectors and tensor maps need it. */
 static int64_t tile_of(const gs_manifest *manifest, const gs_problem *asked, int sms, char axis)
 {
     int64_t tile = longest_step(manifest, asked, sms, axis), cluster = 1;
@@ -90,7 +90,7 @@ static int64_t tile_of(const gs_manifest *manifest, const gs_problem *asked, int
     return tile <= MOST_TILE ? tile : TILE;
 }
 
-/* `whole`, and behind it what is left of the extent modulo `unit`; all of a unit where nothing is left. */
+/* `whole` plus the remainder of the extent modulo `unit`, or plus a whole unit if there is no remainder; at most the extent. */
 static int64_t shorten(int64_t extent, int64_t whole, int64_t unit)
 {
     const int64_t left = extent % unit, small = whole + (left ? left : unit);
@@ -123,7 +123,7 @@ gs_problem gs_small_problem(const gs_problem *asked, const gs_manifest *manifest
     return products_of(&small) > PRODUCTS ? gs_problem_resized(&small, small.m, small.n, shorten_k(manifest, asked, sms)) : small;
 }
 
-/* The formula with a number for the name sms. */
+/* Replaces the name sms in the formula by a number. */
 static void put_sms(gs_formula *formula, int sms)
 {
     const gs_formula was = *formula;
@@ -174,7 +174,7 @@ const char *gs_emulation_device(const gs_caps *caps, char name[GS_WORKER_DEVICE]
     return NULL;
 }
 
-/* Known once; false: what is there is no emulated device of this kind, and says nothing. */
+/* Asks the worker once. *there false: it has no emulated device of this target, and nothing is checked. */
 static gs_status know(gs_emulation *e, const gs_caps *device, bool *there, gs_error *error)
 {
     if (!e->known) {
@@ -198,7 +198,7 @@ static bool about_memory(gs_verdict_code code) { return code == GS_VERDICT_FAULT
 
 static void put_note(char note[160], const char *where, const char *what) { snprintf(note, 160, "not checked at %.72s on the emulated device: %s", where, what); }
 
-/* What the emulated run said, about the candidate of the run that counts; where: the problem, and what else was different there. */
+/* Applies the outcome of the emulated run to the candidate. where: the problem, and what else was different there. */
 static gs_status conclude(gs_evaluator *e, gs_candidate *c, const gs_candidate *emulated, const char *where, gs_step *step, char note[160], gs_error *error)
 {
     char reason[sizeof c->reason];
@@ -220,7 +220,7 @@ static gs_status conclude(gs_evaluator *e, gs_candidate *c, const gs_candidate *
     return GS_OK;
 }
 
-/* On this machine instead of the device there may be too little memory, of either kind, for what the kernel asks for. */
+/* This machine may have too little memory for the kernel, unlike the device: that is a note only. */
 static gs_status excuse(gs_status status, const gs_error *why, const char *problem, char note[160], gs_error *error)
 {
     if (status == GS_ERROR_MEMORY || status == GS_ERROR_DEVICE_MEMORY) {
@@ -262,8 +262,8 @@ static gs_evaluator open_trial(const gs_evaluator *e, const gs_emulation *emulat
     return trial;
 }
 
-/* The small problem has too few tiles for a block to come to its second one. Where the grid depends on the number of multiprocessors, it is launched once more as
- * if there were just enough for one cluster; at a K of few blocks, where the manifest has values for that, since one cluster is one thread here. */
+/* At the small problem no block gets a second tile. If the grid depends on the number of multiprocessors, it is launched once more as if there were just enough for one cluster;
+ * if the manifest allows, with a K of few blocks, since one cluster is one thread here. */
 static gs_status try_crowded(gs_evaluator *e, gs_emulation *emulation, gs_candidate *candidate, const gs_manifest *manifest, const gs_problem *small, gs_step *step,
                              char note[160], gs_error *error)
 {
@@ -277,7 +277,7 @@ static gs_status try_crowded(gs_evaluator *e, gs_emulation *emulation, gs_candid
         sms = gs_crowd(&crowd, &problem, emulation->caps.sms);
     }
     if (sms == 0) return GS_OK;
-    gs_evaluator trial = open_trial(e, emulation, &problem, GS_PART_EXACT);   /* launches it: the checker is what is asked */
+    gs_evaluator trial = open_trial(e, emulation, &problem, GS_PART_EXACT);   /* launches it once: only the checker matters */
     char where[100];
     gs_text text = {0};
     gs_manifest_format(&crowd, &text);

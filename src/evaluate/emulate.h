@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Before a user kernel touches a GPU: it runs on an emulated device with the checker, at a small problem made from the one that is asked for.
+ * Before a user kernel touches a GPU, it runs on an emulated device with the checker, at a small problem derived from the requested one.
  *
- * What is a verdict there. Verification asks a kernel for two dozen small problems on the GPU too (part 5), and whatever a manifest can be evaluated for the
- * kernel must leave memory alone: so what the checker finds (a race, an access outside, a deadlock, a trap), a write outside of its buffers and a changed
- * input are verdicts, at whatever size. A wrong number is none: the kernel may be right at its own size, and the GPU says that. Nor is a manifest that
- * cannot be evaluated at the small size, nor that the emulated device took too long: these are notes, and the kernel goes on. */
+ * Which outcomes are verdicts. Verification launches a kernel for two dozen small problems on the GPU too (part 5), and a kernel must leave other memory alone for every problem
+ * that its manifest can be evaluated for. So what the checker finds (a race, an access out of bounds, a deadlock, a trap), a write outside its buffers and a changed input are
+ * verdicts, at any size. A wrong number is not: the kernel may be right at its own size, which the GPU tests. Nor is a manifest that cannot be evaluated at the small size, nor a
+ * run that takes too long: these are notes, and the evaluation goes on. */
 #ifndef GS_EVALUATE_EMULATE_H
 #define GS_EVALUATE_EMULATE_H
 
@@ -20,20 +20,20 @@ typedef struct gs_emulation {
     double     compile_s, limit_s;
 } gs_emulation;
 
-/* The same types, layout, scalars, padding and epilogue. A problem that is small stays as it is. Otherwise two tiles are left of M and N, the second with the
- * remainder that the extent has, and, where that is not small, nine blocks of K: tiles are read off the manifest, from where its grid changes, else taken for
- * 256; blocks from its tensor maps, else taken for 64. No extent grows. */
+/* A small problem with the same types, layout, scalars, padding and epilogue. One that is small already stays as it is. Otherwise M and N become two tiles, the second with the
+ * remainder of the extent, and K, if that is not small enough, nine blocks. Tiles are read off the manifest, from where its grid changes, else 256; blocks are from its tensor
+ * maps, else 64. No extent grows. */
 gs_problem gs_small_problem(const gs_problem *asked, const gs_manifest *manifest, int sms);
 
-/* Where fewer multiprocessors make fewer blocks: the manifest as if there were as many as the largest cluster has blocks, whose number it returns. 0: a grid has as
- * many blocks as before, and the manifest is of no use. */
+/* If fewer multiprocessors mean fewer blocks: changes the manifest as if there were as many multiprocessors as the largest cluster has blocks, and returns that number. 0: no
+ * grid has fewer blocks then, and the manifest must not be used. */
 int gs_crowd(gs_manifest *manifest, const gs_problem *problem, int sms);
 
-/* Compiles the candidate and runs it there, once more as gs_crowd says where that says something. It has a verdict afterwards, kept, or not; *step: where it
- * ended (COMPILE, EMULATOR). note: why the emulated device said nothing, else "". Codes: of a machine that cannot, as gs_evaluator_prepare. */
+/* Compiles the candidate and runs it on the emulated device, and once more as changed by gs_crowd, if that applies. Afterwards it has a verdict, which is kept, or none; *step:
+ * where it ended (COMPILE, EMULATOR). note: why the emulated device gave no result, else "". Codes: of a machine that cannot, as gs_evaluator_prepare. */
 gs_status gs_evaluator_emulate(gs_evaluator *e, gs_emulation *emulation, gs_candidate *candidate, gs_step *step, char note[160], gs_error *error);
 
-/* The emulated device that stands for this one before kernels touch it: of the same target. NULL: none. Returns name. */
+/* The emulated device of the same target as this one, on which kernels run first. NULL: there is none. Returns name. */
 const char *gs_emulation_device(const gs_caps *caps, char name[GS_WORKER_DEVICE]);
 
 #endif

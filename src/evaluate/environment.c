@@ -104,7 +104,7 @@ char *gs_submission_name(const char *source, const char *manifest, char name[GS_
     return name;
 }
 
-/* What its text says before the worker has seen it. A candidate that is out has its verdict. */
+/* Also finds a schedule's resources and predicted time. */
 gs_status gs_evaluator_read_schedule(gs_evaluator *run, const char *text, gs_candidate *c, gs_error *error)
 {
     gs_error why = {0};
@@ -136,7 +136,7 @@ static gs_status read_kernel(gs_evaluator *run, const gs_submission *submission,
     return status == GS_OK ? GS_OK : gs_evaluator_refuse(run, c, status, &why, error);
 }
 
-/* A device that had memory enough for the problem before lacks it now: a user kernel has taken what it liked for its workspace. */
+/* A user kernel for which the device lacks memory has asked for too large a workspace: the problem itself fitted before. */
 static gs_status settle(gs_evaluator *run, gs_candidate *c, gs_status status, const gs_error *why, gs_error *error)
 {
     if (status == GS_ERROR_DEVICE_MEMORY && c->source) return gs_evaluator_refuse(run, c, status, why, error);
@@ -150,7 +150,7 @@ static gs_status prove(gs_evaluator *run, gs_candidate *c, gs_error *error)
     return settle(run, c, gs_evaluator_prove(run, c, &why), &why, error);
 }
 
-/* Figures, from one group of one: a worker that it takes down is its verdict. */
+/* Measures it as a group of one: a worker that it takes down is its verdict. */
 static gs_status measure(gs_evaluator *run, gs_candidate *c, int rounds, gs_stage stage, gs_error *error)
 {
     gs_error why = {0};
@@ -160,7 +160,7 @@ static gs_status measure(gs_evaluator *run, gs_candidate *c, int rounds, gs_stag
 
 static int rounds_of(const gs_environment *e) { return e->options.rounds > 0 ? e->options.rounds : GS_FINAL_ROUNDS; }
 
-/* Of those that are to be timed beside a candidate, the ones that can be: none twice. A bad one is told so when it is evaluated. */
+/* Lists the valid schedules that are to be timed beside a candidate, each once. An invalid one is reported when it is evaluated. */
 static gs_status list_beside(gs_environment *e, gs_evaluator *run, const gs_submission *submission, const gs_candidate *c, gs_error *error)
 {
     gs_timed_ahead *const ahead = e->ahead;
@@ -178,7 +178,7 @@ static gs_status list_beside(gs_environment *e, gs_evaluator *run, const gs_subm
     return GS_OK;
 }
 
-/* The candidate and those beside it in one run. Of these, what was timed without a doubt is there when it is evaluated. */
+/* Measures the candidate and those beside it in one run. The others' figures, if not doubted, are used when they are evaluated. */
 static gs_status measure_together(gs_environment *e, gs_evaluator *run, gs_candidate *c, gs_error *error)
 {
     gs_timed_ahead *const ahead = e->ahead;
@@ -203,7 +203,7 @@ static gs_status measure_first(gs_environment *e, gs_evaluator *run, const gs_su
 {
     gs_candidate *const timed = c->source ? NULL : find_ahead(e, run, c);
     if (timed) {
-        timed->measured = false;   /* whoever asks again has it timed again */
+        timed->measured = false;   /* used once: a later evaluation times it again */
         return gs_evaluator_take_ahead(run, c, timed, error);
     }
     if (c->source || submission->besides < 1 || e->caps.emulated || rounds_of(e) > GS_AHEAD_ROUNDS) return measure(run, c, rounds_of(e), GS_STAGE_FINAL, error);
@@ -232,7 +232,7 @@ static gs_status read_text(gs_evaluator *run, const gs_submission *submission, g
     return submission->schedule ? gs_evaluator_read_schedule(run, submission->schedule, c, error) : read_kernel(run, submission, c, error);
 }
 
-/* The emulated device, or what is known of it already. */
+/* Runs it on the emulated device, unless the preparation has done so. */
 static gs_status emulate(gs_environment *e, gs_evaluator *run, const gs_preparation *prepared, gs_candidate *c, gs_evaluation *out, gs_error *error)
 {
     const int64_t began = gs_clock_ns();
@@ -247,7 +247,7 @@ static gs_status emulate(gs_environment *e, gs_evaluator *run, const gs_preparat
     return GS_OK;
 }
 
-/* Without the device. A user kernel of an emulated device is compiled and inspected in a worker of the same one. */
+/* The steps that need no device. For an emulated device a user kernel is compiled and inspected in a worker of the same one. */
 static gs_status prepare(gs_environment *e, gs_evaluator *run, const gs_submission *submission, gs_candidate *c, gs_evaluation *out, gs_error *error)
 {
     GS_TRY(read_text(run, submission, c, error));

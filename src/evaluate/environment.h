@@ -26,12 +26,12 @@ typedef struct gs_environment_options {
     bool           dependent;     /* launches that allow it are dependent */
     uint64_t       seed;          /* of the data; 0: from the operating system. Every request has its own */
     const char    *cache_path;    /* cubin cache; NULL: default, "": none. Must outlive the environment */
-    double         compile_s;     /* most for one compilation; 0: 60 */
+    double         compile_s;     /* time limit of one compilation; 0: 60 */
     gs_worker     *emulator;      /* borrowed, of an emulated device (gs_emulation_device): user kernels run there first. NULL: none; an emulated device needs none */
-    double         emulator_s;    /* most for that; 0: 60 */
-    bool           without_metrics;   /* of a caller that takes them itself (worker/metrics.h) */
+    double         emulator_s;    /* time limit of that; 0: 60 */
+    bool           without_metrics;   /* the caller collects metrics itself (worker/metrics.h) */
     double         timeout_s;     /* shortest wait for a verification or a timing; 0: 60. The time for the problem's size is added */
-} gs_environment_options;         /* all zero: a sensible one */
+} gs_environment_options;         /* all zero: the defaults */
 
 /* What gs_evaluate_prepare has done for a candidate before its device is needed. */
 typedef struct gs_preparation {
@@ -47,37 +47,39 @@ typedef struct gs_submission {
     const char *schedule;         /* "ws/128x256x64/..." */
     const char *source;           /* CUDA C, as kernel/manifest.h says: entries with C linkage that take a gs_kernel_args by value */
     const char *manifest;         /* "manifest 1 ..." */
-    const gs_preparation *prepared;   /* the emulated device has had it already; NULL: nobody has */
-    const char *const *beside;    /* beside a schedule: schedules that will be evaluated next, for the same problem. A GPU times them in the same rounds, against the same cuBLASLt, and */
-    int         besides;          /* their evaluations find the figures: it takes a third of the time. At most GS_BESIDE count */
+    const gs_preparation *prepared;   /* from gs_evaluate_prepare: it has run on the emulated device already; NULL: it has not */
+    /* Schedules that will be evaluated next for the same problem. A GPU times them in the same rounds as this one, against the same cuBLASLt, and their own evaluations take
+     * these figures: a third of the time. At most GS_BESIDE count. */
+    const char *const *beside;
+    int         besides;
 } gs_submission;
 
 typedef struct gs_evaluation {
     char        candidate[GS_CONTENDER_NAME];   /* its name in the store: the canonical schedule or "source:<hash of both texts>"; "": it has none */
     gs_verdict_code verdict;      /* UNKNOWN: there is none */
-    int         part;             /* 1 to 7: the part of verification that failed; 0: none */
+    int         part;             /* 1 to 8: the part of verification that failed; 0: none */
     gs_step     step;             /* where it ended */
     char        reason[256];      /* one line for a person */
-    int         signal;           /* the verdict is that the worker was lost, ended by this signal; else 0 */
-    char        note[160];        /* why the emulated device said nothing of it before; "": it did, or is none */
+    int         signal;           /* the worker was lost, ended by this signal; else 0 */
+    char        note[160];        /* why the emulated device gave no result before; "": it did, or there is none */
     double      reward;           /* [-1, 1], of the environment's kind; -1 unless the verdict is PASS */
     /* 0 where it was not timed, or the verdict is about the timing */
     double      us, library_us;   /* device time, microseconds, cold operands; library_us 0 where us is predicted */
     gs_ratio    ratio;            /* library_us / us, by rounds, with its 95 % interval; of a predicted time floor_us / us, without one */
-    double      first_us;         /* where it was measured again: what the first measurement said */
-    double      floor_us;         /* that the device needs at least */
+    double      first_us;         /* of the first measurement, if there was a second */
+    double      floor_us;         /* time that the device needs at least */
     int         bytes;            /* of the source of a user kernel; 0: a schedule */
-    double      l2_hit;           /* gs_l2_hit; -1: not known, which it is of user kernels */
+    double      l2_hit;           /* gs_l2_hit; -1: not known, as for user kernels */
     int         rounds, mhz;
     int         registers, smem;  /* per thread; bytes per block; 0 where it was not compiled */
     bool        predicted;        /* by an emulated device */
-    char        untrusted[160];   /* why the predicted time does not count, and is not `us` but untrusted_us; "": it counts */
+    char        untrusted[160];   /* why the predicted time does not count, and is in untrusted_us in place of us; "": it counts */
     double      untrusted_us;
     char        metrics[2048];    /* lines "name value" (worker/metrics.h); "": there are none */
-    bool        metrics_lost;     /* the worker could not be asked for its share of them */
+    bool        metrics_lost;     /* the worker was lost, and its metrics with it */
     bool        jumped;           /* faster than the best known by GS_JUMP, and so measured again */
-    bool        second;           /* measured again: the second figures stand here */
-    bool        agreed;           /* the two measurements did */
+    bool        second;           /* measured again: the second figures are here */
+    bool        agreed;           /* the two measurements agree */
     struct {                      /* seconds of the caller's time, starts of workers included */
         double compile, emulator, verify, time, second, all;
     } spent;
@@ -97,31 +99,32 @@ void      gs_environment_destroy(gs_environment **environment);   /* the worker 
  * worker that cannot even be started, or cannot run the library alone any more, WORKER_DIED or WORKER_HUNG. The next call starts a fresh worker. */
 gs_status gs_evaluate(gs_environment *environment, const gs_problem *problem, const gs_submission *submission, gs_evaluation *out, gs_error *error);
 
-/* The part of an evaluation that needs no device, so that many run at once while it is busy: the text, the run on the emulated device, and the compilation into the cache, from where the
- * device's worker takes the code. The environment's worker is of options.emulator's device or of any, its caps those of the device that is meant; where that is emulated itself, the worker is
- * of the same one. out has a verdict, kept as gs_evaluate keeps it, or UNKNOWN: then gs_evaluate goes on with *prepared, in the environment of the device. Codes: as gs_evaluate. */
+/* The part of an evaluation that needs no device, so that many can run at once while it is busy: reading the text, the run on the emulated device, and the compilation into the
+ * cache, where the device's worker finds the code. The environment's worker is of options.emulator's device or of any; its caps are those of the device that is meant; if that is
+ * emulated itself, the worker is of the same one. out has a verdict, kept as gs_evaluate keeps it, or UNKNOWN: then call gs_evaluate with *prepared, in the environment of the
+ * device. Codes: as gs_evaluate. */
 gs_status gs_evaluate_prepare(gs_environment *environment, const gs_problem *problem, const gs_submission *submission, gs_evaluation *out, gs_preparation *prepared, gs_error *error);
 
 /* ---- many schedules of one problem (race.c) ---- */
 
-/* One schedule of a race, compiled into the cache as above. What is wrong with it is found again in the race, and said there. */
+/* Compiles one schedule of a race into the cache, as above. Its faults are found again in the race, and reported there. */
 gs_status gs_evaluate_race_prepare(gs_environment *environment, const gs_problem *problem, const char *schedule, gs_error *error);
 
-/* Times of all, measured against each other and cuBLASLt in groups, few rounds for all and more for the fastest, as a search races its candidates; nothing is verified but what timing looks
- * at. alone: without cuBLASLt, whose tuning takes longer than the race of a few; ratios are to the floor then, and nothing is kept. out: of each, in their order: the verdict UNKNOWN and its
- * times, or what speaks against it. Codes: as gs_evaluate. */
+/* Times all schedules against each other and cuBLASLt in groups, few rounds for all and more for the fastest, as a search races its candidates; nothing is verified except what
+ * timing checks. alone: without cuBLASLt, whose tuning takes longer than a race of few; ratios are then to the floor, and nothing is kept. out: one for each, in their order: the
+ * verdict UNKNOWN and times, or what is wrong with it. Codes: as gs_evaluate. */
 gs_status gs_evaluate_race(gs_environment *environment, const gs_problem *problem, const char *const *schedules, int count, bool alone, gs_evaluation *out, gs_error *error);
 
-/* The evaluation as fields of the object that is being written: what score, serve and the author print (evaluation_json.c). */
+/* Writes the evaluation as fields of the open JSON object, as score, serve and the author print it (evaluation_json.c). */
 void gs_evaluation_put(gs_json *json, const char *problem, const gs_evaluation *got);
 
-/* The fields metrics and metrics_note alone (metrics.c): an object of numbers, or null; what they are of, or why there are none. */
+/* Writes the fields metrics (an object of numbers, or null) and metrics_note (what they are of, or why there are none) alone (metrics.c). */
 void gs_evaluation_put_metrics(gs_json *json, const gs_evaluation *got);
 
 /* "source:<hash>" of a user kernel. */
 char *gs_submission_name(const char *source, const char *manifest, char name[GS_CONTENDER_NAME]);
 
-/* The best time known of a problem: what has passed in the store, with this program's kernels on this device, and here. 0: nothing. */
+/* The best known time of a problem: of what has passed in the store, with this program's kernels on this device, or in this environment. 0: none. */
 gs_status gs_environment_known(const gs_environment *environment, const gs_problem *problem, double *us, gs_error *error);
 
 #endif

@@ -14,23 +14,23 @@
 #include "base/stop.h"
 #include "worker/client.h"
 
-/* Seconds for a reply whatever the size, when the caller does not say; and how much slower than the floor a kernel may be before
- * it counts as hung. The generous factor covers the reference's own tuning, whose worst algorithms are slow. */
+/* Shortest timeout of a reply in seconds, unless the caller gives one; and how much slower than the floor a kernel may be before it counts as hung. The generous factor covers
+ * the reference's own tuning, whose worst algorithms are slow. */
 #define REPLY_S     60.0
-#define ALONE_S     5.0       /* and for cuBLASLt alone: who asks for shorter waits asks it of candidates */
+#define ALONE_S     5.0       /* shortest for cuBLASLt alone: a caller's shorter timeout is meant for candidates */
 #define SLOW        50.0
 #define TUNE_RUNS   1500.0    /* calls for tuning the reference */
-#define GROUPS_S    60.0      /* and of groups, of which a dozen sizes are tuned, in three ways */
+#define GROUPS_S    60.0      /* more for groups: a dozen sizes are tuned, in three ways */
 #define CHECK_RATE  2e10      /* flop/s that verification reaches at least, over all its parts */
-#define PATIENCE    20.0      /* times the estimate, for an emulated device, of which kernels that never end are no danger */
-#define IN_SANDBOX  0.8       /* of the time for a compilation: what takes longer ends there, and not with the worker */
+#define PATIENCE    20.0      /* times the estimate, for an emulated device, where an endless kernel does no harm */
+#define IN_SANDBOX  0.8       /* of a compilation's time limit: a longer one is ended by the sandbox, not with the worker */
 
 #define WARMUP_S         0.5
 #define LIST_WARMUP_S    0.1
 #define SEARCH_WARMUP_S  0.005
 #define SEARCH_REPLAY_US 200.0
-#define HOT_S            0.3   /* since the device was busy: the clocks have not moved yet */
-#define SLOWER           1.25  /* times cuBLASLt: who is that slow is timed in fewer rounds, where candidates follow each other */
+#define HOT_S            0.3   /* if the device was busy so recently, its clocks have not moved yet */
+#define SLOWER           1.25  /* times cuBLASLt: slower candidates are timed in fewer rounds, where candidates follow each other */
 
 static const char *const stages[] = {
     [GS_STAGE_NONE] = "", [GS_STAGE_SEARCH] = "search", [GS_STAGE_RACE] = "race", [GS_STAGE_FINAL] = "final", [GS_STAGE_CONFIRM] = "confirm",
@@ -96,7 +96,7 @@ double gs_evaluator_reward(const gs_evaluator *e, const gs_candidate *c)
 
 /* ---- how long ---- */
 
-/* An emulated device runs a user kernel on one core: it looks after the order of its blocks. */
+/* An emulated device runs a user kernel on one core, because it checks accesses between its blocks. */
 static double slower(const gs_candidate *c) { return c->source ? gs_emulated_cores() : 1; }
 
 static double base_timeout(const gs_evaluator *e) { return e->options.timeout_s > 0 ? e->options.timeout_s : REPLY_S; }
@@ -132,8 +132,8 @@ static gs_worker_subject subject_of(gs_evaluator *e, const gs_candidate *c)
 
 /* ---- keeping ---- */
 
-/* Of a search only a measurement is put down that was taken beside cuBLASLt, which a time alone was not. A time that stands alone because
- * cuBLASLt computes nothing right is put down without a ratio, but for one that was compared once. */
+/* What the store keeps. In a search figures are kept only if they were measured beside cuBLASLt. A time that stands alone because cuBLASLt computes nothing right is kept without
+ * a ratio, unless the candidate was compared before. */
 static gs_trial trial_of(const gs_evaluator *e, const gs_candidate *c)
 {
     gs_trial trial = {.registers = c->registers, .smem = c->smem, .predicted_us = c->predicted_us};
@@ -154,10 +154,10 @@ static gs_trial trial_of(const gs_evaluator *e, const gs_candidate *c)
     return trial;
 }
 
-/* Puts the candidate as it stands into the store. reason may be NULL. */
+/* Stores the candidate as it stands. reason may be NULL. */
 static gs_status keep(gs_evaluator *e, const gs_candidate *c, gs_stage stage, int part, const char *reason, gs_error *error)
 {
-    if (!e->store || !c->text[0] || c->ahead) return GS_OK;   /* what cannot be read has no name */
+    if (!e->store || !c->text[0] || c->ahead) return GS_OK;   /* a text that cannot be read has no name */
     gs_trial trial = trial_of(e, c);
     trial.part = part;
     snprintf(trial.reason, sizeof trial.reason, "%s", reason ? reason : "");
@@ -189,7 +189,7 @@ gs_status gs_evaluator_reject(gs_evaluator *e, gs_candidate *c, gs_verdict_code 
     c->verdict = verdict;
     snprintf(c->reason, sizeof c->reason, "%s", reason && *reason ? reason : gs_verdict_text(verdict));
     c->part = part;
-    if (c->doubted) {   /* figures that nobody believed are not kept beside a verdict either */
+    if (c->doubted) {   /* doubted figures are not kept beside a verdict */
         c->us = c->library_us = 0;
         c->ratio = (gs_ratio){0};
         c->rounds = c->mhz = 0;
@@ -219,7 +219,7 @@ static bool machine_failed(gs_status status)
 
 bool gs_evaluator_lacks(const gs_evaluator *e) { return e->lacks[0] != '\0'; }
 
-/* What the failure says about the problem: no algorithm takes it, or what one computes is wrong; NEVER: nothing. */
+/* What the reference's failure says about the problem: no algorithm takes it, or one computes a wrong result; NEVER: nothing. */
 static gs_lack lack_of(const gs_worker_timing *timing)
 {
     return timing->status == GS_ERROR_UNSUPPORTED ? GS_LACK_REFUSED : timing->status == GS_OK && timing->wrong ? GS_LACK_WRONG : GS_LACK_NEVER;
@@ -233,7 +233,7 @@ static gs_status reference_failed(const gs_worker_timing *timing, gs_error *erro
     return gs_fail(error, timing->status, NULL, "the reference " GS_REFERENCE " cannot run: %s", *timing->message ? timing->message : "no reason given");
 }
 
-/* A predicted time has no time of cuBLASLt beside it: the floor takes its place. */
+/* A time without cuBLASLt beside it is compared with the floor. */
 static gs_ratio floor_ratio(const gs_evaluator *e, double us)
 {
     const double share = us > 0 ? e->floor_us / us : 0;
@@ -267,7 +267,7 @@ static bool jumps(const gs_evaluator *e, double us)
     return e->doubts && gs_jumps(us, known_us);
 }
 
-/* One candidate's entry of a reply: a verdict or figures. reference NULL: times are predicted, or nothing stands beside them. */
+/* Takes one candidate's entry of a reply: a verdict or figures. reference NULL: times are predicted, or there is no reference. */
 static gs_status take_timing(gs_evaluator *e, gs_candidate *c, const gs_worker_timing *timing, const gs_worker_timing *reference, int rounds, gs_stage stage,
                              gs_error *error)
 {
@@ -343,7 +343,7 @@ static gs_status take_timings(gs_evaluator *e, gs_candidate *const *list, int co
 gs_status gs_evaluator_bench(gs_evaluator *e, gs_candidate *const *list, int count, int rounds, gs_stage stage, gs_error *error)
 {
     const bool search = stage == GS_STAGE_SEARCH, beside = !e->caps->emulated && !search && !gs_evaluator_lacks(e), decides = stage != GS_STAGE_RACE && !search;
-    if (count == 0 && !beside) {   /* nothing to be timed: whether the worker lives is what can be asked */
+    if (count == 0 && !beside) {   /* nothing to time: only asks whether the worker lives */
         gs_caps caps;
         return gs_worker_hello(e->worker, &caps, NULL, NULL, error);
     }
@@ -359,8 +359,8 @@ gs_status gs_evaluator_bench(gs_evaluator *e, gs_candidate *const *list, int cou
     if (search || (e->follows && !decides)) request.replay_us = SEARCH_REPLAY_US;
     if (beside && e->follows && stage == GS_STAGE_FINAL) request.slow = SLOWER;
     if (search || (hot && !decides)) request.warmup_s = SEARCH_WARMUP_S;
-    /* under the power limit clocks take that long to settle, and who wins in a burst need not win then; in a list the reference's own tuning
-     * has just settled them, and where candidates follow each other the last one has */
+    /* under the power limit clocks take so long to settle, and the winner of a burst need not win then; in a list the reference's own tuning has just settled them, and where
+     * candidates follow each other the last one has */
     if (decides && e->floor_us > 20) request.warmup_s = e->search || hot ? LIST_WARMUP_S : WARMUP_S;
     gs_worker_timings timings;
     gs_status status = gs_worker_bench(e->worker, &request, bench_timeout(e, count > 0 ? list[0] : NULL, count, rounds), &timings, error);
@@ -373,7 +373,7 @@ gs_status gs_evaluator_bench(gs_evaluator *e, gs_candidate *const *list, int cou
 
 /* ---- compile ---- */
 
-/* What a compilation that failed says: of the candidate, also where it took the worker down, if a fresh one answers; or of the machine. */
+/* A failed compilation is the candidate's fault, also if it took the worker down and a fresh one answers; or the machine's. */
 static gs_status not_compiled(gs_evaluator *e, gs_candidate *c, gs_status status, const gs_error *why, gs_error *error)
 {
     if (!gs_worker_lost(status)) return gs_evaluator_refuse(e, c, status, why, error);
@@ -391,7 +391,7 @@ gs_status gs_evaluator_precompile(gs_evaluator *e, gs_candidate *c, bool edges, 
     const gs_status status = gs_worker_precompile(e->worker, &subject, e->caps, false, timeout_s, &why);
     if (status != GS_OK) return not_compiled(e, c, status, &why, error);
     if (!edges || c->source) return GS_OK;
-    /* nobody is judged by these: verification compiles what is missing then */
+    /* failures of these do not count: verification compiles what is missing */
     return gs_worker_precompile(e->worker, &subject, e->caps, true, timeout_s, error) == GS_ERROR_INTERRUPTED ? GS_ERROR_INTERRUPTED : GS_OK;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Requests that may cost a worker: whose fault it was, and what is measured a second time. */
+ * Requests that may cost a worker: which candidate was at fault, and which ones are measured a second time. */
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "evaluate/evaluate.h"
 #include "worker/client.h"
 
-/* After a worker was lost with this one candidate: its verdict is hang or fault, unless a fresh worker cannot even run the
- * reference (where there is none, as on an emulated device: answer); then that failure is returned. */
+/* After a worker was lost with this one candidate: its verdict is hang or fault, unless a fresh worker cannot even run the reference (or answer, where there is none, as on an
+ * emulated device); then that failure is returned. */
 static gs_status blame(gs_evaluator *e, gs_candidate *c, gs_status lost, const gs_error *why, gs_error *error)
 {
     const int signal = lost == GS_ERROR_WORKER_DIED ? e->worker->signal : 0;   /* before the next worker starts */

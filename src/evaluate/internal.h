@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * An environment from within: what one candidate (environment.c) and a race of many (race.c) have in common. */
+ * Inside an environment: what one candidate (environment.c) and a race of many (race.c) share. */
 #ifndef GS_EVALUATE_INTERNAL_H
 #define GS_EVALUATE_INTERNAL_H
 
 #include "evaluate/emulate.h"
 #include "evaluate/environment.h"
 
-/* The best time of a problem that passed here, where there is no store to ask. */
+/* The best time of a problem that passed in this environment, for when there is no store. */
 typedef struct gs_known_best {
     char   problem[GS_PROBLEM_TEXT];
     double us;
@@ -27,7 +27,7 @@ struct gs_environment {
     gs_session            *session;
     gs_environment_options options;
     gs_emulation           emulation;
-    uint64_t               seed;       /* goes from run to run */
+    uint64_t               seed;       /* carried from run to run */
     gs_known_best              *known;
     int                    known_count, known_capacity;
     gs_timed_ahead        *ahead;
@@ -36,13 +36,13 @@ struct gs_environment {
 gs_evaluator gs_environment_evaluator(const gs_environment *e, const gs_problem *problem);
 gs_status    gs_environment_take_known(const gs_environment *e, gs_evaluator *run, gs_error *error);
 
-/* What a schedule's text says before a worker has seen it. A candidate that is out has its verdict. */
+/* Reads and checks the text of a schedule, before a worker sees it. If it is not valid, that is the candidate's verdict. */
 gs_status gs_evaluator_read_schedule(gs_evaluator *run, const char *text, gs_candidate *c, gs_error *error);
 
-/* timed: its figures belong to it. */
+/* timed: fills its figures too. */
 void gs_evaluation_fill(const gs_evaluator *run, const gs_candidate *c, bool timed, gs_evaluation *out);
 
-/* The metrics of a candidate that has its figures in out: with what its worker says; or, added to these lines, what is known without. */
+/* Fill out->metrics of a candidate whose figures are in out. _measure also asks its worker; _launch adds to `lines` what is known without one. */
 void gs_evaluation_measure(const gs_environment *e, const gs_evaluator *run, const gs_candidate *c, gs_evaluation *out);
 void gs_evaluation_launch(const gs_evaluator *run, const gs_candidate *c, gs_text *lines, gs_evaluation *out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Metrics of a candidate that was evaluated: what its worker says of the compiled kernel, how it is launched, what its time means, and the time model's account of a
- * schedule. Nothing is compiled for them that was not: counters of a GPU, and instructions of a schedule's PTX there, are left to whoever asks for a profile. */
+ * Metrics of an evaluated candidate: what its worker says of the compiled kernel, how it is launched, what its time means, and the time model's traffic of a schedule. Nothing is
+ * compiled for them that was not compiled before: counters of a GPU, and instructions of a schedule's PTX there, take a profile. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #define MOST_PRODUCTS (1ll << 27)   /* of a launch that is counted: a small part of what verification launches */
 #define TIMEOUT_S     30
 
-/* Unless it is there: what the worker says comes first. */
+/* Adds a metric unless it is there already: the worker's values come first. */
 static void add(gs_text *out, const char *name, double value)
 {
     const size_t size = strlen(name);
@@ -48,7 +48,7 @@ static void add_launch(gs_text *out, const gs_evaluator *run, const gs_candidate
     add(out, "occupancy", 100.0 * resident * shape.threads / run->caps->threads_sm);
 }
 
-/* What the time comes to. */
+/* Throughput, from the time. */
 static void add_speed(gs_text *out, const gs_evaluator *run, double us)
 {
     add(out, "tflops", gs_problem_flops(run->problem) / us * 1e-6);
@@ -80,11 +80,11 @@ void gs_evaluation_measure(const gs_environment *e, const gs_evaluator *run, con
     gs_text lines = {0};
     const bool emulated = run->caps->emulated;
     if (e->options.without_metrics || out->step < GS_STEP_VERIFY) return;
-    out->metrics_lost = run->worker->pid == 0 || c->signal != 0 || c->verdict == GS_VERDICT_FAULT || c->verdict == GS_VERDICT_HANG;   /* it ends, or has */
+    out->metrics_lost = run->worker->pid == 0 || c->signal != 0 || c->verdict == GS_VERDICT_FAULT || c->verdict == GS_VERDICT_HANG;   /* the worker ends, or has ended */
     if (!out->metrics_lost && (c->source || emulated)) {
         const gs_metrics_request request = {.problem = run->problem, .candidate = c->text, .source = c->source, .manifest = c->manifest, .worker = run->worker,
                                             .emulator = emulated ? run->worker : NULL, .cache = e->options.cache_path, .most = MOST_PRODUCTS, .timeout_s = TIMEOUT_S};
-        if (gs_metrics_take(&request, &lines, NULL) != GS_OK) gs_text_clear(&lines);   /* the verdict is there; nothing of it is lost */
+        if (gs_metrics_take(&request, &lines, NULL) != GS_OK) gs_text_clear(&lines);   /* metrics are optional: the verdict stays */
     }
     gs_evaluation_launch(run, c, &lines, out);
     gs_text_free(&lines);

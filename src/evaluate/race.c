@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A race of schedules that somebody names: few paired rounds for everyone, more for those near the best, in groups beside cuBLASLt. A group that takes its worker down is halved until it is
- * known who did. Nothing is verified here but what timing itself looks at. */
+ * A race of given schedules: few paired rounds for all, more for those near the best, in groups beside cuBLASLt. A group that takes its worker down is halved until the cause is
+ * found. Nothing is verified here except what timing checks. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,14 +8,14 @@
 #include "evaluate/internal.h"
 
 enum { GROUP = 24, FIRST_ROUNDS = 5, SECOND_ROUNDS = 11, SECOND_MOST = 16 };   /* rounds as in a search (tune/race.c) */
-#define FIRST_WITHIN 1.5    /* of the best: stays in after the first rounds */
+#define FIRST_WITHIN 1.5    /* times the best: stays in after the first rounds */
 
 gs_status gs_evaluate_race_prepare(gs_environment *e, const gs_problem *problem, const char *schedule, gs_error *error)
 {
     GS_TRY(gs_evaluator_takes(problem, "race", error));
     gs_evaluator run = gs_environment_evaluator(e, problem);
     gs_candidate c = {0};
-    run.store = NULL;   /* the race says what is wrong with it */
+    run.store = NULL;   /* its verdict is found again, and stored, in the race */
     GS_TRY(gs_evaluator_read_schedule(&run, schedule, &c, error));
     const gs_status status = gs_candidate_out(&c) ? GS_OK : gs_evaluator_precompile(&run, &c, false, e->options.compile_s, error);
     e->seed = run.seed;
@@ -30,7 +30,7 @@ static int by_ratio(const void *left, const void *right)
     return a->ratio.median > b->ratio.median ? -1 : a->ratio.median < b->ratio.median;
 }
 
-/* What is known from now on. */
+/* Updates the best known time. */
 static void learn(gs_evaluator *run, gs_candidate *const *list, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -57,7 +57,7 @@ static gs_status race(gs_evaluator *run, gs_candidate *all, gs_candidate **list,
     for (int i = 0; i < count; i++)
         if (is_in(&all[i])) list[in++] = &all[i];
     GS_TRY(race_list(run, list, in, FIRST_ROUNDS, error));
-    if (run->caps->emulated) return GS_OK;   /* more rounds would say the same */
+    if (run->caps->emulated) return GS_OK;   /* times are predicted: more rounds would give the same */
     int measured = 0, near = 0;
     for (int i = 0; i < in; i++)
         if (is_in(list[i]) && list[i]->measured) list[measured++] = list[i];
@@ -66,7 +66,7 @@ static gs_status race(gs_evaluator *run, gs_candidate *all, gs_candidate **list,
     return near < 2 ? GS_OK : race_list(run, list, near, SECOND_ROUNDS, error);
 }
 
-/* What speaks against it was seen while it ran. */
+/* Its verdict was found by running it. */
 static bool came_to_run(const gs_candidate *c)
 {
     return c->verdict == GS_VERDICT_FAULT || c->verdict == GS_VERDICT_HANG || c->verdict == GS_VERDICT_TIMED || c->verdict == GS_VERDICT_FLOOR;

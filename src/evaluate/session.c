@@ -44,7 +44,7 @@ char *gs_session_version(char text[GS_SESSION_VERSION])
     return text;
 }
 
-/* What results depend on beside the device: the kernels' sources and, where times are predicted, the profile that predicts them. */
+/* What results depend on besides the device: the kernels' sources and, where times are predicted, the profile that predicts them. */
 static void name_version(gs_device_session *session)
 {
     char sources[GS_SOURCES_ID];
@@ -62,7 +62,7 @@ static void name_version(gs_device_session *session)
 
 static gs_status open_store(gs_device_session *session, const gs_device_session_options *o, gs_error *error)
 {
-    /* predicted times are those of a launch that waits */
+    /* predicted times are those of ordinary launches */
     snprintf(session->device, sizeof session->device, "%s%s", session->caps.slug, o->dependent && !session->caps.emulated ? GS_DEPENDENT_SUFFIX : "");
     session->session = (gs_session){
         .command = session->command,

@@ -23,7 +23,7 @@ void gs_kernel_to_source(const gs_kernel *kernel, gs_kernel_source *out)
     };
 }
 
-/* With the assembler's own line about it. What else the log says may be a user text's own words. */
+/* Fails with the assembler's own line about it. Other lines of the log may come from the user's source. */
 static gs_status serialized(const gs_kernel *kernel, const char *log, gs_error *error)
 {
     size_t length = 0;
@@ -53,7 +53,7 @@ gs_status gs_loaded_code_compile(gs_loaded_code *code, const gs_kernel *kernel, 
     if (image->spill_bytes > 0) return gs_fail(error, GS_ERROR_SPILL, NULL, "%s: %d bytes spilled", kernel->name, image->spill_bytes);
     image->user = user;
     GS_TRY(device->ops->load(device, image, &code->module, error));
-    if (user) {   /* its PTX stays, for whoever counts what is in it: the text is not compiled again */
+    if (user) {   /* the PTX stays, so that its instructions can be counted without compiling again */
         free(image->code);
         image->code = NULL;
     }

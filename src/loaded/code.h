@@ -12,7 +12,7 @@ struct gs_loaded_code {
     int        users;
 };
 
-/* Nothing yet, and one user. NULL, and *error: no memory. */
+/* Empty, with one user. NULL, and *error: no memory. */
 gs_loaded_code *gs_loaded_code_new(gs_device *device, gs_error *error);
 
 /* Codes as of gs_loaded_create; user: as of gs_loaded_create_user. */

@@ -11,7 +11,7 @@
 
 enum { KEPT = 8 };
 
-/* Code that stays loaded for problems to come: verification prepares dozens, many of them with the same options. */
+/* Code that stays loaded for later problems: verification prepares dozens, many of them with the same options. */
 typedef struct kept_code {
     gs_loaded_code *code;      /* NULL: there is none */
     const char     *source;    /* of the kernel; compared by its address */
@@ -28,7 +28,7 @@ typedef struct own {
     gs_loaded       *loaded;
     gs_pointer       workspace;
     kept_code        kept[KEPT];
-    int              oldest;      /* of these */
+    int              oldest;      /* index of the one to replace next */
 } own;
 
 /* ---- code that is kept ---- */
@@ -69,7 +69,7 @@ static void release(own *self)
     self->workspace = 0;
 }
 
-/* What verification must leave alone, and look after; what it takes of a multiprocessor. */
+/* Tells which memory verification must leave alone or check, and the resources of a block. */
 static void declare(gs_contender *contender, const own *self, const gs_problem *problem)
 {
     contender->bitwise = gs_loaded_manifest(self->loaded)->bitwise;

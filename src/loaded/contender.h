@@ -18,9 +18,9 @@ struct gs_contender {
     int   suggestion;                /* after prepare, cuBLASLt only: which of its suggestions is used, from 1 */
     int   registers, smem;           /* after prepare, our and user kernels only: most of any entry, smem in bytes of a block */
     bool  bitwise;                   /* claims bit-equal results over repeats */
-    bool  any_order;                 /* NVIDIA's library: of an invariant problem it computes the product, in an order that is its own */
-    bool  rounds_products;           /* NVIDIA's library, and a plan, which may take it: a product may be rounded to D's type before anything is added to it, and its timed outputs are judged so */
-    bool  fixed_groups;              /* a user kernel: its text has the number of groups of rows, which no argument and no name of a manifest tells it */
+    bool  any_order;                 /* NVIDIA's library: it may add up in any order, also for an invariant problem */
+    bool  rounds_products;           /* NVIDIA's library, and a plan, which may use it: may round a product to D's type before anything is added; timed outputs are judged with that in mind */
+    bool  fixed_groups;              /* a user kernel: its source has a fixed number of groups of rows, since neither arguments nor manifest pass one */
     int   align[GS_OPERANDS];        /* after prepare: bytes that the address of each operand must be a multiple of; 0: not known */
     gs_pointer zeroed, scratch;      /* after prepare: the part of its workspace that is zero before and after every run, and the rest; 0: none, or not known */
     size_t     zeroed_bytes, scratch_bytes;
@@ -32,9 +32,9 @@ struct gs_contender {
     /* Puts one multiplication on the queue. Owns whatever workspace it needs. */
     gs_status (*run)(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error);
 
-    /* For one whose host must know how many rows each group has: so many sets of arguments that runs are going to have, and the offsets that stand there on the
-     * device, problem.groups + 1 of each set, one behind the other. They take the place of those it was told before; a run with others fails. Before a capture,
-     * not in it: it may take long. NULL: the contender reads them on the device. */
+    /* For contenders whose host code must know how many rows each group has: the arguments of all later runs, and the offsets that these have on the device, problem.groups + 1
+     * for each set, one set behind the other. They replace earlier ones; a run with other arguments fails. Call it before a capture, not during one: it may take long. NULL: the
+     * contender reads offsets on the device. */
     gs_status (*expect)(gs_contender *contender, const gs_args *args, const int32_t *offsets, int sets, gs_error *error);
 
     void (*destroy)(gs_contender *contender);   /* frees self */
@@ -44,10 +44,10 @@ struct gs_contender {
 struct gs_loaded;
 const struct gs_loaded *gs_contender_loaded(const gs_contender *contender);
 
-/* One of our schedules, by its text form; behind it "@plain" or "@dependent" says how it is launched, whatever the device's switch says. */
+/* One of our schedules, by its text form; "@plain" or "@dependent" behind it sets how it is launched, whatever the device's switch says. */
 gs_status gs_contender_schedule(gs_contender *out, gs_device *device, const char *schedule, gs_error *error);
 
-/* The parts of such a text. PARSE. */
+/* Splits such a text. PARSE. */
 gs_status gs_contender_parse(const char *text, gs_schedule *schedule, gs_launch_mode *mode, gs_error *error);
 
 /* A kernel with its manifest (borrowed; must outlive the contender), for user kernels: prepare inspects it first

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The generic launch. Everything is worked out when the kernel is loaded but the pointers and, for a pointer that was not among the last
- * few, its tensor maps. What a run changes belongs to its thread (loaded/states.h); the rest never changes again. */
+ * The generic launch. Everything is computed when the kernel is loaded, except the pointers and, for a pointer that was not among the last few, its tensor maps. What a run
+ * changes belongs to its thread (loaded/states.h); the rest never changes again. */
 #include "loaded/loaded.h"
 
 #include <math.h>
@@ -23,24 +23,24 @@
 typedef struct kept_maps {
     gs_tensor_map map[GROUPS * MEMBERS];  /* first: aligned to 64 bytes */
     gs_pointer    address[GROUPS * MEMBERS];   /* 0: none yet */
-    uint8_t       next[GROUPS];           /* the member that goes for a new pointer */
+    uint8_t       next[GROUPS];           /* the member to replace next */
 } kept_maps;
 
-/* An entry as it is launched, but for what changes. */
+/* The constant part of an entry's launch. */
 typedef struct entry_plan {
     gs_launch launch;                     /* no parameters, not prepared */
-    int       map_count, idle;            /* idle: the output is empty, and the grid: nothing is launched */
+    int       map_count, idle;            /* idle: the output and the grid are empty, nothing is launched */
     gs_tensor tensor[GS_MAX_MAPS];        /* without the address */
     size_t    pointer[GS_MAX_MAPS];       /* offset of the operand's pointer in gs_kernel_args: its own, or the workspace's */
     size_t    behind[GS_MAX_MAPS];        /* bytes from there to the tensor */
-    bool      from_unit[GS_MAX_MAPS];     /* that starts with the whole 16-byte unit of its first element */
+    bool      from_unit[GS_MAX_MAPS];     /* the map starts at the 16-byte boundary before the first element */
 } entry_plan;
 
 typedef struct launch_state {
     kept_maps      *maps;                 /* map_count of them */
     int             map_count;
     void           *params[GS_MAX_MAPS + 1];   /* of maps: the ones in use */
-    gs_pointer      in_use[GS_MAX_MAPS];       /* what they describe; 0: none yet */
+    gs_pointer      in_use[GS_MAX_MAPS];       /* the pointers that these describe; 0: none yet */
     size_t          pointer[GS_MAX_MAPS], behind[GS_MAX_MAPS];   /* as in entry_plan */
     bool            from_unit[GS_MAX_MAPS];
     gs_launch       launch;
@@ -52,7 +52,7 @@ typedef struct run_state {
     gs_state       base;
     int            entry_count;
     bool           scaled;                /* args has other scalars than the problem */
-    unsigned       asked;                 /* how often set_early was */
+    unsigned       asked;                 /* calls of set_early so far */
     gs_kernel_args args;
     launch_state   entry[];
 } run_state;
@@ -63,8 +63,8 @@ struct gs_loaded {
     int            entry_count;
     gs_kernel_args args;                  /* without pointers */
     bool           scalars;               /* alpha and beta of a run are in device memory */
-    size_t         constant_bytes;        /* of B, where a dependent launch may read it before what is in front has ended; else 0 */
-    gs_memory_use  reach[GS_REACHES];     /* what a call's pointers lead to, in the order of set_reach */
+    size_t         constant_bytes;        /* of B, if a dependent launch may read it before the kernel in front has ended; else 0 */
+    gs_memory_use  reach[GS_REACHES];     /* the memory that a call's pointers lead to, in the order of set_reach */
     gs_device     *device;
     gs_loaded_code *code;
     gs_manifest    manifest;
@@ -84,8 +84,8 @@ static gs_status value_of(const gs_formula *formula, const gs_formula_names *nam
     return GS_OK;
 }
 
-/* The tensor that a map describes: an operand as it is stored, row by row. Along K a block goes on where its box ended, so the next 128 bytes
- * may come along; along N they are another block's (measured: docs/performance/grid). */
+/* The tensor that a map describes: an operand as it is stored, row by row. Along K a block continues where its box ended, so the next 128 bytes may be fetched too; along N they
+ * are another block's (measured: docs/performance/grid). */
 static gs_tensor tensor_of(const gs_map *map, const gs_problem *problem)
 {
     const gs_shape s = gs_shape_of(problem, map->operand);
@@ -109,7 +109,7 @@ static gs_tensor tensor_of(const gs_map *map, const gs_problem *problem)
 
 static bool is_packed(const gs_manifest *manifest, char operand) { return (operand == 'a' && manifest->packed[0]) || (operand == 'b' && manifest->packed[1]); }
 
-/* What a map describes of a manifest whose operands may be copies. */
+/* The same with a manifest whose operands may be packed copies in the workspace. */
 static gs_tensor tensor_in(const gs_manifest *manifest, const gs_map *map, const gs_problem *problem)
 {
     gs_tensor tensor = tensor_of(map, problem);
@@ -117,7 +117,7 @@ static gs_tensor tensor_in(const gs_manifest *manifest, const gs_map *map, const
     return tensor;
 }
 
-/* Bytes that copies take; b_at: where B's begins. */
+/* Bytes of all packed copies; b_at: offset of B's. */
 static size_t packed_bytes(const gs_manifest *manifest, const gs_problem *problem, size_t *b_at)
 {
     const gs_map a = {.operand = 'a'}, b = {.operand = 'b'};
@@ -216,7 +216,7 @@ static bool fill_entry(const gs_loaded *loaded, run_state *run, launch_state *st
     return true;
 }
 
-/* Calls no driver: a thread's first run may be one that is captured. */
+/* Calls no driver function: a thread's first run may be during a capture. */
 static gs_state *create_state(void *self, gs_error *error)
 {
     const gs_loaded *const loaded = self;
@@ -251,7 +251,7 @@ static gs_status prepare_workspace(gs_loaded *loaded, const gs_problem *problem,
     return GS_OK;
 }
 
-/* The elements of an output alone: what lies between its rows and its matrices is another one's. */
+/* Only the elements of an output may be written: what lies between its rows and matrices belongs to others. */
 static void note_elements(gs_memory_use *use, const gs_shape *s)
 {
     const size_t size = gs_type_size(s->type), row = (size_t)s->row * size, ld = (size_t)s->ld * size, stride = (size_t)s->stride * size, matrix = s->rows > 0 ? (size_t)(s->rows - 1) * ld + row : 0;
@@ -270,7 +270,7 @@ static void note_reach(gs_loaded *loaded, const gs_problem *problem)
     for (int i = 0; i < GS_REACHES - 3; i++) {
         const char letter = "abcdefghi"[i];
         const gs_shape s = gs_shape_of(problem, letter);
-        const bool array = i < 4 && problem->matrices, none = letter == 'c' && problem->beta == 0 && !loaded->scalars;   /* arrays are read, also that of D */
+        const bool array = i < 4 && problem->matrices, none = letter == 'c' && problem->beta == 0 && !loaded->scalars;   /* arrays of pointers are only read, D's too */
         const bool written = !array && gs_is_written(problem, letter);
         const size_t bytes = i < 4 ? gs_args_bytes(problem, letter) : gs_problem_bytes(problem, letter);
         loaded->reach[i] = (gs_memory_use){.bytes = none ? 0 : bytes, .written = written};
@@ -286,7 +286,7 @@ gs_loaded_code *gs_loaded_share(const gs_loaded *loaded)
     return loaded->code;
 }
 
-/* It owns the use of the code that it is given, also where it cannot be made. NULL as well: there was no memory for that. */
+/* Takes over the caller's use of the code, also on failure. code NULL: creating it has failed, returns NULL. */
 static gs_loaded *loaded_new(gs_loaded_code *code, const gs_manifest *manifest, const gs_problem *problem, gs_error *error)
 {
     if (!code) return NULL;
@@ -307,7 +307,7 @@ static gs_loaded *loaded_new(gs_loaded_code *code, const gs_manifest *manifest, 
     loaded->args = (gs_kernel_args){
         .lda = problem->lda, .ldb = problem->ldb, .ldc = problem->ldc, .ldd = problem->ldd,
         .m = (int)problem->m, .n = (int)problem->n, .k = (int)problem->k, .batch = (int)problem->batch,
-        .alpha = loaded->scalars ? NAN : problem->alpha, .beta = loaded->scalars ? NAN : problem->beta,   /* who looks at the wrong ones is seen */
+        .alpha = loaded->scalars ? NAN : problem->alpha, .beta = loaded->scalars ? NAN : problem->beta,   /* so that a kernel that reads the wrong ones is wrong */
         .stride_a = gs_shape_of(problem, 'a').stride, .stride_b = gs_shape_of(problem, 'b').stride, .stride_c = gs_shape_of(problem, 'c').stride,
         .stride_d = gs_shape_of(problem, 'd').stride, .stride_bias = gs_shape_of(problem, 'e').stride,
         .ldaux = gs_shape_of(problem, 'g').ld, .stride_aux = gs_shape_of(problem, 'g').stride,
@@ -315,7 +315,7 @@ static gs_loaded *loaded_new(gs_loaded_code *code, const gs_manifest *manifest, 
     return loaded;
 }
 
-/* After its code is loaded: everything that follows from the manifest. Destroys it on failure. */
+/* After loading the code: everything that follows from the manifest. Destroys `loaded` on failure. */
 static gs_status prepare(gs_loaded *loaded, const gs_problem *problem, gs_status status, gs_loaded **out, gs_error *error)
 {
     loaded->user = loaded->code->image.user;
@@ -390,7 +390,7 @@ gs_status gs_loaded_alloc(const gs_loaded *loaded, gs_pointer *workspace, gs_err
     return status;
 }
 
-/* In the place of the group's oldest map. */
+/* Encodes a map in place of the group's oldest one. */
 static __attribute__((noinline)) gs_status encode_map(gs_device *device, const gs_tensor *described, launch_state *state, int index, size_t group, gs_pointer pointer, gs_error *error)
 {
     kept_maps *const maps = &state->maps[index];
@@ -400,7 +400,7 @@ static __attribute__((noinline)) gs_status encode_map(gs_device *device, const g
     tensor.address = pointer - before;
     tensor.extent[0] += before / gs_type_size((gs_type)tensor.element);
     maps->address[at] = 0;
-    state->in_use[index] = 0;   /* it may be the one that goes */
+    state->in_use[index] = 0;   /* this map may be the one that is replaced */
     GS_TRY(device->ops->tensor_map(device, &tensor, &maps->map[at], error));
     maps->address[at] = pointer;
     maps->next[group] = (uint8_t)((maps->next[group] + 1) % MEMBERS);
@@ -423,7 +423,7 @@ static inline gs_status change_map(gs_device *device, const gs_tensor *described
     return encode_map(device, described, state, index, group, pointer, error);
 }
 
-/* Scalars of a call stay until a call without them. */
+/* Scalars of a call stay in run->args until a call without them. */
 static inline void set_scalars(run_state *run, const gs_loaded *loaded, const gs_args *args)
 {
     if (__builtin_expect(loaded->scalars, 0)) {
@@ -448,7 +448,7 @@ static inline void set_args(run_state *run, const gs_loaded *loaded, const gs_ar
     set_scalars(run, loaded, args);
 }
 
-/* What a user kernel may reach, in a launch on an emulated device. */
+/* The memory that a user kernel may reach, for a launch on an emulated device. */
 static void set_reach(const gs_loaded *loaded, const gs_args *args, const void *workspace, gs_launch *launch)
 {
     const void *const to[GS_REACHES] = {args->a, args->b, args->c == args->d ? NULL : args->c, args->d, args->bias, args->offsets, args->aux, args->scale_m, args->scale_n, args->alpha, args->beta, workspace};
@@ -458,7 +458,7 @@ static void set_reach(const gs_loaded *loaded, const gs_args *args, const void *
         if (to[i]) launch->reach[count] = loaded->reach[i], launch->reach[count++].at = (gs_pointer)(uintptr_t)to[i];
 }
 
-/* Behind set_args: what else an entry's launch has of the operands. */
+/* After set_args: the maps of an entry's launch, and its reach. */
 static inline gs_status set_entry(run_state *run, const gs_loaded *loaded, int entry, const gs_args *args, gs_error *error)
 {
     launch_state *const state = &run->entry[entry];
@@ -470,7 +470,8 @@ static inline gs_status set_entry(run_state *run, const gs_loaded *loaded, int e
     return GS_OK;
 }
 
-/* Of a problem with a constant B, behind set_entry. On an emulated device half of a user kernel's dependent launches may not read it early, in no order that it can tell (every second one would be one entry of two). */
+/* For a problem with a constant B, after set_entry: whether the launch may read B early. On an emulated device half of a user kernel's dependent launches may not, at random, so
+ * that the kernel cannot tell which (every second one would be one entry of two). */
 static __attribute__((noinline)) void set_early(run_state *run, const gs_loaded *loaded, int entry, const gs_args *args, bool dependent)
 {
     gs_launch *const launch = &run->entry[entry].launch;
@@ -497,7 +498,7 @@ gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspa
 
 /* ---- in a graph ---- */
 
-/* A mode for this launch alone: what was prepared has the kernel's own. */
+/* Launches with another mode, this time only: what was prepared has the kernel's own. */
 static gs_status launch_as(gs_device *device, const gs_launch *prepared, gs_launch_mode mode, gs_queue queue, gs_error *error)
 {
     gs_launch launch = *prepared;
@@ -506,7 +507,7 @@ static gs_status launch_as(gs_device *device, const gs_launch *prepared, gs_laun
     return device->ops->launch(device, &launch, queue, error);
 }
 
-/* Which node a launch became, where one has to know. */
+/* Records which node a launch became, if the caller needs it. */
 static gs_status name_node(gs_device *device, gs_queue queue, int entry, gs_captured *out, gs_error *error)
 {
     if (!out || !out->changeable) return GS_OK;
@@ -537,7 +538,7 @@ gs_status gs_loaded_capture(gs_loaded *loaded, const gs_args *args, void *worksp
     return GS_OK;
 }
 
-/* Everything that may be refused for its arguments comes before the first launch is changed. */
+/* Whatever may be refused because of the arguments comes before the first launch is changed. */
 gs_status gs_loaded_change(gs_loaded *loaded, const gs_args *args, void *workspace, gs_graph graph, const gs_captured *captured, gs_error *error)
 {
     gs_device *const device = loaded->device;
@@ -569,7 +570,7 @@ gs_status gs_loaded_set_mode(gs_loaded *loaded, gs_launch_mode mode, gs_error *e
 {
     if (mode == GS_LAUNCH_AS_DEVICE) return GS_OK;
     for (int i = 0; i < loaded->entry_count; i++) loaded->entry[i].launch.mode = mode;
-    gs_states_free(&loaded->states);   /* the state that is there was filled before */
+    gs_states_free(&loaded->states);   /* the existing state has the old mode */
     loaded->states = (gs_states){.create = create_state, .destroy = destroy_state, .self = loaded};
     return gs_states_init(&loaded->states, error);
 }

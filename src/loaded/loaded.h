@@ -32,17 +32,18 @@ gs_status gs_loaded_create_user(gs_loaded **out, gs_device *device, const gs_ker
 /* From compiled code and a manifest: needs no compiler. Owns the image afterwards, also on failure, unless the manifest is wrong. */
 gs_status gs_loaded_create_image(gs_loaded **out, gs_device *device, const gs_manifest *manifest, gs_image *image, const gs_problem *problem, gs_error *error);
 
-/* Code that several of them run, one after the other: each allows its kernels the shared memory of its own problem. One thread shares, creates and destroys them. */
+/* Code that several gs_loaded share. They run one at a time: each allows the kernels its own problem's shared memory. One thread shares, creates and destroys them. */
 typedef struct gs_loaded_code gs_loaded_code;
 gs_loaded_code *gs_loaded_share(const gs_loaded *loaded);   /* stays until it is dropped */
 void            gs_loaded_code_drop(gs_loaded_code **code);
 
-/* From code that is loaded already: the manifest and the problem may be others than before, not the text and its options. Codes as of gs_loaded_create, but nothing is compiled. */
+/* From code that is loaded already. Manifest and problem may differ from those it was made for, source text and options may not. Codes as of gs_loaded_create, but nothing is
+ * compiled. */
 gs_status gs_loaded_create_shared(gs_loaded **out, gs_loaded_code *code, const gs_manifest *manifest, const gs_problem *problem, gs_error *error);
 
 void      gs_loaded_destroy(gs_loaded **loaded);
 
-/* Whether its launches are dependent where its kernels allow it; as the device says until this is called. Before the first run. MEMORY. */
+/* Sets whether launches are dependent where the kernels allow it; without this call, as the device says. Before the first run. MEMORY. */
 gs_status gs_loaded_set_mode(gs_loaded *loaded, gs_launch_mode mode, gs_error *error);
 
 /* A workspace for this kernel, its zeroed part filled with zeros; 0 if it needs none. The caller frees it. Waits. */
@@ -53,13 +54,13 @@ gs_status gs_loaded_alloc(const gs_loaded *loaded, gs_pointer *workspace, gs_err
  * manifest asks for one, with its zeroed part zero before the first run; every run leaves it so. args->size is ignored. */
 gs_status gs_loaded_run(gs_loaded *loaded, const gs_args *args, gs_queue queue, gs_error *error);
 
-/* The same with a workspace beside args. */
+/* The same with this workspace in place of args->workspace. */
 gs_status gs_loaded_run_in(gs_loaded *loaded, const gs_args *args, void *workspace, gs_queue queue, gs_error *error);
 
 /* Launches that were captured, and how. */
 typedef struct gs_captured {
     gs_node node[GS_MAX_ENTRIES];
-    bool    changeable;       /* the nodes are there */
+    bool    changeable;       /* the nodes are known */
     bool    dependent;        /* the first launch is asked to be a dependent one */
 } gs_captured;
 
@@ -67,7 +68,8 @@ typedef struct gs_captured {
  * the one before also trigger the next. out: NULL where nobody will change the launches. */
 gs_status gs_loaded_capture(gs_loaded *loaded, const gs_args *args, void *workspace, bool dependent, gs_queue queue, gs_captured *out, gs_error *error);
 
-/* Other arguments for launches that were captured and are changeable, for later launches of the graph. After a failure some may be changed: it can be called with those of before. */
+/* Changes the arguments of captured launches that are changeable, for later launches of the graph. After a failure some may be changed: call it again with the previous
+ * arguments. */
 gs_status gs_loaded_change(gs_loaded *loaded, const gs_args *args, void *workspace, gs_graph graph, const gs_captured *captured, gs_error *error);
 
 /* Bytes of workspace that a manifest asks for, before anything is compiled. */

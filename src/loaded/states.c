@@ -55,7 +55,7 @@ static void own(gs_state *state, gs_thread *thread)
     atomic_fetch_add_explicit(&thread->references, 1, memory_order_relaxed);
 }
 
-/* The thread's own state, which it has not kept, or one whose owner has ended. */
+/* A state that the thread owns but no longer has at hand, or one whose owner has ended. */
 static gs_state *find(gs_states *states, gs_thread *thread)
 {
     gs_state *free_one = NULL;

@@ -3,9 +3,9 @@
 
 #include "base/error.h"
 
-enum { LEAST = 1 << 20 };   /* bytes: an edge problem's operand, its guard bands and its gap take less */
+enum { LEAST = 1 << 20 };   /* bytes: more than an operand of an edge problem with its guard bands and gap */
 
-/* One that is free and large enough; -1: there is none. */
+/* A random block that is free and large enough; -1: there is none. */
 static int any_of(const gs_blocks *blocks, size_t bytes, gs_random *random)
 {
     int found = -1, count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Blocks of device memory that stay from one edge problem to the next, so that the driver is not asked for memory for each. Whoever asks gets any that is large enough, by chance, so that the
- * order of operands in memory differs from problem to problem. */
+ * Blocks of device memory that are kept from one edge problem to the next, so that the driver is not asked for memory each time. A request gets any block that is large enough,
+ * by chance, so that the order of operands in memory differs from problem to problem. */
 #ifndef GS_OPERANDS_BLOCKS_H
 #define GS_OPERANDS_BLOCKS_H
 
@@ -10,7 +10,7 @@
 enum { GS_BLOCKS = 18 };
 
 typedef struct gs_blocks {
-    bool keeps;             /* else each is allocated, and freed when it is given back */
+    bool keeps;             /* false: blocks are allocated each time, and freed when they are given back */
     struct {
         gs_pointer at;      /* 0: there is none */
         size_t     bytes;
@@ -18,13 +18,13 @@ typedef struct gs_blocks {
     } block[GS_BLOCKS];
 } gs_blocks;
 
-/* So many bytes at least, by these calls of the device. Contents are undefined. MEMORY. */
+/* At least `bytes` bytes, allocated and freed by these ops. Contents are undefined. Errors: those of ops->alloc. */
 gs_status gs_blocks_take(gs_blocks *blocks, const gs_device_ops *ops, gs_device *device, size_t bytes, gs_random *random, gs_pointer *out, gs_error *error);
 
-/* 0 is none. */
+/* at 0: does nothing. */
 void gs_blocks_give(gs_blocks *blocks, const gs_device_ops *ops, gs_device *device, gs_pointer at);
 
-/* Frees what is kept; all were given back. Nothing is kept from now on. */
+/* Frees the kept blocks; all must have been given back. Nothing is kept from now on. */
 void gs_blocks_end(gs_blocks *blocks, const gs_device_ops *ops, gs_device *device);
 
 #endif

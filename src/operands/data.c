@@ -15,22 +15,22 @@
 #include "problem/layout.h"
 
 #define C_MOST     15.0          /* largest integer of C */
-#define TALL       5             /* powers of two of larger ones, */
-#define TALL_MOST  (255 << (TALL - 1))   /* of C or a bias */
+#define TALL       5             /* powers of two that larger integers of C or a bias may have */
+#define TALL_MOST  (255 << (TALL - 1))   /* the largest of them */
 #define F16_EXACT  2048.0
 #define F32_SAFE   4194304.0     /* 2^22 */
 #define F32_EXACT  16777216.0    /* 2^24 */
 #define F16_LARGE  65504.0
 #define FARTHEST   100           /* exponent of scales: none is subnormal */
-#define UP_A       5             /* powers of two in f16: of CANCEL the largest are 2047 2^5 in A, */
-#define UP_B       8             /* 127 2^8 in B, */
-#define DOWN       24            /* and the smallest 2^-24 in either */
+#define UP_A       5             /* CANCEL in f16: A's largest number is 2047 2^5, */
+#define UP_B       8             /* B's 127 2^8, */
+#define DOWN       24            /* the smallest of either 2^-24 */
 
 static double granule(double value) { return fmod(value, 1) == 0 ? 1 : fmod(value * 2, 1) == 0 ? 0.5 : 0.25; }
 
 static bool is_nice(float scalar) { return fabsf(scalar) <= 4 && fmodf(scalar * 4, 1) == 0; }
 
-/* With powers of two as data, a product of it is exact in f32. */
+/* Its product with a power of two of the data is exact in f32. */
 static bool is_moderate(float scalar) { return scalar == 0 || (fabsf(scalar) >= 0x1p-10f && fabsf(scalar) <= 0x1p10f); }
 
 bool gs_scalars_exact(const gs_problem *problem) { return is_nice(problem->alpha) && is_nice(problem->beta); }
@@ -60,7 +60,7 @@ void gs_datagen_move(gs_datagen *g, int far)
 
 float gs_scalar_of_many_bits(uint64_t bits)
 {
-    /* seven bits that bf16 has; 1001 behind them: nine sixteenths of its last step; the last ones, of which f16 would have three, half a step of its */
+    /* seven random bits, bf16's fraction; 1001: nine sixteenths of bf16's last step, the last 1 half a step of f16; then random bits that neither type has */
     const uint32_t significand = (uint32_t)(bits & 0x7f) << 16 | 0x9000u | (uint32_t)(bits >> 7 & 0xff);
     const float value = (float)ldexp(1 + significand * 0x1p-23, (int)(bits >> 16 & 1) - 1);
     return bits >> 17 & 1 ? -value : value;
@@ -76,7 +76,7 @@ gs_problem gs_problem_exact(const gs_problem *problem)
     return exact;
 }
 
-/* Products that are not 0, where `density` of them are: the mean plus eight deviations. */
+/* How many products are not 0, if `density` of them are on average: the mean plus eight deviations. */
 static double filled(double terms, double density)
 {
     return density >= 1 ? terms : fmin(terms, terms * density + 8 * sqrt(terms * density) + 64);
@@ -116,7 +116,7 @@ double gs_data_likely(const gs_problem *problem, int kind, const gs_data_plan *p
     return fmin(largest, likely);
 }
 
-/* A bias or a C that is clamped at C_MOST would pass: beside integers some are larger, where D and the accumulator have room. */
+/* A kernel that clamps C or a bias at C_MOST would pass, so some of their integers are larger, where D and the accumulator have room. */
 static int tallest(const gs_problem *p) { return p->acc == GS_F32 && !p->gate ? TALL : 0; }
 
 static bool fits(const gs_problem *problem, int kind, const gs_data_plan *plan)
@@ -133,8 +133,8 @@ static bool fits(const gs_problem *problem, int kind, const gs_data_plan *plan)
         if (problem->gate && problem->out == GS_F16 && alpha * likely + c_most * beta >= sqrt(F16_LARGE)) return false;
         return partial <= F16_EXACT && (alpha * partial + c_most * beta) / unit <= F16_EXACT && (alpha * partial + c_most * beta) / finest <= F32_EXACT;
     }
-    if (largest >= F32_SAFE || (gs_scalars_exact(problem) && (alpha * largest + c_most * beta) / finest > F32_EXACT)) return false;   /* with others results are rounded anyway */
-    return problem->out != GS_F16 || kind == GS_VALUES_CANCEL || alpha * likely + c_most * beta < (problem->gate ? sqrt(F16_LARGE) : F16_LARGE);   /* a gate multiplies two */
+    if (largest >= F32_SAFE || (gs_scalars_exact(problem) && (alpha * largest + c_most * beta) / finest > F32_EXACT)) return false;   /* other scalars round the results anyway */
+    return problem->out != GS_F16 || kind == GS_VALUES_CANCEL || alpha * likely + c_most * beta < (problem->gate ? sqrt(F16_LARGE) : F16_LARGE);   /* a gate multiplies two results */
 }
 
 static bool plan_integer(const gs_problem *problem, gs_data_plan *plan)
@@ -164,19 +164,19 @@ static bool plan_sparse(const gs_problem *problem, int kind, int light, gs_data_
     return false;
 }
 
-/* What is left of a row has a long odd integer in it, so that it needs more bits than D's type has: who rounds it before alpha, or adds it up in 16 bits, is seen. */
+/* What remains of a row's sum has a long odd integer in it, so that it needs more bits than D's type has: this detects a kernel that rounds before alpha, or adds up in 16 bits. */
 static void plan_remainder(const gs_problem *p, gs_data_plan *plan)
 {
     const double alpha = ldexp(fabs((double)p->alpha), -gs_scale_shift(p)) * (p->scales ? 16 : 1), beta = fabs((double)p->beta) + gs_adds_bias(p);
     const double most = p->out == GS_F16 ? (F16_LARGE / 2 - TALL_MOST * beta) / fmax(alpha, 1) : F32_SAFE / 4;
-    const int longest = (p->in == GS_BF16 ? 255 : 2047) - plan->light;   /* beside what cancels */
+    const int longest = (p->in == GS_BF16 ? 255 : 2047) - plan->light;   /* leaves room for what cancels */
     if (p->acc == GS_F16 || (p->gate && p->out == GS_F16) || p->k < 2) return;
     plan->heavy = (int)fmin(longest, most / plan->light);
     plan->heavy -= plan->heavy % 2 == 0;
     if (plan->heavy < 17 || !fits(p, GS_VALUES_CANCEL, plan)) plan->heavy = 0;
 }
 
-/* Half of K sums to about 80000, which f16 cannot hold, where it is not the accumulator. */
+/* Half of K sums to about 80000, more than f16 can hold; with f16 sums to about 600. */
 static bool plan_cancel(const gs_problem *problem, gs_data_plan *plan)
 {
     const double target = problem->acc == GS_F16 ? 600 : 80000, pairs = fmax((double)(problem->k / 2), 1);
@@ -198,8 +198,8 @@ static bool plan_loud(const gs_problem *problem, gs_data_plan *plan)
     return problem->acc == GS_F32 && gs_data_largest(problem, GS_VALUES_LOUD, plan) < F32_SAFE;
 }
 
-/* One product is one rounding in every order, if it is exact in the accumulator, or the output's rounding is the accumulator's, and neither
- * overflows nor loses bits before the scalars are applied. Scalars of many bits meet powers of two only. */
+/* A single product gives the same result in every order if it is exact in the accumulator, or the accumulator's rounding is the output's, and if it neither overflows nor loses
+ * bits before the scalars are applied. Scalars of many bits are combined with powers of two only. */
 static bool plan_range(const gs_problem *p, gs_data_plan *plan)
 {
     const double alpha = fabs((double)p->alpha);
@@ -252,8 +252,8 @@ bool gs_data_plan_make(const gs_problem *problem, int kind, gs_data_plan *plan)
     }
 }
 
-/* Where a bias has numbers in RANGE, as gs_data_range has it: lines of A or B that are zero, by the seed of these (gs_range_class). Where C is read, or two results meet, there would be two
- * numbers. */
+/* Where a bias has numbers in RANGE data, as gs_data_range encodes it: beside lines of A or B that are zero (gs_range_class of this seed). 0, nowhere, if C is read or a gate
+ * combines two results: then two numbers would meet. */
 static int beside_zeros(const gs_problem *p, const gs_data_range *r, uint64_t seed)
 {
     const bool lone = r->lone == (p->bias == GS_BIAS_N);
@@ -261,9 +261,9 @@ static int beside_zeros(const gs_problem *p, const gs_data_range *r, uint64_t se
     return 1 + (int)(seed >> (lone ? 60 : 56) & 15);
 }
 
-enum { LINES_OF_A_STYLE = 64, VECTORS_OF_A_STYLE = 32 };   /* one in so many */
+enum { LINES_OF_A_STYLE = 64, VECTORS_OF_A_STYLE = 32 };   /* of so many lines or vectors each style has one */
 
-/* A line of one sign times another one is no walk: where sums must stay small on the way, or D would overflow, only A's or only B's lines have styles. */
+/* The sum of a line of one sign times another one grows with K, unlike a random walk's: where sums must stay small, or D would overflow, only A's or only B's lines have styles. */
 static int styles_of(const gs_problem *p, char operand, uint64_t seed)
 {
     const bool both = p->acc == GS_F32 && p->out != GS_F16 && !p->gate;
@@ -276,14 +276,14 @@ gs_datagen gs_datagen_make(const gs_problem *p, char operand, int kind, uint64_t
     const gs_shape s = gs_shape_of(p, operand == 'd' ? 'c' : operand);
     gs_datagen g = {.batch = s.matrices, .stride = s.stride, .k = p->k, .seed = seed, .kind = kind, .operand = operand - 'a'};
     gs_data_plan_make(p, kind, &g.plan);
-    if (operand == 'e') {   /* as a row of another C; a number would add to the lone products of RANGE */
+    if (operand == 'e') {   /* like a row of another C; in RANGE no numbers, which would be added to its single products */
         g.operand = 2, g.seed = gs_mix(seed + 0x510e527fu);
         if (kind == GS_VALUES_RANGE) g.kind = GS_VALUES_IDLE;
         g.plan.range.bias = beside_zeros(p, &g.plan.range, seed);
         g.tall = gs_adds_bias(p) ? tallest(p) : 0;
     }
     if (operand == 'c' && p->beta != 0) g.tall = tallest(p);
-    if (operand == 'g') {   /* small integers where C has other values that RANGE needs: an activation's slope is neither 0 nor 1 for some of them */
+    if (operand == 'g') {   /* in RANGE mostly small integers: an activation's slope is neither 0 nor 1 for some of them */
         g.operand = 2, g.seed = gs_mix(seed + 0x9b05688cu);
         if (kind == GS_VALUES_RANGE) g.kind = GS_VALUES_STEEP;
     }

@@ -12,20 +12,20 @@
 /* The problem with alpha 1 and beta 1 (or 0, if it is 0) unless its own scalars are multiples of 1/4 up to 4, with which integer
  * data stay exact. Parts 1 to 3 use this problem, part 4 the one asked for. */
 gs_problem gs_problem_exact(const gs_problem *problem);
-bool       gs_scalars_exact(const gs_problem *problem);   /* they are such multiples */
+bool       gs_scalars_exact(const gs_problem *problem);   /* its scalars are such multiples */
 
-/* Of a problem with scales whose alpha is above 2^20, or below 2^-20: its exponent, by which scales are smaller than otherwise, so that results have the usual size. 0 else. */
+/* For a problem with scales and an alpha above 2^20 or below 2^-20: alpha's exponent, by which scales are made smaller, so that results have the usual size. Else 0. */
 int        gs_scale_shift(const gs_problem *problem);
 
-/* By how many powers of two the products of CANCEL may be larger (or smaller, below 0), by the bits; an alpha that is so the other way leaves results as they are. 0: none, beside scales, which have an
- * alpha of their own, and of sums in f16. gs_datagen_move: A's or B's share of it. */
+/* The exponent of a random power of two by which the products of CANCEL may be made larger (large) or smaller (< 0); with the inverse alpha results stay as they are. 0: not with
+ * scales, which have such an alpha already. gs_datagen_move: multiplies the data of A or B by its share of it. */
 int        gs_data_far(const gs_problem *problem, bool large, uint64_t bits);
 void       gs_datagen_move(gs_datagen *g, int far);
 
-/* Beside an alpha that stays, results may be so large or small as well: D holds them, and nothing is added to them that they would swallow. */
+/* Whether results may be made as large or small too, with alpha unchanged: D holds them, and nothing is added to them that they would swallow. */
 bool       gs_data_lifts(const gs_problem *problem);
 
-/* A number of f32 from 1/2 to 2, of either sign, half way between two of 16 bits, of either kind: neither rounding nor truncation keeps it. */
+/* A random f32 of either sign, from 1/2 to 2, near the middle between two neighbours of f16 and of bf16: neither rounding nor truncation to 16 bits keeps it. */
 float      gs_scalar_of_many_bits(uint64_t bits);
 
 /* The plan of an integer kind (GS_VALUES_*). False: no such data are exact for this problem (f16 accumulation over a very long K).
@@ -44,7 +44,7 @@ gs_placed gs_placed_of(const gs_problem *problem, char operand);
 /* UNSUPPORTED: matrices of an operand overlap, so that none can hold what it should. */
 gs_status gs_placed_check(const gs_problem *problem, gs_error *error);
 
-/* What gs_value and the device's generator take. operand 'a', 'b', 'c'. */
+/* The parameters of gs_value and of the device's generator. operand: a letter of GS_OPERAND_LETTERS but 'f'. */
 gs_datagen gs_datagen_make(const gs_problem *problem, char operand, int kind, uint64_t seed);
 
 #endif

@@ -94,7 +94,7 @@ gs_args gs_operand_args(const gs_pointer at[GS_OPERANDS])
     };
 }
 
-/* A call may have its alpha and its beta anywhere: around them, and between them if they are apart, lie numbers that are neither. */
+/* alpha and beta of a call may be anywhere in memory: here they lie apart or side by side, with NaN around them, so that a kernel that reads beside them is wrong. */
 enum { BETA_AT = 2, ALPHA_AT = 5, SCALARS = 8 };
 
 static int place_of_beta(bool apart) { return apart ? BETA_AT : ALPHA_AT + 1; }

@@ -12,7 +12,7 @@
 #include "operands/operands.h"
 
 #define FILE_LIMIT ((size_t)1 << 40)
-#define CPU_FLOPS  5e8      /* the CPU computes the reference up to here, a second of work */
+#define CPU_FLOPS  5e8      /* the CPU computes the reference of smaller problems: up to a second of work */
 #define TOLERANCE  1.5
 #define POISON     0xffffffffu
 
@@ -36,7 +36,7 @@ static gs_product_operand matrix_of(const gs_problem *p, int index)
                     .bytes = gs_problem_bytes(p, letter)};
 }
 
-/* Of a row, in bytes. */
+/* Offset of row i, in bytes. */
 static size_t place_of(const gs_product_operand *m, int64_t i)
 {
     const int64_t rows = m->rows / m->matrices;
@@ -45,7 +45,7 @@ static size_t place_of(const gs_product_operand *m, int64_t i)
 
 static size_t packed_size(const gs_product_operand *m) { return (size_t)m->rows * (size_t)m->row * m->element; }
 
-/* The axis of rows may be left out where there is one: a bias has none. */
+/* The axis of rows may be missing if there is one row, as for a bias. */
 static bool fits(const gs_product_operand *m, const gs_npy *npy)
 {
     const int64_t rows = m->rows / m->matrices, *const extent = npy->extent;
@@ -54,7 +54,7 @@ static bool fits(const gs_product_operand *m, const gs_npy *npy)
     return m->rows == 1 && extent[0] == m->row;
 }
 
-/* Where the elements start in the file; checks that they are the matrix's. */
+/* Finds where the elements start in the file; checks that they have the operand's size or shape and type. */
 static gs_status find_elements(const gs_product_operand *m, const char *data, size_t size, size_t *start,
                                gs_error *error)
 {
@@ -219,7 +219,7 @@ gs_status gs_product_open(gs_product *p, const char *device, bool dependent, gs_
     return gs_device_open(&p->device, device, NULL, error);
 }
 
-/* What takes seconds: whoever opened the device could say before how long all of it takes. */
+/* Takes seconds, so it is separate from gs_product_open: the caller can first say how long everything will take. */
 static gs_status prepare(gs_product *p, gs_error *error)
 {
     gs_config config = gs_config_default();
@@ -229,7 +229,7 @@ static gs_status prepare(gs_product *p, gs_error *error)
     return gs_verifier_create(&p->verifier, p->device, error);
 }
 
-/* What was refused, by its name. */
+/* Runs the plan; gs_plan_check names the argument that was refused. */
 static gs_status run_plan(gs_plan *plan, const gs_args *args, gs_error *error)
 {
     const gs_status status = gs_plan_run(plan, args, NULL);

@@ -24,7 +24,7 @@ typedef struct gs_product_operand {
     gs_npy_type type;
     size_t      element, bytes;
     bool        output;
-    char       *host;        /* bytes, NULL: not read from a file */
+    char       *host;        /* NULL: not read from a file */
     gs_pointer  device;
 } gs_product_operand;
 
@@ -37,10 +37,10 @@ typedef struct gs_product {
     gs_plan     *plan;       /* of gs_product_run: gs_plan_why says which kernel it was */
     gs_verifier *verifier;
     gs_pointer   reference;
-    gs_pointer   pointers;   /* to the matrices of a batch by pointers, else 0 */
-    gs_pointer   scalars;    /* alpha and beta where they are in device memory, else 0 */
+    gs_pointer   pointers;   /* arrays of pointers of a batch by pointers, else 0 */
+    gs_pointer   scalars;    /* alpha and beta, if they are in device memory; else 0 */
     gs_compare   compare;    /* of gs_product_check */
-    const char  *of;         /* NULL: D; else D is right, and it is of "aux" or "dbias" */
+    const char  *of;         /* the output that `compare` is about: NULL, D; "aux" or "dbias", if D is right and that is wrong */
     bool         checked;    /* false: there is nothing to check, or nobody did */
     bool         dependent;
     bool         on_cpu;     /* the reference was computed there */
@@ -48,12 +48,12 @@ typedef struct gs_product {
 
 void gs_product_make(gs_product *p, const gs_problem *problem);
 
-/* Operand 0 to 2, or 4 to 8, from a .npy file or one of raw elements, row by row without padding; a batch is the first axis; the bias is one row, or one for each group; offsets are 32-bit integers, raw. Those that are not read are random.
- * CORRUPT: it is not of this shape and type. */
+/* Operand 0 to 2, or 4 to 8, from a .npy file or one of raw elements, row by row without padding. A batch is the first axis; the bias is one row, or one for each group; offsets
+ * are raw 32-bit integers. Inputs that are not read from a file are random. CORRUPT: it is not of this shape and type. */
 gs_status gs_product_read(gs_product *p, int index, const char *path, gs_error *error);
 
 gs_status gs_product_open(gs_product *p, const char *device, bool dependent, gs_error *error);
-gs_status gs_product_run(gs_product *p, int64_t seed, gs_error *error);   /* once; D, and aux where it is written, are on the device then */
+gs_status gs_product_run(gs_product *p, int64_t seed, gs_error *error);   /* once; then the outputs are on the device */
 gs_status gs_product_check(gs_product *p, gs_error *error);
 gs_status gs_product_write(gs_product *p, int index, const char *path, gs_error *error);   /* D (3), aux (6) or the gradient of the bias (4), as gs_product_read reads it: .npy by the name's end */
 gs_status gs_product_write_all(gs_product *p, const char *const path[9], gs_error *error);   /* each output that has a path */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The race itself: a first call of each contender, whose result is looked at, then rounds in which every contender still there replays a graph
- * of calls behind a filled cache. */
+ * The race itself: a first call of each contender, whose result is checked, then rounds in which every contender left replays a graph of calls with a cold cache. */
 #include "race/race.h"
 
 #include <math.h>
@@ -12,9 +11,9 @@
 #include "problem/pool.h"
 #include "race/track.h"
 
-#define TOO_SLOW   3.0    /* times the fastest first call: leaves before the rounds */
+#define TOO_SLOW   3.0    /* times the fastest first call: dropped before the rounds */
 #define LONGEST_US 300.0  /* of a replay, unless a call alone is longer */
-#define REPLAYS    24     /* of every contender that the budget should allow */
+#define REPLAYS    24     /* of every contender, that the budget should allow */
 
 typedef struct race {
     gs_track  track;
@@ -24,10 +23,10 @@ typedef struct race {
     double    fastest_us;              /* first call */
     gs_graph  graph[GS_RACERS];
     int       calls[GS_RACERS];        /* of a replay */
-    int       order[GS_RACERS], alive; /* those still there, in the order of their times after each stage */
+    int       order[GS_RACERS], alive; /* those left, in the order of their times after each stage */
 } race;
 
-/* After these no other contender can run either. */
+/* Errors after which no other contender can run either. */
 static bool is_lost(const race *r, gs_status status)
 {
     return (status == GS_ERROR_FAULT && !r->track.device->caps.emulated) || status == GS_ERROR_TIMEOUT || status == GS_ERROR_MEMORY;
@@ -38,7 +37,7 @@ static void leave(race *r, int index, gs_status status, const char *why)
     gs_racer *const racer = &r->racers[index];
     racer->status = status;
     gs_log(status == GS_ERROR_VERIFY ? GS_LOG_WARNING : GS_LOG_INFO, "race: %s leaves: %s", racer->name, why);
-    if (r->track.device->caps.emulated) r->track.device->ops->queue_wait(r->track.device, r->track.queue, NULL);   /* its fault is its own */
+    if (r->track.device->caps.emulated) r->track.device->ops->queue_wait(r->track.device, r->track.queue, NULL);   /* clears a fault, which is this contender's only */
 }
 
 static gs_status call(void *self, int index, gs_queue queue, gs_error *error)
@@ -52,8 +51,8 @@ static gs_status call(void *self, int index, gs_queue queue, gs_error *error)
     return GS_OK;
 }
 
-/* The first call, whose result is looked at, and a second one that counts: code is loaded in the first, cuBLASLt's for milliseconds, so that it
- * says nothing of the speed. Only one that took the whole budget alone is not called again, and of the others the budget pays the second twice. */
+/* The first call is checked, a second one counts: the first one loads code, cuBLASLt's for milliseconds, so its time says nothing about speed. A first call that took the whole
+ * budget is not repeated; for others the budget is charged at most twice the second call. */
 static gs_status first_calls(race *r, int index, gs_error *error)
 {
     gs_racer *const racer = &r->racers[index];
@@ -79,7 +78,7 @@ static gs_status begin(race *r, gs_error *error)
 {
     for (int i = 0; i < r->count; i++) {
         gs_error why = {0};
-        if (i >= 2 && r->fastest_us > 0 && r->track.spent_us > r->budget_us / 2) {   /* calls as long as that: those that promise most have run */
+        if (i >= 2 && r->fastest_us > 0 && r->track.spent_us > r->budget_us / 2) {   /* calls are this long; the most promising contenders come first */
             leave(r, i, GS_ERROR_UNSUPPORTED, "no time was left for it");
             continue;
         }
@@ -120,7 +119,7 @@ static double median(const gs_racer *racer)
     return racer->rounds % 2 ? (double)sorted[half] : ((double)sorted[half - 1] + (double)sorted[half]) / 2;
 }
 
-/* Those that failed go, the others stand in the order of their times. */
+/* Removes those that failed, and sorts the others by their times. */
 static void sort(race *r)
 {
     int kept = 0;
@@ -152,7 +151,7 @@ static gs_status replay(race *r, int index, gs_error *error)
     return status;
 }
 
-/* Rounds until a share of what is left is spent. Every other round goes the other way. */
+/* Rounds until so much time of the device is spent. Every other round goes in reverse order. */
 static gs_status stage(race *r, double until_us, gs_error *error)
 {
     for (int round = 0; round < GS_RACE_SAMPLES; round++) {
@@ -168,7 +167,7 @@ static gs_status stage(race *r, double until_us, gs_error *error)
 
 static gs_status rounds(race *r, gs_error *error)
 {
-    if (r->track.device->caps.emulated) {   /* predicted: a second time would be the first one */
+    if (r->track.device->caps.emulated) {   /* times are predicted: a second one would be the same */
         sort(r);
         return GS_OK;
     }

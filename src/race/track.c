@@ -14,9 +14,9 @@
 
 #define THREADS    256
 #define MOST_SETS  256
-#define CACHES     4       /* times the L2 that all sets together take, if there is room: then each finds nothing of itself */
+#define CACHES     4       /* all sets together take so many times the L2, if there is room: then no set is still in the cache */
 #define GAP        4352    /* bytes between sets, so that their distance is no power of two */
-#define SHARE      8       /* of the free memory */
+#define SHARE      8       /* a race may take 1 / SHARE of the free memory */
 #define SAMPLES    2048
 #define EMULATED_SAMPLES 64
 #define SCALARS    64      /* bytes: where alpha and beta are behind the count of wrong results, if they are in device memory */
@@ -42,7 +42,7 @@ static gs_status load(gs_track *track, gs_error *error)
     return device->ops->function(device, track->module, "gs_race_scan", &track->scan, &info, error);
 }
 
-/* The kernels walk their range with a stride: any grid will do. */
+/* The kernels have grid-stride loops: any grid will do. */
 static gs_status launch(const gs_track *track, gs_function function, void *param, uint64_t threads, gs_error *error)
 {
     const gs_caps *const caps = &track->device->caps;
@@ -60,7 +60,7 @@ static gs_status fill_random(const gs_track *track, int operand, gs_error *error
     return launch(track, track->fill, &fill, fill.elements, error);
 }
 
-/* Every row to any group, in every set alike: what is timed are the matrices. */
+/* Each row goes to a random group, the same in every set. */
 static gs_status fill_offsets(const gs_track *track, gs_error *error)
 {
     const gs_problem *const p = &track->problem;
@@ -121,8 +121,7 @@ gs_status gs_track_size(gs_track *track, gs_error *error)
         return gs_fail(error, GS_ERROR_DEVICE_MEMORY, NULL, "measuring takes %zu MiB of device memory, and may take an eighth of the %zu MiB that are free", set >> 20, free_bytes >> 20);
     const size_t wanted = GS_MIN(CACHES * cache / GS_MAX(used, 1u) + 1, (size_t)MOST_SETS);
     track->sets = (int)GS_MIN(wanted, most / set);
-    /* Filled before every replay: so much that nothing else is in the cache, or where the sets see to that, so much that the device is busy
-     * until the host has put the replay behind it. */
+    /* Filled before every replay: so much that nothing else stays in the cache or, where the sets see to that, that the device is busy until the host has issued the replay. */
     const size_t scratch = (size_t)track->sets * used < CACHES * cache ? 2 * cache : cache / 8 * 4;
     if (most - (size_t)track->sets * set >= scratch) track->scratch_bytes = scratch;
     track->bytes = set * (size_t)track->sets + track->scratch_bytes + 256;

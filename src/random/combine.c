@@ -8,13 +8,13 @@
 #include "problem/layout.h"
 
 #define VALUES_MOST 10
-#define PASSES      4      /* what was refused is asked for again beside what was taken later; then nothing changes any more */
+#define PASSES      4      /* refused values are tried again beside those taken later; after so many passes nothing changes */
 
 /* A problem that is being made. */
 typedef struct draft {
     gs_problem     p;
     const uint8_t *value;     /* of each feature */
-    gs_random      number;    /* of the feature that is being applied: the same in every attempt */
+    gs_random      number;    /* random numbers of the feature that is being applied: the same in every attempt */
     int64_t        largest;
 } draft;
 
@@ -46,7 +46,7 @@ static bool layout(draft *d, int value)
     return true;
 }
 
-/* Of EXTENTS, in their order. */
+/* An extent of a class of EXTENTS, by its index. */
 static int64_t extent_of(draft *d, int value)
 {
     static const int64_t tiles[] = {32, 64, 128, 192, 256}, odd[] = {31, 33, 63, 65, 127, 129, 200, 255};
@@ -56,7 +56,7 @@ static int64_t extent_of(draft *d, int value)
     case 2:  return odd[below(d, GS_COUNT(odd))];
     case 3:  return 2 + below(d, 29);
     case 4:  return 1;
-    default: return (int64_t)(64 * pow((double)d->largest / 64, gs_random_unit(&d->number)));   /* any size between, each as often */
+    default: return (int64_t)(64 * pow((double)d->largest / 64, gs_random_unit(&d->number)));   /* log-uniform from 64 to the largest */
     }
 }
 
@@ -71,10 +71,10 @@ static bool empty(draft *d, int value)
     return true;
 }
 
-/* At most 64, and as good a multiple of eight as it was. */
+/* At most 64, and divisible by 8 if it was. */
 static int64_t tiny_of(int64_t extent) { return extent <= 64 ? extent : extent % 64 ? extent % 64 : 64; }
 
-/* One matrix, a batch, many tiny ones, groups of rows, along K. */
+/* One matrix, a batch, many tiny matrices, groups of rows, masked groups, groups along K. */
 static bool many(draft *d, int value)
 {
     gs_problem *const p = &d->p;
@@ -97,7 +97,7 @@ static bool many(draft *d, int value)
         break;
     default: break;
     }
-    /* as much as one has time for */
+    /* limits the work */
     const int64_t most = d->largest * d->largest * d->largest / 4, unit = p->k % 8 ? 1 : 8;
     while (p->m * p->n * p->k > most / (p->grouping == GS_GROUPS_K ? 1 : p->batch) && p->k > unit) p->k = GS_MAX(p->k / 2 / unit * unit, unit);
     return true;
@@ -163,7 +163,7 @@ static bool aux(draft *d, int value)
 
 /* ---- where rows and matrices lie ---- */
 
-/* Packed; longer, at multiples of eight elements; longer, at none. */
+/* A row's length in memory by an index of ROWS: packed; longer, a multiple of eight elements; longer, no multiple of eight. */
 static int64_t row_of(draft *d, int value, int64_t row)
 {
     row = GS_MAX(row, 1);
@@ -185,7 +185,7 @@ static bool rows_aux(draft *d, int value)
     return gs_has_aux(&d->p);
 }
 
-/* Of STRIDES: one behind the other, places between them, side by side as rows of heads, one for all. */
+/* Where the matrices of a batch lie, by an index of STRIDES: one behind the other, with gaps, side by side as rows of heads, one for all. */
 static bool place(draft *d, char operand, int value, int64_t *ld, int64_t *stride)
 {
     if (value == 0) return true;
@@ -225,7 +225,7 @@ static bool biases(draft *d, int value)
     return d->p.bias != GS_BIAS_NONE;
 }
 
-/* Any batch, one matrix too. */
+/* For any batch, also of one matrix. */
 static bool pointers(draft *d, int value)
 {
     d->p.matrices = (uint32_t)value;
@@ -251,11 +251,11 @@ static bool constant(draft *d, int value)
 #define ROWS    "packed", "eights", "odd"
 #define STRIDES "behind", "apart", "beside"
 
-/* In the order in which they are applied: what looks at others stands behind these. A problem need not be valid on the way. */
+/* In the order of application: a feature that depends on others comes after them. The problem need not be valid in between. */
 static const struct feature {
     const char *name;
     bool      (*apply)(draft *d, int value);   /* false: such a problem cannot have it */
-    int         plain;                         /* so many times more often than any other is value 0 drawn, beside its own time */
+    int         plain;                         /* additional weight of value 0 in the draw; every value has weight 1 */
     const char *values[VALUES_MOST];
 } features[] = {
     {"in",           in,           0,  {"f16", "bf16"}},
@@ -291,7 +291,7 @@ static const struct feature {
     {"bits of rows", invariant,    8,  {"any", "invariant"}},
     {"B",            constant,     0,  {"any", "constant"}},
 };
-enum { FEATURES = (int)GS_COUNT(features), LAST_BASE = 3 };   /* every problem has types and a layout, none of which is plainer than others */
+enum { FEATURES = (int)GS_COUNT(features), LAST_BASE = 3 };   /* types and layout are always drawn: none of their values is plain */
 _Static_assert(FEATURES <= GS_FEATURES_MOST, "a combination has a value of each");
 
 int         gs_feature_count(void) { return FEATURES; }
@@ -307,7 +307,7 @@ int gs_feature_values(int feature)
 
 /* ---- drawing ---- */
 
-/* The problem with these values; false: there is none. */
+/* Makes the problem with these values; false: they cannot be combined. */
 static bool make(const uint8_t *value, const uint64_t *number, int64_t largest, gs_problem *problem)
 {
     draft d = {.p = gs_problem_make(GS_F16, GS_NN, 64, 64, 64), .value = value, .largest = largest};
@@ -321,7 +321,7 @@ static bool make(const uint8_t *value, const uint64_t *number, int64_t largest, 
 
 gs_combination gs_random_combination(gs_random *random, int64_t largest)
 {
-    static const uint64_t shares[] = {4, 4, 2, 1};   /* quarters of the features that are not plain at once: some families take few together */
+    static const uint64_t shares[] = {4, 4, 2, 1};   /* quarters of the features that need not be plain: some families take few at once */
     gs_combination made = {.value = {0}};
     uint64_t number[FEATURES];
     uint8_t  wanted[FEATURES], order[FEATURES] = {0};

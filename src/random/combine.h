@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Problems that combine everything a problem may have. Each feature (layout, rows of A, batch, bias, ...) has values, and every value of every feature is drawn alike,
- * whatever the families take: not most of them plain. */
+ * Random problems that combine everything a problem may have. Each feature (layout, rows of A, batch, bias, ...) has values, all of which are drawn about equally often, whatever
+ * the families take: most problems are not plain ones. */
 #ifndef GS_RANDOM_COMBINE_H
 #define GS_RANDOM_COMBINE_H
 
@@ -17,13 +17,12 @@ const char *gs_feature_value(int feature, int value);  /* "nt" */
 
 typedef struct gs_combination {
     gs_problem problem;                   /* valid */
-    uint8_t    value[GS_FEATURES_MOST];   /* of each feature that which the problem has */
+    uint8_t    value[GS_FEATURES_MOST];   /* the problem's value of each feature */
 } gs_combination;
 
-/* The same random numbers give the same problem. Of every feature a value is wanted, each as likely as any other (extents of 0 are rarer); in a random order the problem takes those that
- * it can have beside what it has taken. Of half of the problems a half or three quarters of the features stay plain, but
- * for types and layout. largest: no extent is larger, and M N K of all matrices is at most a
- * quarter of largest^3; at least 64. */
+/* Deterministic for the state of *random. A value is drawn for every feature, each as likely as any other (extents of 0 and invariant rows are rarer); in a random order the
+ * problem takes those that it can have together. In half of the problems a half or three quarters of the features stay plain, except for types and layout. largest: no extent is
+ * larger, and M N K of all matrices is at most a quarter of largest^3; at least 64. */
 gs_combination gs_random_combination(gs_random *random, int64_t largest);
 
 #endif

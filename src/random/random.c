@@ -20,7 +20,8 @@ static int64_t random_padding(gs_random *random)
     return gs_random_below(random, 2) ? 1 + (int64_t)gs_random_below(random, 24) : 0;
 }
 
-/* A few rows of A, or with tn columns of B, times a large matrix, half of them in eights: what some families are for. Others hardly ever give one. */
+/* A few rows of A, or with tn a few columns of B, times a large matrix, half of them with multiples of eight: some families take only such problems, which random extents hardly
+ * ever give. */
 static gs_problem random_few(gs_random *random, gs_type in, gs_layout layout, bool emulated)
 {
     const uint64_t most = emulated ? 32 : 1024;
@@ -30,7 +31,7 @@ static gs_problem random_few(gs_random *random, gs_type in, gs_layout layout, bo
     return layout == GS_TN && gs_random_below(random, 2) ? gs_problem_make(in, layout, many, few, k) : gs_problem_make(in, layout, few, many, k);
 }
 
-/* A batch of many tiny matrices, half of whose extents are eights. */
+/* A batch of many tiny matrices, half of whose extents are multiples of eight. */
 static gs_problem random_many(gs_random *random, gs_type in, gs_layout layout, bool emulated)
 {
     int64_t extent[3];
@@ -50,7 +51,7 @@ static gs_layout random_layout(gs_random *random, bool a_transposed)
     return layouts[gs_random_below(random, a_transposed ? 4 : 2)];
 }
 
-/* Written with an activation, else read with the gradient of one. */
+/* Adds an aux: written with an activation, or read with the gradient of one. */
 static void add_aux(gs_random *random, gs_problem *problem)
 {
     if (problem->activation && gs_random_below(random, 2)) {
@@ -62,7 +63,7 @@ static void add_aux(gs_random *random, gs_problem *problem)
     if (gs_random_below(random, 2)) problem->ldaux = problem->n + 1 + (int64_t)gs_random_below(random, 24);
 }
 
-/* Half of the problems have one. */
+/* Adds an epilogue to half of the problems. */
 static void add_epilogue(gs_random *random, bool gates, bool aux, bool dbias, gs_problem *problem)
 {
     if (gs_random_below(random, 2)) return;
@@ -82,7 +83,7 @@ static void add_epilogue(gs_random *random, bool gates, bool aux, bool dbias, gs
     problem->ldb += gs_shape_of(problem, 'b').row - row;
 }
 
-/* Of each operand one in two: one matrix for all, side by side, or with places between them. */
+/* Gives one operand in two other strides: matrices side by side, with gaps between them, or one for all. */
 static void add_strides(gs_random *random, gs_problem *p)
 {
     int64_t *const stride[] = {&p->stride_a, &p->stride_b, &p->stride_c, &p->stride_d}, *const ld[] = {&p->lda, &p->ldb, &p->ldc, &p->ldd};
@@ -104,7 +105,7 @@ static void add_strides(gs_random *random, gs_problem *p)
     if (gs_has_aux(p) && gs_random_below(random, 2)) p->stride_aux = gs_shape_of(p, 'g').ld * p->m + 1 + (int64_t)gs_random_below(random, 9);
 }
 
-/* In place of strides. */
+/* Pointers to matrices in place of strides. */
 static void add_pointers(gs_problem *p)
 {
     if (gs_has_aux(p)) return;
@@ -128,10 +129,10 @@ static void add_groups_along_k(gs_random *random, gs_problem *problem)
     problem->batch = 1 + (int64_t)gs_random_below(random, gs_random_below(random, 4) ? 6 : 20);
 }
 
-/* What all of some families take, and others hardly ever get at random. */
+/* What a set of families takes. */
 typedef struct kinds {
-    bool few, many;      /* all of them take nothing else */
-    bool a_transposed;   /* one of them does */
+    bool few, many;      /* all of them take only such problems */
+    bool a_transposed;   /* one of them takes a transposed A */
     unsigned takes;      /* GS_WANTS_* that one of them takes */
 } kinds;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Random problems and schedules for the verification: the same random numbers give the same. */
+ * Random problems and schedules for verification, deterministic for the state of *random. */
 #ifndef GS_RANDOM_RANDOM_H
 #define GS_RANDOM_RANDOM_H
 
 #include "base/random.h"
 #include "schedule/schedule.h"
 
-/* A problem, smaller on an emulated device; one that one of the families (a bit each; 0: any) takes, if one is drawn soon. */
+/* A random problem, smaller on an emulated device. families: a bit for each family; the problem is one that one of them takes, if one is found soon. 0: any problem. */
 gs_problem gs_random_problem(gs_random *random, uint32_t families, const gs_caps *caps);
 
 /* A schedule of the family for the problem; false: none was found. */

@@ -10,7 +10,7 @@
 #include "common/groups.h"
 #include "problem/layout.h"
 
-#define UNITS (1 << 20)   /* that are given to groups one by one; of more rows several at once */
+#define UNITS (1 << 20)   /* rows that are given to groups one by one; of more rows several at once */
 
 const char *gs_routing_name(gs_routing routing) { return routing == GS_ROUTING_SKEWED ? "skewed" : "random"; }
 
@@ -20,10 +20,10 @@ bool gs_routing_parse(const char *name, gs_routing *out)
     return strcmp(name, gs_routing_name(*out)) == 0;
 }
 
-/* What is given to groups. */
+/* The extent that groups divide. */
 static int64_t extent_of(const gs_problem *p) { return p->grouping == GS_GROUPS_K ? p->k : p->m; }
 
-/* Rows that are given to groups. */
+/* How much of it belongs to groups. */
 static int64_t routed(int64_t m, gs_routing routing, uint64_t seed)
 {
     switch (routing) {
@@ -43,7 +43,8 @@ static int64_t group_for(int64_t groups, gs_routing routing, uint64_t seed, int6
     case GS_ROUTING_LAST: return groups - 1;
     case GS_ROUTING_FIRST: return 0;
     case GS_ROUTING_SPARSE:
-    case GS_ROUTING_BEHIND: {   /* one is always empty, neither the first, if there are three, nor the last; one behind it has the rows of those that are */
+    /* One group is always empty: not the first, if there are three, nor the last. A group behind it gets the rows of the empty ones. */
+    case GS_ROUTING_BEHIND: {
         const int64_t group = (int64_t)((double)groups * part), before = groups > 2;
         const int64_t empty = groups > 1 ? before + gs_pick_below(gs_mix(seed + 6), groups - 1 - before) : -1;
         const int64_t other = empty + 1 + gs_pick_below(gs_mix(seed + 2), groups - 1 - empty);
@@ -54,7 +55,7 @@ static int64_t group_for(int64_t groups, gs_routing routing, uint64_t seed, int6
     }
 }
 
-/* Rows of a group, where each has its own number of them whatever the others have. */
+/* Rows of a group for EQUAL and TOKENS, where they do not depend on where other rows go. left: rows not given to a group yet. */
 static int64_t rows_of(const gs_problem *p, gs_routing routing, uint64_t seed, int64_t group, int64_t left)
 {
     const bool masked = p->grouping == GS_GROUPS_MASKED;

@@ -5,7 +5,7 @@
 
 #include "verify/check_run.h"
 
-/* "edge size 61x59x37, padded rows: ", in words of which nothing looks like a place in a file: reasons are shown to models. */
+/* "edge size 61x59x37, padded rows: ". Reasons are shown to models, so nothing in it may look like a position in a file. */
 static int name_edge(const gs_problem *p, char *text, size_t size)
 {
     gs_problem packed = gs_problem_make(p->in, p->layout, p->m, p->n, p->k);

@@ -19,12 +19,11 @@ _Static_assert((int)SLOTS <= (int)GS_COUNTERS, "a counter each");
 enum { TENSOR_GRAIN = 512 };
 _Static_assert(TENSOR_GRAIN <= 2 * GS_OPERAND_GRAIN, "there is room for it, as for an operand that is moved");
 
-/* Of the trial's problem. */
 static bool is_input(const gs_check_run *trial, int operand) { return !gs_is_written(&trial->problem, GS_OPERAND_LETTERS[operand]); }
 
 static uint64_t workspace_seed(const gs_check_run *trial) { return gs_mix(trial->seed + 0x6a09e667u); }
 
-/* A failed call of the contender: its fault (GS_OK, a verdict), or the machine's (the status). */
+/* For a failed call of the contender. Its own fault becomes the verdict (returns GS_OK); for the machine's fault the status is returned. */
 static gs_status blame_status(gs_check_run *trial, gs_status status, const gs_error *why, const char *what, gs_error *error)
 {
     if (status == GS_OK) return GS_OK;
@@ -51,14 +50,14 @@ gs_status gs_check_run_prepare(gs_check_run *trial, const gs_problem *problem, g
     trial->right = false;
     gs_error why = {0};
     const gs_status status = trial->contender->prepare(trial->contender, problem, &why);
-    if (trial->scalars) GS_TRY(gs_operand_put_scalars(trial->verifier->device, problem, !trial->aligned, trial->scalars, error));   /* parts 2, 4 and 7 may have others than those before */
+    if (trial->scalars) GS_TRY(gs_operand_put_scalars(trial->verifier->device, problem, !trial->aligned, trial->scalars, error));   /* the scalars may have changed */
     return blame_status(trial, status, &why, "prepare", error);
 }
 
-/* Of the pointers to matrices, with room to begin one of them later. */
+/* Bytes of the arrays of pointers, with room to shift them by one pointer. */
 static size_t tables_size(const gs_check_run *trial) { return gs_pool_pointers_size(&trial->problem) + sizeof(gs_pointer); }
 
-/* What is allocated here is not the contender's. */
+/* Allocates the operands; the watch is paused, because these are not the contender's. */
 static gs_status place(gs_check_run *trial, bool as_timed, gs_error *error)
 {
     gs_device *const device = trial->verifier->device;
@@ -86,7 +85,7 @@ static gs_status place(gs_check_run *trial, bool as_timed, gs_error *error)
     return status;
 }
 
-/* What lies around an operand is what timing has there (gs_sets_generate, gs_bench_run_poison): who reads it must not learn which of the two it is in. */
+/* Fills an operand's guard bands with what timing has there (gs_sets_generate, gs_bench_run_poison): a contender that reads them cannot tell verification from timing. */
 static gs_status surround(gs_check_run *trial, int operand, uint32_t pattern, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;
@@ -97,7 +96,8 @@ static gs_status surround(gs_check_run *trial, int operand, uint32_t pattern, gs
     return gs_check_poison(verifier, buffer->at + buffer->bytes, guard, pattern, verifier->queue, error);
 }
 
-/* How far an operand lies behind where timing has it. alike: by the alignment that the contender asks for; else by nothing or by a power of two times that, as the bits say. */
+/* How far an operand lies behind its usual address. alike: by the alignment that the contender demands and no better; else, by the bits, by 0 or a power of two times that
+ * alignment. */
 static gs_pointer offset_of(const gs_check_run *trial, int operand, bool alike, uint64_t bits)
 {
     const int asked = trial->contender->align[operand], element = (int)gs_type_size(gs_shape_of(&trial->problem, GS_OPERAND_LETTERS[operand]).type);
@@ -109,7 +109,7 @@ static gs_pointer offset_of(const gs_check_run *trial, int operand, bool alike, 
     return (gs_pointer)(step << gs_pick_below(bits, doubled + 1));
 }
 
-/* Programs have tensors at multiples of 512 bytes. */
+/* The usual address of an operand. With trial->aligned a multiple of 512 bytes, as tensors of programs lie. */
 static gs_pointer at_home(const gs_check_run *trial, int operand)
 {
     const gs_pointer home = trial->operand[operand].home;
@@ -121,7 +121,7 @@ gs_status gs_check_run_move(gs_check_run *trial, bool least, gs_error *error)
     const uint64_t bits = gs_mix(trial->seed + 0x2de92c6fu);
     const bool alike = (bits + (uint64_t)(trial->moves += least)) & 1;
     static const int sure[] = {0, 1, 3};
-    const int lone = sure[gs_mix(bits + (uint64_t)trial->moves) % GS_COUNT(sure)];   /* of A, B and D one is always where the contender asks for no more */
+    const int lone = sure[gs_mix(bits + (uint64_t)trial->moves) % GS_COUNT(sure)];   /* this one of A, B and D is always aligned no better than demanded */
     for (int i = 0; i < gs_operand_count(&trial->problem); i++) {
         gs_buffer *const buffer = &trial->operand[i];
         buffer->at = least ? buffer->home + offset_of(trial, i, alike || i == lone, gs_mix(bits + 64 * (uint64_t)trial->moves + (uint64_t)i)) : at_home(trial, i);
@@ -154,8 +154,8 @@ void gs_check_run_free(gs_check_run *trial)
     trial->offsets = NULL;
 }
 
-/* Of a batch by pointers two matrices of A, of B and of C may be the same. So are two of part 3's data, which nothing is put into later: the second one lies there as well, for the
- * reference, and nobody points to it. false: of this operand all are their own. */
+/* In a batch by pointers two matrices of A, of B and of C may be the same. They are with part 3's data, which nothing is put into later: the second one's memory holds a copy for
+ * the reference, and no pointer leads to it. false: all matrices of this operand differ. */
 static bool shares_matrix(const gs_check_run *trial, int operand, int64_t *first, int64_t *second)
 {
     const gs_problem *const p = &trial->problem;
@@ -182,7 +182,7 @@ static gs_status share_matrix(gs_check_run *trial, int operand, gs_error *error)
     return status;
 }
 
-/* Whoever has the second one's pointer gets the first one's. */
+/* Replaces the second one's pointer by the first one's. */
 static gs_status share_pointer(gs_check_run *trial, int operand, gs_error *error)
 {
     gs_device *const device = trial->verifier->device;
@@ -201,7 +201,7 @@ static gs_status share_pointer(gs_check_run *trial, int operand, gs_error *error
     return status;
 }
 
-/* Where operands lie from now on; outputs that lay elsewhere are no old ones. */
+/* Moves operands to where the next data must lie (in_order). Outputs that move are poisoned: at the new place there is no old output. */
 static gs_status settle(gs_check_run *trial, gs_error *error)
 {
     const bool aligned = trial->edge ? trial->pointers && trial->problem.m & 1 : trial->in_order;
@@ -219,26 +219,26 @@ static gs_status settle(gs_check_run *trial, gs_error *error)
     return GS_OK;
 }
 
-/* In another order for each kind of data: nothing that a launch has kept of the pointers is right. */
+/* Writes the arrays of pointers, in another order for each kind of data, so that pointers kept from an earlier launch are wrong. */
 static gs_status put_pointers(gs_check_run *trial, int kind, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;
     const gs_pointer at[] = {trial->operand[0].at, trial->operand[1].at, trial->operand[2].at, trial->operand[3].at};
     if (!trial->pointers) return GS_OK;
-    GS_TRY(gs_check_poison(verifier, trial->tables, tables_size(trial), GS_POISON_FIRST, verifier->queue, error));   /* one of these words is no pointer */
+    GS_TRY(gs_check_poison(verifier, trial->tables, tables_size(trial), GS_POISON_FIRST, verifier->queue, error));   /* also fills the spare word */
     GS_TRY(verifier->device->ops->queue_wait(verifier->device, verifier->queue, error));
     GS_TRY(gs_operand_put_pointers(verifier->device, &trial->problem, at, trial->aligned ? GS_POOL_IN_ORDER : gs_mix(trial->seed + 0x428a2f98u + (uint64_t)kind), trial->pointers, error));
     for (int i = 0; i < 3; i++) GS_TRY(share_pointer(trial, i, error));
     return gs_check_words(verifier, trial->tables, tables_size(trial), SLOT_POINTERS, verifier->queue, error);
 }
 
-/* How an operand's lines are the rows of D: 1, they are; 2, its columns are; 0: it has none. */
+/* How rows of a pool apply to an operand (gs_datagen.scattered): 1, its rows belong to rows of D; 2, its columns do; 0, neither. */
 static int scattered(const gs_problem *p, char operand)
 {
     return operand == 'a' || operand == 'c' || operand == 'g' ? 1 : operand == 'h' || (operand == 'e' && p->bias == GS_BIAS_M) ? 2 : 0;
 }
 
-/* Generates the inputs; from: rows of a pool, NULL: every row its own. The inputs' hashes are counted. */
+/* Generates the inputs and starts counting their hashes. from: rows of a pool; NULL: no pool, every row has its own data. */
 static gs_status fill(gs_check_run *trial, int kind, int c_kind, const gs_pool_rows *from, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;
@@ -250,7 +250,7 @@ static gs_status fill(gs_check_run *trial, int kind, int c_kind, const gs_pool_r
     GS_TRY(gs_check_run_route(trial, kind, error));
     GS_TRY(gs_check_counters_clear(verifier, verifier->queue, error));
     GS_TRY(put_pointers(trial, kind, error));
-    gs_problem usual = trial->problem;   /* the data of which are moved */
+    gs_problem usual = trial->problem;   /* with the alpha that the data are planned for, before gs_check_run_far changed it */
     usual.alpha = ldexpf(usual.alpha, trial->far - trial->lift);
     for (int i = 0; i < gs_operand_count(&trial->problem); i++) {
         if (!is_input(trial, i)) continue;
@@ -264,7 +264,7 @@ static gs_status fill(gs_check_run *trial, int kind, int c_kind, const gs_pool_r
     return GS_OK;
 }
 
-/* What was counted. Waits. */
+/* Keeps the hashes that were counted. Waits. */
 static gs_status keep_hashes(gs_check_run *trial, gs_error *error)
 {
     uint64_t counters[GS_COUNTERS];
@@ -302,7 +302,7 @@ gs_status gs_check_run_rows(gs_check_run *trial, int kind, const gs_pool_rows *r
     return keep_hashes(trial, error);
 }
 
-/* An output behind a group, where rows belong to none. */
+/* The rows of an output behind a group that belong to no group. */
 static gs_pointer behind_group(const gs_check_run *trial, int output, int64_t group, size_t *bytes)
 {
     const gs_problem *const p = &trial->problem;
@@ -313,13 +313,13 @@ static gs_pointer behind_group(const gs_check_run *trial, int output, int64_t gr
     return trial->operand[output].at + before;
 }
 
-/* What belongs to no group is looked at, or filled. */
+/* Poisons (fill) or checks the rows of outputs that belong to no group. */
 static gs_status behind_groups(gs_check_run *trial, bool fill, gs_error *error)
 {
     for (int64_t i = 0; trial->offsets && i < trial->problem.groups * GS_OPERANDS; i++) {
         const int output = (int)(i % GS_OPERANDS);
         size_t bytes;
-        if (is_input(trial, output) || GS_OPERAND_LETTERS[output] == 'e') continue;   /* of the gradient of a bias each group has its own */
+        if (is_input(trial, output) || GS_OPERAND_LETTERS[output] == 'e') continue;   /* each group has its own part of the gradient of a bias */
         const gs_pointer behind = behind_group(trial, output, i / GS_OPERANDS, &bytes);
         if (bytes && fill) GS_TRY(gs_check_poison(trial->verifier, behind, bytes, trial->poison, trial->verifier->queue, error));
         else if (bytes) GS_TRY(gs_check_pattern(trial->verifier, behind, bytes, trial->poison, SLOT_BEHIND, trial->verifier->queue, error));
@@ -327,7 +327,7 @@ static gs_status behind_groups(gs_check_run *trial, bool fill, gs_error *error)
     return GS_OK;
 }
 
-/* Guard bands, padding, inputs and what must be zero, after a launch. */
+/* After a launch: checks guard bands, padding, inputs and memory that must be zero. */
 static gs_status check_memory(gs_check_run *trial, gs_error *error)
 {
     static const char *const names[GS_OPERANDS] = {"A", "B", "C", "D", "bias", "offsets", "aux", "scale_m", "scale_n"};
@@ -396,7 +396,7 @@ gs_args gs_check_run_launch_args(const gs_check_run *trial)
     return args;
 }
 
-/* The right result must not lie about while the contender runs, not even for one that reads where it may not. */
+/* Hides the reference while the contender runs, or restores it: not even a kernel that reads out of bounds may find the right result. */
 static gs_status veil(gs_check_run *trial, uint64_t key, gs_error *error)
 {
     if (trial->bare) return GS_OK;
@@ -404,10 +404,10 @@ static gs_status veil(gs_check_run *trial, uint64_t key, gs_error *error)
     return gs_check_veil(trial->verifier, trial->reference, elements, key, trial->verifier->queue, error);
 }
 
-/* Nothing is written to the gradient of a bias where M is 0; of empty groups 0 may be. */
+/* The gradient of a bias must not be written where M is 0. With groups it may: empty groups have a gradient of 0. */
 static bool writes_no_sums(const gs_problem *p) { return p->bias == GS_DBIAS && p->m == 0 && !p->groups; }
 
-/* What lies there then, to be freed; NULL: it is written. */
+/* A copy of the gradient's memory where it must not be written, to be freed; else NULL. */
 static gs_status copy_unwritten_sums(const gs_check_run *trial, void **out, gs_error *error)
 {
     gs_device *const device = trial->verifier->device;
@@ -421,7 +421,7 @@ static gs_status copy_unwritten_sums(const gs_check_run *trial, void **out, gs_e
 
 static gs_status run(gs_check_run *trial, gs_error *error);
 
-/* Launches, waits, looks after the memory. */
+/* Launches, waits, checks the memory. */
 static gs_status launch(gs_check_run *trial, gs_error *error)
 {
     void *before, *after = NULL;
@@ -444,7 +444,7 @@ static gs_status run(gs_check_run *trial, gs_error *error)
     if (trial->in_place) args.c = args.d;
     gs_error why = {0};
     gs_status status = trial->contender->run(trial->contender, &args, verifier->queue, &why);
-    gs_error later = {0};   /* waits in any case: a fault must not be found by who waits next */
+    gs_error later = {0};   /* waits in any case, so that a later wait does not report this launch's fault */
     const gs_status waited = verifier->device->ops->queue_wait(verifier->device, verifier->queue, &later);
     if (status == GS_OK) {
         status = waited;
@@ -453,11 +453,11 @@ static gs_status run(gs_check_run *trial, gs_error *error)
     if (waited == GS_OK) GS_TRY(veil(trial, key, error));
     GS_TRY(blame_status(trial, status, &why, "run", error));
     if (!gs_check_run_failed(trial) && trial->parts & GS_PART_MEMORY) GS_TRY(check_memory(trial, error));
-    if (!trial->offsets || waited != GS_OK) return GS_OK;   /* whoever has changed them: results are judged by those that it was given */
+    if (!trial->offsets || waited != GS_OK) return GS_OK;   /* if the contender changed the offsets: results are judged by the original ones */
     return verifier->device->ops->copy_in(verifier->device, trial->operand[5].at, trial->offsets, gs_problem_bytes(&trial->problem, 'f'), error);
 }
 
-/* The rows of C that belong to D, in a copy of D, whatever lies between them there. */
+/* On the host: copies the rows of C that belong to a group (without groups all) into a copy of D, whatever padding either has. */
 static void lay_rows(const gs_check_run *trial, const char *c, char *d)
 {
     const gs_problem *const p = &trial->problem;
@@ -472,7 +472,7 @@ static void lay_rows(const gs_check_run *trial, const char *c, char *d)
     }
 }
 
-/* C's elements to where D is, which is poisoned. */
+/* Copies C's elements into D, whose padding keeps the poison. */
 static gs_status copy_c(gs_check_run *trial, gs_error *error)
 {
     gs_device *const device = trial->verifier->device;
@@ -493,7 +493,7 @@ static gs_status poison_workspace(gs_check_run *trial, gs_error *error)
     return gs_watch_fill(&trial->watch, trial->contender, trial->poison, workspace_seed(trial), trial->verifier->queue, error);
 }
 
-/* Of a batch by pointers matrices lie anywhere. */
+/* With pointers, strides do not matter. */
 bool gs_check_run_may_be_in_place(const gs_check_run *trial)
 {
     const gs_problem *const p = &trial->problem;
@@ -505,7 +505,7 @@ bool gs_check_run_may_be_in_place(const gs_check_run *trial)
 
 bool gs_check_run_is_aligned_in_place(const gs_check_run *trial)
 {
-    const int asked = trial->contender->align[2];   /* a call whose matrix for both is less aligned is refused */
+    const int asked = trial->contender->align[2];   /* a call is refused if C is less aligned */
     return !asked || trial->operand[3].at % (gs_pointer)asked == 0;
 }
 
@@ -537,7 +537,7 @@ gs_status gs_check_run_age(gs_check_run *trial, gs_error *error)
 
 gs_status gs_check_run_launch_stale(gs_check_run *trial, gs_error *error)
 {
-    GS_TRY(behind_groups(trial, true, error));   /* rows that other groups had */
+    GS_TRY(behind_groups(trial, true, error));   /* rows that now belong to no group may have been written before */
     return launch(trial, error);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Why a result is wrong. The launch is repeated under other conditions, from the specific to the general: what memory held
- * before, C, chance, rounding, and then with data that only one kind of fault gets wrong. */
+ * Finds out why a result is wrong. The launch is repeated under other conditions, from the specific to the general: what memory held before, C, chance, rounding, and then data
+ * that only one kind of fault gets wrong. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,15 +8,14 @@
 #include "base/error.h"
 #include "verify/check_run.h"
 
-#define WITHOUT_SCALES 0x100u   /* beside gs_scales: without these, but of a reference that has no C */
-#define LEAN 16   /* wrong elements, all to one side, that are no chance */
+#define WITHOUT_SCALES 0x100u   /* no gs_scales, but keeps the field non-zero: the reference was computed without C because of scales */
+#define LEAN 16   /* so many errors to one side are not chance */
 
 static const gs_verdict_code of_part[6] = {
     GS_VERDICT_EXACT, GS_VERDICT_EXACT, GS_VERDICT_CANCELLATION, GS_VERDICT_INDEX, GS_VERDICT_TOLERANCE, GS_VERDICT_EDGE,
 };
 
-/* Another launch over the same data; *right says whether it was right. Nothing is blamed here but a fault, after which the device
- * is lost. */
+/* Another launch on the same data; *right says whether its result is right. The verdict stays, except for a fault, after which the device is lost. */
 static gs_status try_again(gs_check_run *trial, bool zero, double tolerance, bool *right, gs_check_counts *counts, gs_error *error)
 {
     const gs_verdict before = *trial->verdict;
@@ -38,7 +37,7 @@ static gs_status with_data(gs_check_run *trial, int kind, bool *right, gs_check_
     return try_again(trial, false, 0, right, counts, error);
 }
 
-/* Right over zeros? */
+/* Is the result right over zeros? */
 static gs_status diagnose_memory(gs_check_run *trial, double tolerance, const char *where, gs_error *error)
 {
     bool right;
@@ -50,7 +49,7 @@ static gs_status diagnose_memory(gs_check_run *trial, double tolerance, const ch
     return GS_OK;
 }
 
-/* Right over another C, which nobody may look at when beta is 0? Where an inf or a NaN was put into the data, the same launch without them was right. */
+/* Is the result right with another C, which must not be read when beta is 0? Not asked where special values were put in: the same launch without them was right. */
 static gs_status diagnose_c(gs_check_run *trial, int part, double tolerance, const char *where, gs_error *error)
 {
     bool right;
@@ -63,7 +62,7 @@ static gs_status diagnose_c(gs_check_run *trial, int part, double tolerance, con
     return right ? GS_OK : gs_check_run_data(trial, trial->kind, -1, error);
 }
 
-/* Right without the inf and the NaN that were put into the data? */
+/* Is the result right without the special values that were put into the data? */
 static gs_status diagnose_poked(gs_check_run *trial, int part, double tolerance, const char *where, gs_error *error)
 {
     const gs_poked poked = trial->poked;
@@ -78,10 +77,10 @@ static gs_status diagnose_poked(gs_check_run *trial, int part, double tolerance,
     char in_a[64] = "", in_b[64] = "";
     if (poked.in_a) snprintf(in_a, sizeof in_a, "the %s in A (%lld, %lld)", poked.nan_in_a ? "NaN" : "inf", (long long)poked.row, (long long)poked.k_a);
     if (poked.in_b) snprintf(in_b, sizeof in_b, "the %s in B (%lld, %lld)", poked.nan_in_a ? "inf" : "NaN", (long long)poked.k_b, (long long)poked.col);
-    if (p->out != GS_F32 && isfinite(want) && want > largest)   /* gs_check_run_poke puts two such outputs there, */
+    if (p->out != GS_F32 && isfinite(want) && want > largest)   /* gs_check_run_poke puts in two such outputs */
         gs_check_run_blame(trial, GS_VERDICT_EXACT, part, "%s; %s%.9g, the largest number: look at what limits results", where,
                            want >= overflow ? "the product overflows and must give inf, not " : "the product rounds to ", largest);
-    else if ((p->beta != 0 || gs_adds_bias(p) || p->scales) && isfinite(want) && isfinite(trial->verdict->got))   /* and large numbers in those */
+    else if ((p->beta != 0 || gs_adds_bias(p) || p->scales) && isfinite(want) && isfinite(trial->verdict->got))   /* and large numbers there */
         gs_check_run_blame(trial, GS_VERDICT_EXACT, part, "%s; right without a large number in C, a bias or scales: look at what limits it", where);
     else
         gs_check_run_blame(trial, GS_VERDICT_SPECIAL, part,
@@ -96,7 +95,7 @@ static gs_status diagnose_chance(gs_check_run *trial, double tolerance, const ch
     gs_check_counts counts;
     for (int i = 0; i < 3; i++) {
         GS_TRY(try_again(trial, false, tolerance, &right, &counts, error));
-        /* The poison alternates: where some of it is left, hashes differ for another reason. */
+        /* The poison alternates, so outputs with unwritten elements have another hash anyway. */
         if (gs_check_run_failed(trial) || counts.unwritten) return GS_OK;
         GS_TRY(gs_check_run_output_hash(trial, &hash[i], error));
         if (right || (i > 0 && hash[i] != hash[0] && trial->contender->bitwise)) {
@@ -107,7 +106,7 @@ static gs_status diagnose_chance(gs_check_run *trial, double tolerance, const ch
     return GS_OK;
 }
 
-/* Integers failed: structure, accumulator or inputs? */
+/* Integers were wrong: is it the structure, the accumulator or the inputs? */
 static gs_status diagnose_exact(gs_check_run *trial, const char *where, gs_error *error)
 {
     bool right;
@@ -135,7 +134,7 @@ static gs_status diagnose_exact(gs_check_run *trial, const char *where, gs_error
     return GS_OK;
 }
 
-/* What is wrong under every condition. */
+/* The verdict for a result that is wrong under every condition. */
 static void blame_plain(gs_check_run *trial, int part, const char *where)
 {
     static const char *const look[6] = {
@@ -160,7 +159,7 @@ static const char *epilogue_text(const gs_problem *p, char text[GS_PROBLEM_TEXT]
     return found ? found + 4 : "none";
 }
 
-/* The result of the launch before, held against other epilogues. Where none of them is what was computed, the sums may be wrong as well. */
+/* Compares the last result with other epilogues. If none of them fits, the sums may be wrong as well. */
 static gs_status diagnose_epilogue(gs_check_run *trial, int part, double tolerance, const char *where, gs_error *error)
 {
     const gs_problem asked = trial->problem;
@@ -177,7 +176,7 @@ static gs_status diagnose_epilogue(gs_check_run *trial, int part, double toleran
         trial->problem.activation = (gs_activation)(i / 2 % kinds);
         trial->problem.aux = 0;
         trial->problem.bias = i % 2 ? GS_BIAS_NONE : asked.bias;
-        const int order = asked.gate ? i / (2 * kinds) % 4 : 0;   /* of the gate: as asked, exchanged, the other order, exchanged */
+        const int order = asked.gate ? i / (2 * kinds) % 4 : 0;   /* of gate and up: as asked, exchanged, the other storage order, that exchanged */
         if (order & 2) trial->problem.gate = GS_GATE_STACKED + GS_GATE_INTERLEAVED - asked.gate;
         const gs_problem tried = trial->problem;
         exchanged = order & 1;

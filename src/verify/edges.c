@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Part 5: small problems derived from the one asked for: sizes that divide nothing, leading dimensions longer than the rows,
- * scalars, empty sums and outputs, inf and NaN. A contender may refuse any of them; what it takes it must get right. */
+ * Part 5: small problems derived from the requested one: sizes that divide nothing, leading dimensions longer than the rows, scalars, empty sums and outputs, inf and NaN. A
+ * contender may refuse any of them; those that it accepts it must compute correctly. */
 #include <math.h>
 
 #include "base/error.h"
@@ -8,11 +8,11 @@
 
 typedef struct edge {
     int   m, n, k, batch;
-    int   pad;               /* added to every leading dimension, once more for each operand: 0 packed; WHOLE: up to a multiple of 8 */
+    int   pad;               /* elements added to the leading dimensions of A, B, C, D, aux: 1, 2, 3, 4, 5 times; 0: packed; WHOLE: up to a multiple of 8 */
     float alpha, beta;
-    int   special;           /* inf and NaN in the inputs; then sums of many products that are large, small, or so small that results in f16 are subnormal */
-    char  alone;             /* the operand whose leading dimension is longer, as if it said what the others have; 0: all */
-    int   drawn;             /* whether alpha is another one each time, or both scalars are */
+    int   special;           /* not USUAL: data with inf and NaN, then CANCEL data whose sums are large, small, or so small that f16 results are subnormal */
+    char  alone;             /* only this operand is padded: detects a kernel that uses its leading dimension for others; 0: all are */
+    int   drawn;             /* alpha, or both scalars, are drawn (draw_scalars) */
 } edge;
 
 enum { USUAL, LARGE, SMALL, TINY };
@@ -21,7 +21,7 @@ enum { WHOLE = -1 };
 
 static const edge edges[] = {
     /* m    n    k    b  pad  alpha  beta   special, alone, drawn */
-    {  264, 328, 136, 1,   0, 1,     0,     USUAL },   /* multiples of 8, of no tile */
+    {  264, 328, 136, 1,   0, 1,     0,     USUAL },   /* multiples of 8, but not of a tile */
     {  136, 120,  72, 1,   8, 1,     0,     USUAL, 'd', ALPHA },
     {   16,   8,  16, 1,   8, 1,     1,     USUAL, 0, BOTH },
     {   24,  40, 1032, 1,  0, 1,     0,     USUAL, 0, ALPHA },
@@ -30,19 +30,19 @@ static const edge edges[] = {
     {    1, 264,  96, 1,   0, 1,     0,     USUAL },
     {    1, 257,  36, 3,   8, 1,     1,     USUAL, 0, BOTH },
     {  193,   1,  64, 1,   0, 1,     0,     USUAL, 0, ALPHA },
-    {   88,   1,  72, 3,   5, 1,     1,     USUAL, 0, BOTH },    /* a kernel has code for one row or column, long sums, whole tiles: it has C, strides and matrices there, too */
+    {   88,   1,  72, 3,   5, 1,     1,     USUAL, 0, BOTH },    /* kernels have code for one row or column, long sums, whole tiles: these with C, padding, batches too */
     {   16,  24, 1048, 2,  8, 1,     1,     USUAL, 0, BOTH },
     {  128, 128,  64, 2,   0, 1,     1,     USUAL, 0, BOTH },
     {   88,  24,   1, 2,   3, 1,     0,     USUAL, 0, ALPHA },
-    {   72,  40,   8, 1,   0, 1,    -0.0f,  USUAL, 0, ALPHA },   /* such a beta reads no C either */
+    {   72,  40,   8, 1,   0, 1,    -0.0f,  USUAL, 0, ALPHA },   /* -0 does not read C either */
     {   66,  33,   1, 1,   0, 1,     1,     USUAL, 0, BOTH },
     {  100,  74,  77, 1,   0, 1,     1,     USUAL },
     {   96,  80,  64, 1,  72, 0.5f, -1.5f,  USUAL, 0, BOTH },   /* rows as long as those of two or three matrices side by side */
     {   48,  60,  64, 1,   1, 1,     0,     USUAL, 'b' },
-    {   72,  40,  48, 1,   1, 1,     1,     USUAL, 0, BOTH },    /* extents are, and no leading dimension; then the other way round */
+    {   72,  40,  48, 1,   1, 1,     1,     USUAL, 0, BOTH },    /* extents are multiples of 8, leading dimensions are not; then the other way round */
     {   45,  61,  51, 1, WHOLE, 1,   1,     USUAL, 0, BOTH },
-    {  136, 200,  72, 1,   8, 0.70044f, -0.30017f, USUAL, 'c' },   /* half way between two of 16 bits */
-    {   67,  45,  51, 1,   1, -2,    0,     USUAL, 'a', ALPHA },   /* of a user kernel any size */
+    {  136, 200,  72, 1,   8, 0.70044f, -0.30017f, USUAL, 'c' },   /* scalars halfway between two 16-bit numbers */
+    {   67,  45,  51, 1,   1, -2,    0,     USUAL, 'a', ALPHA },   /* user kernels: a random size (draw_size) */
     {   56,  24,  24, 3,   5, 0,    -1.5f,  USUAL, 0, BOTH },
     {   24,  56,  40, 1,   0, 0,    -0.0f,  USUAL },
     {   72,  88,   0, 1,   0, 1,     0,     USUAL },
@@ -53,12 +53,12 @@ static const edge edges[] = {
     {   31,  18,  22, 5,   5, 0.5f,  1,     USUAL, 0, BOTH },
     {  128, 256, 192, 1,   8, 1,     0,     LARGE },        /* whole tiles */
     {  264, 136, 136, 1,   8, 1,     1,     SMALL },
-    {   77,  91,  55, 1,   0, 1,     0,     TINY  },   /* seven behind the last eight: a kernel has code for each */
+    {   77,  91,  55, 1,   0, 1,     0,     TINY  },   /* K is 7 more than a multiple of 8: kernels have code for each remainder */
 };
 
 int gs_verify_edges_count(void) { return (int)GS_COUNT(edges); }
 
-/* Strides of the kind that the problem has: one matrix for all, side by side, or with 8 or 16 elements between them. */
+/* Gives p strides of the same kind as the problem's: one matrix for all, matrices side by side, or one behind the other with a gap. */
 static void as_in(gs_problem *p, const gs_problem *like)
 {
     const int64_t given[] = {like->stride_a, like->stride_b, like->stride_c, like->stride_d};
@@ -80,7 +80,7 @@ static void as_in(gs_problem *p, const gs_problem *like)
     if (like->stride_bias) p->stride_bias = GS_MAX(gs_shape_of(p, 'e').row, 1) + 3;
 }
 
-/* A leading dimension of rows so long. */
+/* The leading dimension of rows of this length. */
 static int64_t padded(int64_t row, int pad, int times) { return pad == WHOLE ? (row + 7) / 8 * 8 : row + times * pad; }
 
 static gs_problem edge_with(const gs_problem *like, const edge *e, int index, int groups)
@@ -113,8 +113,8 @@ static gs_problem edge_with(const gs_problem *like, const edge *e, int index, in
 
 gs_problem gs_verify_edge(const gs_problem *like, int index) { return edge_with(like, &edges[index], index, like->groups ? 1 + index * 5 % 13 : 0); }
 
-/* Sums of many products, large or small, and results that are so, too; where D holds no such results, or something is added to them, beside an alpha that is so the other way. At the size that
- * is asked for the seed says which of the two there are. */
+/* Second data of a special problem: CANCEL data whose sums are large, small or tiny. So are the results, where D holds them and nothing is added to them; otherwise alpha makes
+ * up for it. */
 static gs_status far_data(gs_check_run *trial, int size, double *tolerance, gs_error *error)
 {
     const uint64_t bits = gs_mix(trial->seed + 0xe9b5dba5u + (uint64_t)trial->problem.m);
@@ -125,17 +125,17 @@ static gs_status far_data(gs_check_run *trial, int size, double *tolerance, gs_e
     const int far = gs_data_far(&other, size == LARGE, bits);
     if (!trial->once || !far || other.acc == GS_F16 || !gs_data_plan_make(&other, GS_VALUES_CANCEL, &plan)) return GS_OK;
     trial->asked.alpha = other.alpha;
-    gs_check_run_lift(trial, gs_data_lifts(&other) ? far : size == LARGE && other.out == GS_F16 ? 1 + (fabsf(other.alpha) < 1) : 0);   /* up to the largest of f16, and beyond */
+    gs_check_run_lift(trial, gs_data_lifts(&other) ? far : size == LARGE && other.out == GS_F16 ? 1 + (fabsf(other.alpha) < 1) : 0);   /* up to the largest f16 number, and beyond */
     GS_TRY(gs_check_run_far(trial, far, error));
     if (gs_check_run_failed(trial)) return GS_OK;
     *tolerance = gs_exact_tolerance(&other);
     return gs_check_run_data(trial, GS_VALUES_CANCEL, -1, error);
 }
 
-/* Operands of one of an edge problem's launches lie as in timing, as the seed says of which: a kernel may have another way for those that are well aligned. */
+/* Which of the two launches of an edge problem has its operands where timing has them (the other one has less aligned ones): a kernel may have other code for aligned pointers. */
 static bool first_at_home(const gs_check_run *trial) { return trial->once && gs_mix(trial->seed + 0x6a09e667u + (uint64_t)(trial->problem.m * 512 + trial->problem.n)) & 1; }
 
-/* Those of the second one, where their data do not come anyway. */
+/* Moves the operands for the second launch. data: generates the data again, unless the caller does so anyway. */
 static gs_status move_second(gs_check_run *trial, bool data, gs_error *error)
 {
     if (!trial->once) return GS_OK;
@@ -169,14 +169,14 @@ static gs_status run_edge(gs_check_run *trial, const edge *e, gs_error *error)
     return GS_OK;
 }
 
-/* Refused before anything was computed: by prepare, by a tensor map that cannot be, by the launch itself. */
+/* Refused before anything was computed: by prepare, because a tensor map is not possible, or by the launch itself. */
 static bool refused(const gs_verdict *verdict)
 {
     return verdict->code == GS_VERDICT_UNSUPPORTED || verdict->code == GS_VERDICT_LAUNCH;
 }
 
-/* Scalars that programs use, one after the other from a place that the seed says: each is an alpha of one edge problem at least. Now and then both are the same, or each other's negative.
- * Where alpha is 0, beta may be 1 as well. */
+/* Draws scalars that programs use. The list is walked from a random start, so that each is the alpha of at least one edge problem. Sometimes both scalars are equal or each
+ * other's negative; where alpha is 0, beta may be 1. */
 static void draw_scalars(gs_problem *p, const edge *e, uint64_t seed, int turn)
 {
     static const float usual[] = {2, -1, 0.5f, -0.5f, 3, -2, 4, 0.25f, -4, 1.5f, -3, 0.125f, 0.08838835f};
@@ -187,7 +187,7 @@ static void draw_scalars(gs_problem *p, const edge *e, uint64_t seed, int turn)
     if (e->alpha == 0 ? bits & 1 : (bits & 3) == 0) p->beta = e->alpha == 0 ? 1 : bits & 4 ? p->alpha : -p->alpha;
 }
 
-/* Of a user kernel, whose code is made for no size, one problem has any: whatever remains of an extent behind whole tiles is there some time. */
+/* A user kernel is not compiled for one size, so one problem has random extents: over many verifications every remainder behind whole tiles occurs. */
 static void draw_size(edge *e, uint64_t seed)
 {
     enum { LEAST = 33, CHOICES = 64 };
@@ -204,7 +204,7 @@ static gs_status run_edges(gs_check_run *trial, const gs_problem *problem, int *
         if (users && e.alone == 'a') draw_size(&e, trial->seed + 0x1f9d2c57u);
         gs_problem p = users ? edge_with(problem, &e, (int)i, (int)problem->groups) : gs_verify_edge(problem, (int)i);
         if (trial->once && e.drawn) draw_scalars(&p, &e, trial->seed + 0x6c44198cu, turn);
-        if (!trial->once && p.beta == 0) p.beta = 0;   /* of either sign */
+        if (!trial->once && p.beta == 0) p.beta = 0;   /* libraries get no -0 */
         turn += e.drawn && e.alpha != 0 && e.k > 0;
         GS_TRY(gs_check_run_prepare(trial, &p, error));
         gs_status status = GS_OK;
@@ -226,7 +226,7 @@ gs_status gs_verify_edges(gs_check_run *trial, const gs_problem *problem, int *t
     *taken = 0;
     *offered = (int)GS_COUNT(edges);
     trial->edge = true;
-    trial->blocks.keeps = !trial->verifier->device->caps.emulated;   /* whose allocations lie anywhere each time */
+    trial->blocks.keeps = !trial->verifier->device->caps.emulated;   /* emulated devices place each allocation at random anyway */
     const gs_status status = run_edges(trial, problem, taken, error);
     gs_blocks_end(&trial->blocks, trial->watch.ops, trial->verifier->device);
     return status;

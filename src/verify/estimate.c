@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * How long an emulated device works on a problem on this machine: rates of one core, found by running it. Rough on purpose: it is for
- * a warning beforehand and for a watchdog that must not bark. */
+ * Estimates how long an emulated device works on a problem on this machine, from measured rates of one core. Rough: it serves a warning beforehand and a watchdog that must not
+ * fire too early. */
 #include <math.h>
 #include <sched.h>
 
@@ -9,9 +9,9 @@
 #include "verify/verify.h"
 
 #define MATRIX_RATE  1.5e9  /* multiply-adds per second and core: kernels on matrix units, with the checker */
-#define SCALAR_RATE  1e8    /* the same of a thread per element: the simple family; the f64 reference is faster */
-#define ELEMENT_RATE 3e7    /* elements per second and core that are generated, hashed and compared, all of it together */
-#define INVARIANT_ROWS 1306   /* of part 8, beside the M that is asked for: 453 and those that are drawn */
+#define SCALAR_RATE  1e8    /* the same for one thread per element: the simple family; the f64 reference is faster */
+#define ELEMENT_RATE 3e7    /* elements per second and core that are generated, hashed and compared */
+#define INVARIANT_ROWS 1306   /* rows of all launches of part 8 but those of the requested M, on average */
 #define EDGES_S      1.5    /* part 5, all edge problems, one core */
 
 int gs_emulated_cores(void)
@@ -33,11 +33,11 @@ double gs_verify_seconds(const gs_problem *problem, uint32_t parts, bool matrix)
     if (parts == 0) parts = GS_PART_ALL;
     for (uint32_t part = GS_PART_EXACT; part <= GS_PART_INDEX; part <<= 1) {
         if (!(parts & part) && !(part == GS_PART_EXACT && parts == GS_PART_MEMORY)) continue;
-        launches += part == GS_PART_INDEX ? 3 : 2;   /* the last one where pointers are less aligned */
-        launches += part == GS_PART_EXACT && problem->beta != 0;   /* C and D the same */
+        launches += part == GS_PART_INDEX ? 3 : 2;   /* the third one has less aligned pointers */
+        launches += part == GS_PART_EXACT && problem->beta != 0;   /* the launch with C and D the same matrix */
         references += part == GS_PART_INDEX ? 2 : 1;   /* its second launch has other data; the other parts' differ in a row and a column */
     }
-    if ((parts & GS_PART_MEMORY) && (parts & GS_PART_EXACT || parts == GS_PART_MEMORY)) launches++;   /* over what a launch left */
+    if ((parts & GS_PART_MEMORY) && (parts & GS_PART_EXACT || parts == GS_PART_MEMORY)) launches++;   /* the launch over old outputs */
     if (parts & (GS_PART_NORMAL | GS_PART_REPEAT)) {
         launches += parts & GS_PART_REPEAT ? GS_VERIFY_REPEATS : 1;
         references++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Part 8, of invariant problems: rows of a small pool are multiplied in matrices of several M, in other orders, so that each stands at many places and beside many others.
- * Wherever it stands, and of whichever M, a row of D has the same bits. Nothing is said about which: parts 1 to 7 do that. */
+ * Part 8, for batch-invariant problems: rows of a small pool are multiplied in matrices of several M and in several orders, so that each row stands at many places and beside
+ * many others. Everywhere its row of D must have the same bits. Whether these are right is tested by parts 1 to 7. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,36 +10,37 @@
 #include "verify/ties.h"
 
 enum {
-    POOL = 67,               /* a prime: rows that a tile has at one place in one launch stand anywhere in another */
-    MOST_SEEN = 1 << 20,     /* rows of all matrices whose bits are kept */
-    MOST_DRAWN = 530,        /* rows */
-    MOST_MATRICES = 4096,    /* of a batch, whose rows are looked at */
-    CHUNK = 1 << 20          /* bytes of D that are read at a time, at least a row */
+    POOL = 67,               /* a prime, so that every step visits all rows; rows of one tile are scattered in the next launch */
+    MOST_SEEN = 1 << 20,     /* rows whose hash is kept, of all matrices together */
+    MOST_DRAWN = 530,        /* most rows of a random size */
+    MOST_MATRICES = 4096,    /* matrices of a batch whose rows are compared */
+    CHUNK = 1 << 20          /* bytes of D that are read at once, at least a row */
 };
 
-static const int sizes[] = {1, 2, 3, 5, 8, 12, 16, 32, 64, POOL, 128, 130};   /* beside the M that is asked for, which comes first and last, */
+static const int sizes[] = {1, 2, 3, 5, 8, 12, 16, 32, 64, POOL, 128, 130};   /* besides the requested M, which comes first and last */
 static const int round_sizes[] = {3, 4, 6, 12, 24, 40, 48, 80, 96, 112, 192, 256};
 
-enum { DRAWN = 4, FIXED = GS_COUNT(sizes) };   /* and so many that the seed chooses; */
-enum { FEW = 1 + FIXED + DRAWN, ONE };          /* then rows that are longer in memory: a few, by numbers of elements that nothing divides; one; and, last, the M that is asked for */
+enum { DRAWN = 4, FIXED = GS_COUNT(sizes) };   /* random sizes follow */
+enum { FEW = 1 + FIXED + DRAWN, ONE };          /* then turns with padded rows: a few rows, padded unevenly; one row; last, the requested M */
 
-enum { CANCELLING = ONE + 2, PLAIN = 4 };   /* launches of each kind of data, */
-enum { ENOUGH_TIES = 32, MOST_ROUNDS = 4 };           /* of the second one again where there are few ties */
+enum { CANCELLING = ONE + 2, PLAIN = 4 };   /* launches per kind of data */
+enum { ENOUGH_TIES = 32, MOST_ROUNDS = 4 };           /* rounds of plain data are repeated while there are few ties */
 
-/* The bits of a row that was seen. */
+/* Where a row was seen first, and its bits there. */
 typedef struct seen {
     uint64_t hash;
-    int64_t  m, row;         /* where it was seen first; m 0: not yet */
+    int64_t  m, row;         /* m 0: not seen yet */
 } seen;
 
 typedef struct watcher {
     gs_check_run *trial;
     gs_pool_rows  rows;
-    bool          plain;     /* data as in timing; else such as show an order best */
-    bool          many_bits; /* plain data have an alpha of many bits */
-    seen         *of[2];     /* of D and of aux: a pool for each matrix of B */
-    gs_ties       ties;      /* of plain data, found at the first launch, */
-    bool          looked;    /* which has been: a smaller matrix may have ties where that one is too large for any, and all launches have one B */
+    bool          plain;     /* normal data as in timing; else data whose sums cancel, which show the order best */
+    bool          many_bits; /* plain data have scalars of many bits */
+    seen         *of[2];     /* of D and of aux: rows.pool rows for each matrix of B */
+    gs_ties       ties;      /* of plain data, found before their first launch */
+    /* Ties were looked for. Once only: all launches have the same B, and a smaller matrix may have ties where the first one was too large for any. */
+    bool          looked;
     int64_t       matrices;
     char         *chunk;
     size_t        room;
@@ -51,7 +52,7 @@ static gs_problem with_m(const gs_problem *problem, int64_t m)
     return gs_problem_resized(problem, (m + groups - 1) / groups * groups, problem->n, problem->k);
 }
 
-/* Sizes that no kernel can know: a round one, for which it may have code of its own, any, a larger one, at least of the largest, and one of whole tiles. */
+/* A random size. which 0: a round number, for which a kernel may have its own code; 1: any up to 128; 2: from `least` to MOST_DRAWN; 3: whole tiles of 64. */
 static int64_t drawn_size(uint64_t bits, int which, int64_t least)
 {
     if (which == 0) return round_sizes[gs_pick_below(bits, GS_COUNT(round_sizes))];
@@ -61,7 +62,8 @@ static int64_t drawn_size(uint64_t bits, int which, int64_t least)
 
 enum { ANY_EIGHTS, LONGEST, UNEVEN };
 
-/* By how much a row is longer in memory: as tensor copies and copies of 16 bytes take it, up to that of a matrix beside two others of its size, or as they do not. */
+/* Elements of padding behind a row. UNEVEN: no multiple of 8, so that neither tensor copies nor copies of 16 bytes apply; else a multiple of 8, for LONGEST as if two more
+ * matrices lay beside this one. */
 static int64_t more_of_row(int64_t row, int how, uint64_t bits)
 {
     static const int uneven[] = {1, 2, 3, 5, 6, 7};
@@ -69,7 +71,7 @@ static int64_t more_of_row(int64_t row, int how, uint64_t bits)
     return how == UNEVEN ? uneven[gs_pick_below(bits, GS_COUNT(uneven))] : eights[how == LONGEST ? 0 : gs_pick_below(bits, GS_COUNT(eights))];
 }
 
-/* With rows of other lengths in memory, of each operand another: bits may not depend on these either. */
+/* With padded rows, each operand by another amount: bits must not depend on leading dimensions either. */
 static gs_problem with_padding(const gs_problem *problem, int how, uint64_t bits)
 {
     gs_problem padded = *problem;
@@ -80,7 +82,7 @@ static gs_problem with_padding(const gs_problem *problem, int how, uint64_t bits
     return padded;
 }
 
-/* Other scalars than the problem's, the same in every launch: which roundings there are must not depend on the row either, and with an alpha of 1 some cannot be seen. */
+/* With scalars of many bits, the same in every launch: roundings must not depend on the row either, and an alpha of 1 hides some of them. */
 static gs_problem with_many_bits(const gs_problem *problem, uint64_t seed)
 {
     gs_problem other = *problem;
@@ -90,7 +92,7 @@ static gs_problem with_many_bits(const gs_problem *problem, uint64_t seed)
     return other;
 }
 
-/* The problem of a turn: the one asked for first and last, then other sizes. */
+/* The problem of a turn: the requested M first and last, other sizes between. */
 static gs_problem problem_of_turn(const gs_problem *asked, uint64_t seed, int turn)
 {
     const gs_problem other_scalars = with_many_bits(asked, seed), *const problem = &other_scalars;
@@ -102,7 +104,7 @@ static gs_problem problem_of_turn(const gs_problem *asked, uint64_t seed, int tu
     return other == 1 || turn >= FEW ? with_padding(&drawn, turn == FEW ? UNEVEN : turn == ONE ? LONGEST : ANY_EIGHTS, bits) : drawn;
 }
 
-/* The matrix of B that a row of all is multiplied by; -1: none. */
+/* The matrix of B that a row (counted through all matrices) is multiplied by; -1: none. */
 static int64_t matrix_of(const gs_check_run *trial, int64_t row)
 {
     const gs_problem *const p = &trial->problem;
@@ -119,7 +121,7 @@ static void blame(gs_check_run *trial, char output, const seen *before, int64_t 
                        "the rows beside it", (long long)row, output == 'd' ? "D" : "aux", (long long)trial->asked.m, (long long)before->row, (long long)before->m);
 }
 
-/* Rows of the whole batch from first on, whose elements are at w->chunk. */
+/* Compares `count` rows of the batch, from row `first` on, whose elements are at w->chunk, with those seen before. */
 static void look_at(watcher *w, char output, int64_t first, int64_t count, size_t stride, size_t bytes)
 {
     gs_check_run *const trial = w->trial;
@@ -128,7 +130,7 @@ static void look_at(watcher *w, char output, int64_t first, int64_t count, size_
         const int64_t matrix = matrix_of(trial, row), in_matrix = p->groups ? row : row % p->m;
         if (matrix < 0 || matrix >= w->matrices) continue;
         const int64_t in_pool = gs_pool_row(&w->rows, in_matrix);
-        if (!w->plain && (gs_row_is_odd(GS_ROW_NAN, POOL, in_pool) || gs_row_is_odd(GS_ROW_INF, POOL, in_pool))) continue;   /* there for their neighbours: nobody has promised which NaN they give */
+        if (!w->plain && (gs_row_is_odd(GS_ROW_NAN, POOL, in_pool) || gs_row_is_odd(GS_ROW_INF, POOL, in_pool))) continue;   /* which NaN they give is not specified */
         seen *const before = &w->of[output != 'd'][matrix * w->rows.pool + in_pool];
         const uint64_t hash = gs_hash64(w->chunk + (size_t)(row - first) * stride, bytes);
         if (before->m == 0) *before = (seen){hash, p->m, row};
@@ -136,7 +138,7 @@ static void look_at(watcher *w, char output, int64_t first, int64_t count, size_
     }
 }
 
-/* All rows of D or of aux, some at a time. */
+/* Reads and compares all rows of D or of aux, some at a time. */
 static gs_status look_through(watcher *w, char output, gs_error *error)
 {
     gs_device *const device = w->trial->verifier->device;
@@ -151,7 +153,7 @@ static gs_status look_through(watcher *w, char output, gs_error *error)
         w->room = stride * (size_t)most;
     }
     for (int64_t row = 0, count; row < rows && !gs_check_run_failed(w->trial); row += count) {
-        count = GS_MIN(GS_MIN(most, rows - row), p->m - row % p->m);   /* of one matrix */
+        count = GS_MIN(GS_MIN(most, rows - row), p->m - row % p->m);   /* within one matrix */
         const gs_pointer at = w->trial->operand[output - 'a'].at + (gs_pointer)(row / p->m * s.stride + row % p->m * s.ld) * size;
         GS_TRY(device->ops->copy_out(device, w->chunk, at, (size_t)(count - 1) * stride + bytes, error));
         look_at(w, output, row, count, stride, bytes);
@@ -159,7 +161,7 @@ static gs_status look_through(watcher *w, char output, gs_error *error)
     return GS_OK;
 }
 
-/* One launch, of w->rows; *taken counts it, if the contender takes its size. in_place: C and D are the same matrix, where they may be. */
+/* One launch with w->rows; counted in *taken unless the contender refuses the size. in_place: C and D are the same matrix, where they may be. */
 static gs_status try_size(watcher *w, const gs_problem *p, bool least, bool in_place, int *taken, gs_error *error)
 {
     gs_check_run *const trial = w->trial;
@@ -185,7 +187,7 @@ static gs_status try_size(watcher *w, const gs_problem *p, bool least, bool in_p
     return GS_OK;
 }
 
-/* Of data as in timing: the problem asked for first and last, between them one of fewer rows, if there are fewer, and one that has more, if it is not large. */
+/* The problem of a turn with plain data: the requested M first and last, between them one with fewer rows, if possible, and one with 131 to MOST_DRAWN rows. */
 static gs_problem plain_problem_of_turn(const gs_problem *problem, uint64_t seed, int turn)
 {
     const uint64_t bits = gs_mix(seed + 0x3956c25bu + (uint64_t)turn);
@@ -193,7 +195,7 @@ static gs_problem plain_problem_of_turn(const gs_problem *problem, uint64_t seed
     return turn == 2 ? with_m(problem, drawn_size(bits, 2, 131)) : *problem;
 }
 
-/* The first prime from there: every step through so many rows meets all. */
+/* The smallest prime that is at least `number`: every step through a prime number of rows visits all of them. */
 static int64_t prime_from(int64_t number)
 {
     for (int64_t divisor = 2; divisor * divisor <= number; divisor++)
@@ -201,7 +203,8 @@ static int64_t prime_from(int64_t number)
     return number;
 }
 
-/* All launches of one kind of data: each has a B of its own, and so a memory. Nothing tells plain ones from timing: no row stands twice, and B has nothing to it. */
+/* All launches of one kind of data. Each kind has its own B, and so its own record of rows. Plain data cannot be told from timing's: no row occurs twice, and B is nothing
+ * special. */
 static gs_status rows_of_kind(watcher *w, const gs_problem *problem, int *taken, gs_error *error)
 {
     const uint64_t seed = w->trial->seed;
@@ -215,7 +218,7 @@ static gs_status rows_of_kind(watcher *w, const gs_problem *problem, int *taken,
         const uint64_t bits = gs_mix(seed + 0x71374491u + (uint64_t)turn), which = gs_mix(seed + 0xb5c0fbcfu) & 1;
         const bool as_they_are = w->plain && turn < 2;
         w->rows = (gs_pool_rows){pool, as_they_are ? 1 : 1 + (int64_t)(bits % (uint64_t)(pool - 1)), as_they_are ? 0 : (int64_t)(bits >> 32) % pool};
-        GS_TRY(try_size(w, &p, w->plain ? turn == PLAIN - 1 : (turn + which) % 2, bits >> 20 & 1, taken, error));   /* the size asked for with both */
+        GS_TRY(try_size(w, &p, w->plain ? turn == PLAIN - 1 : (turn + which) % 2, bits >> 20 & 1, taken, error));   /* the requested M is launched with both alignments */
     }
     return GS_OK;
 }
@@ -224,7 +227,7 @@ gs_status gs_verify_rows(gs_check_run *trial, const gs_problem *problem, int *ta
 {
     const uint64_t seed = trial->seed;
     const int64_t ties = gs_ties_most(problem);
-    /* What is added to a product that was rounded hides how: where something is, every second round has ties beside an alpha of many bits. */
+    /* An addition to the product hides how the product was rounded. Where there is one, every second round of plain data has scalars of many bits. */
     const bool adds = gs_adds_bias(problem) || problem->beta != 0;
     const int rounds = GS_MAX(ties ? (int)GS_MIN((ENOUGH_TIES + ties - 1) / ties, MOST_ROUNDS) : 1, adds ? 2 : 1);
     gs_status status = GS_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Elements that are changed where they lie: an infinity, a NaN and what else must be seen at the size that is asked for, put among data whose reference is there already. Of the
- * reference what depends on them is made anew. */
+ * Single elements that are overwritten in operands already on the device: infinities, NaNs and other values that a verification at the requested size must contain. The rows and
+ * columns of the reference that depend on them are computed again. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,25 +10,25 @@
 #include "routing/routing.h"
 #include "verify/check_run.h"
 
-#define LEAST_VECTOR 12   /* elements: of fewer the odd ones would leave too little to judge */
+#define LEAST_VECTOR 12   /* elements: in a shorter vector special values would leave too few elements to judge */
 
-/* Rows of D that are written, and the index-th of them. */
+/* The number of rows of D that are written, and which row the index-th of them is. */
 static int64_t rows_of(const gs_check_run *trial) { return gs_rows_used(&trial->problem, trial->offsets); }
 static int64_t row_of(const gs_check_run *trial, int64_t index) { return gs_row_used(&trial->problem, trial->offsets, index); }
 
-enum { ANYWHERE, FIRST, LAST };   /* of a group's range */
-/* Where in the sum: often at an end of it; of groups along K at one of theirs. */
+enum { ANYWHERE, FIRST, LAST };   /* within a group's range of K */
+/* A random k, often near an end of the sum; with groups along K at an end of a group's range. */
 static int64_t place_of(const gs_check_run *trial, uint64_t bits, int where)
 {
     const gs_problem *const p = &trial->problem;
-    for (int64_t i = 0; p->grouping == GS_GROUPS_K && i < p->batch; i++) {   /* from any on, the first that has one */
+    for (int64_t i = 0; p->grouping == GS_GROUPS_K && i < p->batch; i++) {   /* the first non-empty group from a random one on */
         const int64_t group = (gs_pick_below(gs_mix(bits + 1), p->batch) + i) % p->batch, from = trial->offsets[group], count = trial->offsets[group + 1] - from;
         if (count > 0) return from + (where == FIRST ? 0 : where == LAST ? count - 1 : gs_special_place(bits, count));
     }
     return gs_special_place(bits, p->k);
 }
 
-/* The hash is a sum over all elements (gs_verify_hash). */
+/* The hash is a sum over all elements (gs_verify_hash), so one term of it is replaced. */
 gs_status gs_check_run_put(gs_check_run *trial, int operand, int64_t at, uint16_t element, gs_error *error)
 {
     gs_device *const device = trial->verifier->device;
@@ -41,7 +41,7 @@ gs_status gs_check_run_put(gs_check_run *trial, int operand, int64_t at, uint16_
     return GS_OK;
 }
 
-/* Of an element of any type the upper half, all that such numbers have. */
+/* Writes the upper 16 bits of an element of any type, which is all that these numbers need; an f32's lower half becomes 0. */
 static gs_status put_upper(gs_check_run *trial, int operand, int64_t at, uint16_t element, gs_error *error)
 {
     const int wide = gs_shape_of(&trial->problem, GS_OPERAND_LETTERS[operand]).type == GS_F32;
@@ -49,7 +49,7 @@ static gs_status put_upper(gs_check_run *trial, int operand, int64_t at, uint16_
     return gs_check_run_put(trial, operand, wide ? 2 * at + 1 : at, element, error);
 }
 
-/* The matrix of B that a row is multiplied by. first, rows: which others are, too. */
+/* The matrix of B that a row is multiplied by, and the range of rows that are multiplied by it. */
 static void matrix_of(const gs_check_run *trial, int64_t row, int64_t *matrix, int64_t *first, int64_t *rows)
 {
     const gs_problem *const p = &trial->problem;
@@ -63,7 +63,7 @@ static void matrix_of(const gs_check_run *trial, int64_t row, int64_t *matrix, i
     *rows = of.rows;
 }
 
-/* What depends on a row of A: that of every matrix, where all have the same A. */
+/* Computes a row of the reference again; where all matrices share one A, this row of every matrix. */
 static gs_status refer_row(gs_check_run *trial, int64_t row, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
@@ -76,7 +76,7 @@ static gs_status refer_row(gs_check_run *trial, int64_t row, gs_error *error)
     return same ? GS_OK : gs_reference_row(trial->verifier, p, at, trial->offsets, matrix, row, trial->reference, trial->verifier->queue, error);
 }
 
-/* Of the matrix that the row is multiplied by. */
+/* Computes a column of the reference again, in the matrix of the row; where all matrices share one B, in every matrix. */
 static gs_status refer_col(gs_check_run *trial, int64_t row, int64_t col, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
@@ -89,7 +89,7 @@ static gs_status refer_col(gs_check_run *trial, int64_t row, int64_t col, gs_err
     return same ? GS_OK : gs_reference_col(trial->verifier, p, at, trial->offsets, matrix, first, rows, col, trial->reference, trial->verifier->queue, error);
 }
 
-/* 0 becomes 1, anything else 0: no sum of magnitudes grows beyond what its plan allows. */
+/* 0 becomes 1, anything else 0: no sum of magnitudes exceeds the bound of its plan. */
 static gs_status change_element(gs_check_run *trial, int operand, int64_t at, gs_error *error)
 {
     gs_device *const device = trial->verifier->device;
@@ -98,7 +98,7 @@ static gs_status change_element(gs_check_run *trial, int operand, int64_t at, gs
     return gs_check_run_put(trial, operand, at, (element & 0x7fff) != 0 ? 0 : trial->problem.in == GS_BF16 ? 0x3f80 : 0x3c00, error);
 }
 
-/* Of A, which changes a row of D, and of B, which changes a column: who looks at some elements of each row alone is wrong in the others. */
+/* The element of A changes a row of D, that of B a column: a contender that looks at only a few elements of each row misses one of the changes. */
 gs_status gs_check_run_change(gs_check_run *trial, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
@@ -114,7 +114,7 @@ gs_status gs_check_run_change(gs_check_run *trial, gs_error *error)
     return refer_col(trial, row, col, error);
 }
 
-/* Row `row` of A becomes zeros. */
+/* Fills row `row` of A with zeros. */
 static gs_status clear_row(gs_check_run *trial, int64_t row, gs_error *error)
 {
     gs_device *const device = trial->verifier->device;
@@ -138,8 +138,8 @@ static gs_status clear_row(gs_check_run *trial, int64_t row, gs_error *error)
     return status;
 }
 
-/* Two outputs at the edge of D's type, one product each. f16: 1008 * 65 = 65520 is the least that rounds to infinity, 636 * 103 = 65508 rounds to the largest number.
- * bf16: 7 2^119 * 73 and 83 2^114 * 197 are the same there. Their rows of A are zeros otherwise, and what they put into B is small. */
+/* Two outputs at the largest number of D's type, one product each. f16: 1008 * 65 = 65520 is the smallest that rounds to infinity, 636 * 103 = 65508 rounds to the largest
+ * number. bf16: 7 2^119 * 73 and 83 2^114 * 197 do the same. Their rows of A are zero otherwise, and the elements put into B are small. */
 static gs_status put_edges_of_type(gs_check_run *trial, int64_t rows, uint64_t bits, gs_error *error)
 {
     static const uint16_t a[3][2] = {{0x63e0, 0x60f8}, {0x447c, 0x441f}, {0x7c60, 0x7ba6}}, b[3][2] = {{0x5410, 0x5670}, {0x4282, 0x42ce}, {0x4292, 0x4345}};   /* [f16, bf16 to f16, bf16][which] */
@@ -160,7 +160,7 @@ static gs_status put_edges_of_type(gs_check_run *trial, int64_t rows, uint64_t b
     return GS_OK;
 }
 
-/* Rows of their own for the same of the other sign, at the same place, and for NaN for one that signals or one that does not: of these there are several. */
+/* One row gets the special value with the other sign at the same k; another gets it at several k, as a signalling NaN if the first was quiet and the other way round. */
 static gs_status put_others(gs_check_run *trial, int64_t rows, uint16_t element, uint64_t bits, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
@@ -175,9 +175,9 @@ static gs_status put_others(gs_check_run *trial, int64_t rows, uint16_t element,
     return GS_OK;
 }
 
-static const uint16_t odd_numbers[2][3] = {{0x7e01, 0x7c00, 0x7b00}, {0x7fc1, 0x7f80, 0x4980}};   /* [f16, the upper half of the others]; 57344, 2^20 */
+static const uint16_t odd_numbers[2][3] = {{0x7e01, 0x7c00, 0x7b00}, {0x7fc1, 0x7f80, 0x4980}};   /* NaN, infinity, a large number (57344, 2^20): [f16, upper half of bf16 and f32] */
 
-/* What depends on a row of C, which all matrices may share. */
+/* Computes the reference of a row of C again, in every matrix if all share one C. */
 static gs_status refer_row_of_c(gs_check_run *trial, int64_t row, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
@@ -186,7 +186,8 @@ static gs_status refer_row_of_c(gs_check_run *trial, int64_t row, gs_error *erro
     return GS_OK;
 }
 
-/* The rows that A's infinities make infinite; of few rows the first one alone. Of groups along K those of the matrix to whose range the place belongs. */
+/* The row that A's first or second infinity (which) makes infinite, counted through all matrices; with few rows the first one's. With groups along K in the matrix to whose range
+ * of K the first infinity's place belongs. */
 static int64_t infinite_row(const gs_check_run *trial, int64_t rows, int which)
 {
     const gs_problem *const p = &trial->problem;
@@ -196,7 +197,7 @@ static int64_t infinite_row(const gs_check_run *trial, int64_t rows, int which)
     return matrix * p->m + row % p->m;
 }
 
-/* An element of C or an aux becomes one of odd_numbers. */
+/* Overwrites an element of C or an aux with one of odd_numbers. */
 static gs_status put_odd(gs_check_run *trial, int operand, int64_t row, int64_t col, int which, bool negative, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
@@ -204,7 +205,7 @@ static gs_status put_odd(gs_check_run *trial, int operand, int64_t row, int64_t 
     return put_upper(trial, operand, gs_placed_shared(&placed, row, col), odd_numbers[p->out != GS_F16][which] | (uint16_t)(negative << 15), error);
 }
 
-/* C or an aux has NaN and infinities of both signs in such a row, each in a column of its own, beside that of B's own. */
+/* Puts NaN and infinities of both signs into such a row of C or an aux, each into a column of its own. */
 static gs_status put_into_infinite(gs_check_run *trial, int operand, int64_t row, uint64_t bits, gs_error *error)
 {
     enum { NUMBERS = 8 };
@@ -214,13 +215,13 @@ static gs_status put_into_infinite(gs_check_run *trial, int operand, int64_t row
     return GS_OK;
 }
 
-/* C, where it is read, has a NaN, an infinity and a large number too, beside products; and where others are none: in the rows that A's infinities make infinite, or its NaN NaN, and one of
- * each in every row or column for which a bias or scales have such. */
+/* Puts a NaN, an infinity and a large number into C where it is read: beside finite products, in the rows that A's special values make infinite or NaN, and one NaN and one
+ * infinity in every row or column that a bias or scales make NaN or infinite. */
 static gs_status put_into_c(gs_check_run *trial, int64_t rows, uint64_t bits, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
     const gs_poked *const to = &trial->poked;
-    const int count = p->acc == GS_F16 || p->gate ? 2 : 3;   /* sums in f16 do not hold the large one */
+    const int count = p->acc == GS_F16 || p->gate ? 2 : 3;   /* f16 sums cannot hold the large one */
     const bool wide = p->n >= LEAST_VECTOR;
     if (p->beta == 0) return GS_OK;
     for (int which = 0; wide && which < 2; which++) {
@@ -244,7 +245,7 @@ static gs_status put_into_c(gs_check_run *trial, int64_t rows, uint64_t bits, gs
     return GS_OK;
 }
 
-/* A bias and scales have a NaN, an infinity and, a bias, a large number too, beside sums of many products. The reference knows neither: they are applied when results are compared. */
+/* Puts a NaN and an infinity, and into a bias also a large number, into a bias or scales. The reference does not depend on either: they are applied when results are compared. */
 static gs_status put_into_vector(gs_check_run *trial, int operand, uint64_t bits, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
@@ -263,7 +264,7 @@ static gs_status put_into_vector(gs_check_run *trial, int operand, uint64_t bits
     return GS_OK;
 }
 
-/* Of data that are there once, A and B get the other of the two as well, in a row and a column of their own, where there is one: two in a line would hide each other. */
+/* Normal data are poked only once, so A and B also get the other one of NaN and infinity, in another row and column if there is one: two in one line would hide each other. */
 static gs_status put_the_other(gs_check_run *trial, int64_t rows, uint16_t in_a, uint16_t in_b, uint64_t bits, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
@@ -276,7 +277,8 @@ static gs_status put_the_other(gs_check_run *trial, int64_t rows, uint16_t in_a,
     return refer_col(trial, row, col, error);
 }
 
-/* An aux that is read has a NaN of either sign, and others in the rows that A's infinities make infinite. Slopes are applied when results are compared, so the reference knows them not. */
+/* Puts a NaN of either sign into an aux that is read, and special values into its rows that A's infinities make infinite. Slopes are applied when results are compared, so the
+ * reference does not depend on aux. */
 static gs_status put_into_aux(gs_check_run *trial, int64_t rows, uint64_t bits, gs_error *error)
 {
     const int64_t n = trial->problem.n;
@@ -288,7 +290,7 @@ static gs_status put_into_aux(gs_check_run *trial, int64_t rows, uint64_t bits, 
     return GS_OK;
 }
 
-/* Beside what A's row has, at the same place of the sum, B has infinities of both signs, a NaN and a zero with a sign (or, beside fractions, the smallest number), each in a column of its own. */
+/* At the k of A's special value, puts infinities of both signs, a NaN, and a zero with a sign (among fractions the smallest number) into B, each in a column of its own. */
 static gs_status put_facing(gs_check_run *trial, int64_t batch, uint16_t inf, uint16_t nan, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
@@ -301,7 +303,8 @@ static gs_status put_facing(gs_check_run *trial, int64_t batch, uint16_t inf, ui
     return GS_OK;
 }
 
-/* Beside the one row of a matrix several columns of B have a NaN or an infinity, with a gate mostly those of up: who does not read these where the gate is 0 is seen. */
+/* Where a matrix has a single row: puts a NaN or an infinity into several columns of B, with a gate mostly columns of up, to detect a kernel that does not read them where the
+ * gate is 0. */
 static gs_status put_into_columns(gs_check_run *trial, int64_t batch, uint16_t inf, uint16_t nan, uint64_t bits, gs_error *error)
 {
     enum { COLUMNS = 6 };
@@ -320,7 +323,7 @@ gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
     const gs_problem *const p = &trial->problem;
     const uint64_t bits = gs_mix(trial->seed + 0xa54ff53au + nan_in_a), more = gs_mix(bits);
     const uint16_t inf = p->in == GS_BF16 ? 0x7f80 : 0x7c00, sign = (uint16_t)((bits & 1) << 15);
-    const uint16_t nan = (uint16_t)(inf | (bits >> 1 & 1) << 15 | (1 + gs_pick_below(bits, p->in == GS_BF16 ? 0x7f : 0x3ff)));   /* quiet or not, of either sign */
+    const uint16_t nan = (uint16_t)(inf | (bits >> 1 & 1) << 15 | (1 + gs_pick_below(bits, p->in == GS_BF16 ? 0x7f : 0x3ff)));   /* quiet or signalling, of either sign */
     const int64_t rows = rows_of(trial);
     int64_t batch, first, count;
     if (rows == 0) return GS_OK;
@@ -329,14 +332,14 @@ gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
                      .k_a = place_of(trial, gs_mix(more), nan_in_a ? LAST : FIRST), .k_b = place_of(trial, gs_mix(more + 1), nan_in_a ? FIRST : LAST)};
     to->row = row_of(trial, to->index);
     matrix_of(trial, to->row, &batch, &first, &count);
-    to->in_a = nan_in_a || count > 1;   /* in the one row of a matrix it would hide what B has, and in the one column the other way round */
+    to->in_a = nan_in_a || count > 1;   /* with a single row it would hide what B has; with a single column the other way round */
     to->in_b = !nan_in_a || gs_columns_of_b(p) > 1;
     if (!nan_in_a && trial->kind != GS_VALUES_NORMAL) GS_TRY(put_edges_of_type(trial, rows, bits, error));
     if (to->in_a) {
         GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, to->row, to->k_a), nan_in_a ? nan : inf | sign, error));
         GS_TRY(put_facing(trial, batch, inf, nan, error));
     } else GS_TRY(put_into_columns(trial, batch, inf, nan, gs_mix(more + 10), error));
-    if (to->in_a && !nan_in_a && p->k > 1)   /* a second one in the row, of either sign: some of its outputs become NaN */
+    if (to->in_a && !nan_in_a && p->k > 1)   /* a second infinity in the row, of either sign: makes some outputs NaN */
         GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, to->row, (to->k_a + 1 + gs_pick_below(gs_mix(more + 2), p->k - 1)) % p->k), inf | (uint16_t)((bits >> 2 & 1) << 15), error));
     GS_TRY(put_others(trial, rows, nan_in_a ? nan ^ 0x8000 : inf | (sign ^ 0x8000), gs_mix(more + 3), error));
     if (to->in_b) GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, to->k_b, to->col), nan_in_a ? inf | sign : nan, error));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Where a result is wrong, and why single products are: data of GS_VALUES_INDEX and GS_VALUES_RANGE have one product per output, so that
- * the wrong value itself says much. */
+ * Describes where a result is wrong, and why if every output is one product (GS_VALUES_INDEX, GS_VALUES_RANGE): there the wrong value itself says much. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +9,11 @@
 #include "base/half.h"
 #include "verify/check_run.h"
 
-#define FEW 16   /* wrong elements that are no permutation */
+#define FEW 16   /* fewer wrong elements than this do not suggest a permutation */
 
 /* ---- where ---- */
 
-/* " all in rows 64 to 127, columns 0 to 63": of several wrong elements, if there are right ones outside. */
+/* ", all in rows 64 to 127, columns 0 to 63": the area of several wrong elements, if there are right ones outside it. */
 static void describe_area(const gs_problem *p, const gs_check_counts *counts, char *text, size_t size)
 {
     const uint64_t rows = counts->row_high - counts->row_low + 1, cols = counts->col_high - counts->col_low + 1;
@@ -67,7 +66,7 @@ static float round_once(gs_type type, double value)
     return type == GS_F32 ? (float)value : type == GS_BF16 ? gs_bf16_to_f32(gs_f32_to_bf16(odd)) : gs_f16_to_f32(gs_f32_to_f16(odd));
 }
 
-/* Number of the bit in which the two differ, if it is one; -1. */
+/* The number of the bit in which the two differ, if it is only one; else -1. */
 static int single_bit(gs_type type, double got, double want)
 {
     const uint32_t changed = bits_of(type, got) ^ bits_of(type, want);
@@ -77,7 +76,7 @@ static int single_bit(gs_type type, double got, double want)
     return bit;
 }
 
-/* Another element of the row, or of the column, whose right value is the wrong one here; false: none has it. */
+/* Finds another element of the row or column whose right value is the wrong one here. *found false: there is none. */
 static gs_status find_owner(gs_check_run *trial, double got, bool *found, int64_t *row, int64_t *col, gs_error *error)
 {
     gs_device *const device = trial->verifier->device;
@@ -99,7 +98,7 @@ static gs_status find_owner(gs_check_run *trial, double got, bool *found, int64_
     return status;
 }
 
-/* How many times too large every element is, of the first wrong one and two others; 0: that differs. */
+/* The factor by which the first wrong element and two others are too large; 0: it is not the same. */
 static gs_status find_factor(gs_check_run *trial, double *factor, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
@@ -159,7 +158,7 @@ gs_status gs_check_run_blame_index(gs_check_run *trial, const gs_check_counts *c
 
 static bool subnormal(gs_type type, double value) { return value != 0 && fabs(value) < (type == GS_F16 ? 0x1p-14 : 0x1p-126); }
 
-/* What to look at, by what stands there instead of the right value. */
+/* A hint for the cause, from the wrong value and the right one. */
 static const char *range_hint(gs_type in, gs_type out, double a, double b, double got, double want, bool single)
 {
     if (isnan(got) && want == 0) return "a row of zeros must give 0: look at divisions by the size of a row";

@@ -9,12 +9,12 @@
 #include "base/random.h"
 #include "problem/layout.h"
 
-#define MOST      96        /* lines */
-#define ENOUGH    (1 << 20) /* results: of more, chance has some that show an order */
-#define HALF      5         /* steps of either half, each of which has so many sums: */
+#define MOST      96        /* ties, one per line */
+#define ENOUGH    (1 << 20) /* results: among more, some show another order by chance */
+#define HALF      5         /* steps in a half, which has SUMS combinations of changes */
 #define SUMS      1024      /* 4 ^ HALF */
-#define COLUMNS   8         /* results of a line that are tried */
-#define LARGEST   64        /* units that an element changes by, at most twice */
+#define COLUMNS   8         /* results that are tried per line */
+#define LARGEST   64        /* most units of change: an element changes by up to twice as many */
 
 int64_t gs_ties_most(const gs_problem *p)
 {
@@ -23,13 +23,13 @@ int64_t gs_ties_most(const gs_problem *p)
     return GS_MIN(p->gate ? p->n : GS_MAX(p->m, p->n), MOST);
 }
 
-/* A and B on the host, and what is being looked for. */
+/* Host copies of A and B, and the result that is to become a tie. */
 typedef struct finder {
     gs_check_run *trial;
     gs_args       args;
     uint16_t     *of[2];
     gs_random     random;
-    int64_t       matrix, row, col, other;   /* row: of all; columns of B of the result's sum, and of up's */
+    int64_t       matrix, row, col, other;   /* row: counted through all matrices; col: column of B whose sum is changed */
     int64_t       d_col;
 } finder;
 
@@ -50,7 +50,7 @@ static gs_status value_of(const finder *f, double sum, double up, double *value,
     return gs_check_value(f->trial->verifier, &f->trial->problem, &f->args, (const double[]){sum, up}, f->row, f->d_col, value, error);
 }
 
-/* The sum for which the result is half way between two numbers of D's type, *step apart in the sum; false: there is none near. */
+/* Finds the sum for which the result is halfway between two numbers of D's type; *step is their distance in terms of the sum. *found false: there is none near. */
 static gs_status middle_of(const finder *f, double sum, double up, double *middle, double *step, bool *found, gs_error *error)
 {
     const gs_problem *const p = &f->trial->problem;
@@ -77,7 +77,7 @@ static gs_status middle_of(const finder *f, double sum, double up, double *middl
 
 typedef struct half {
     double sum;
-    int    digits;   /* of base 4: which change each step has */
+    int    digits;   /* in base 4, one per step: which change it has */
 } half;
 
 static int by_sum(const void *a, const void *b)
@@ -86,10 +86,10 @@ static int by_sum(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The changes: -1, 0, 1 and 2 times so many units. */
+/* Digits 0 to 3 change an element by -1, 0, 1 or 2 times `units` of its last place. */
 static uint16_t changed(uint16_t element, int digit, int units) { return (uint16_t)(element + (digit - 1) * units); }
 
-/* All sums of what a half of the steps may change. */
+/* For all combinations of changes in one half of the steps: by how much the sum changes. */
 static void sums_of_half(const finder *f, const gs_tie *t, int operand, int from, int units, half out[SUMS])
 {
     const gs_problem *const p = &f->trial->problem;
@@ -103,7 +103,7 @@ static void sums_of_half(const finder *f, const gs_tie *t, int operand, int from
     }
 }
 
-/* Elements that may change: neither they nor what they meet is near 0, and no two are one. */
+/* Chooses different elements to change. Neither they nor what they are multiplied by is near 0. */
 static bool choose_steps(finder *f, gs_tie *t)
 {
     const gs_problem *const p = &f->trial->problem;
@@ -118,7 +118,7 @@ static bool choose_steps(finder *f, gs_tie *t)
     return count == GS_TIE_STEPS;
 }
 
-/* Of all combinations of changes the one that brings the sum nearest to what is wanted. */
+/* Finds the combination of changes that changes the sum by an amount nearest to `wanted`. */
 static void change_by(const finder *f, gs_tie *t, int operand, double wanted, int units)
 {
     static _Thread_local half first[SUMS], second[SUMS];
@@ -145,10 +145,10 @@ static void change_by(const finder *f, gs_tie *t, int operand, double wanted, in
     }
 }
 
-/* So far may the sums of two orders be from the exact one: each step rounds, or truncates, a partial sum of some sqrt(k). */
+/* How far the sums of two orders may be from the exact one: each step rounds or truncates a partial sum of about sqrt(k). */
 static double error_of(const gs_problem *p) { return 0.4 * (double)p->k * 0x1p-25; }
 
-/* How far apart the sums of the two ends of what a unit of change gives are. */
+/* The width of the range of sums that changes by one unit can reach. */
 static double reach_of(const finder *f, const gs_tie *t, int operand)
 {
     const gs_problem *const p = &f->trial->problem;
@@ -160,7 +160,7 @@ static double reach_of(const finder *f, const gs_tie *t, int operand)
     return reach;
 }
 
-/* Makes a result of the line a tie, if one of a few can be. */
+/* Tries a few results of the line, until one can be made a tie. */
 static gs_status find_one(finder *f, int operand, gs_tie *t, bool *found, gs_error *error)
 {
     const gs_problem *const p = &f->trial->problem;
@@ -224,7 +224,7 @@ gs_status gs_ties_put(gs_check_run *trial, const gs_ties *ties, const gs_pool_ro
         const gs_tie *const t = &ties->tie[i];
         int64_t row = 0;
         while (!ties->operand && row < p->m && gs_pool_row(rows, row) != t->line) row++;
-        if (row == p->m) continue;   /* it is not there */
+        if (row == p->m) continue;   /* the row is not in this matrix */
         for (int j = 0; j < GS_TIE_STEPS; j++) {
             const int64_t at = ties->operand ? gs_place_in_b(p, t->matrix, t->k[j], t->line) : gs_place_in_a(p, t->matrix * p->m + row, t->k[j]);
             GS_TRY(gs_check_run_put(trial, ties->operand, at, t->element[j], error));

@@ -11,10 +11,11 @@
 #include "base/random.h"
 #include "verify/check_run.h"
 
-#define FEW_LINES 4   /* of D: with fewer an infinity and a NaN would leave nothing to judge */
-#define STALE_TOLERANCE 4   /* of normal data that are looked at before the yardstick's are */
+#define FEW_LINES 4   /* rows or columns of D: with fewer, an infinity and a NaN leave no element to judge */
+#define STALE_TOLERANCE 4   /* for normal data that are judged before the yardstick's errors are known */
 
-/* As in timing: nothing is poisoned, the output and the workspace are those of an earlier launch. since: what has changed. */
+/* A launch as in timing: nothing is poisoned, outputs and workspace hold what an earlier launch left. A wrong result is tried again over poison. since: what changed, for the
+ * reason. */
 static gs_status launch_over(gs_check_run *trial, int part, double tolerance, const char *since, gs_error *error)
 {
     gs_check_counts stale, counts;
@@ -31,7 +32,7 @@ static gs_status launch_over(gs_check_run *trial, int part, double tolerance, co
     return GS_OK;
 }
 
-/* One element of A and one of B are others, so that who finds what it left there, and takes it for this launch's, is wrong. */
+/* Changes one element of A and one of B, so that a contender that takes its old output for the new result is wrong. */
 static gs_status stale_launch(gs_check_run *trial, gs_error *error)
 {
     if (trial->problem.m == 0 || trial->problem.n == 0 || trial->problem.k == 0) return GS_OK;
@@ -39,7 +40,7 @@ static gs_status stale_launch(gs_check_run *trial, gs_error *error)
     return launch_over(trial, 1, 0, "after one element of A and one of B changed", error);
 }
 
-/* Every second element of an output is changed in one bit, from the last one to the seventh of its fraction; the first rows and matrices, where it is large. */
+/* Flips one bit in every second element of an output, between its last bit and the one worth 2^-6 of the element. Of a large output only in the first rows and matrices. */
 static gs_status change_a_little(gs_check_run *trial, int output, gs_error *error)
 {
     enum { MOST = 4 << 20, MATRICES = 64, BITS = 6 };
@@ -68,7 +69,7 @@ static gs_status change_a_little(gs_check_run *trial, int output, gs_error *erro
     return status;
 }
 
-/* Over what the last launch of the same data left, a little changed: who keeps what is nearly right, or does otherwise over what is right, is wrong. */
+/* A launch over the right outputs, changed a little: detects a contender that keeps output that is nearly right, or behaves differently over right output. */
 static gs_status over_nearly_right(gs_check_run *trial, double tolerance, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
@@ -79,7 +80,7 @@ static gs_status over_nearly_right(gs_check_run *trial, double tolerance, gs_err
     return launch_over(trial, 4, tolerance, "every second element of its outputs a little changed", error);
 }
 
-/* All operands are others: of groups, a bias or aux that were copied to the workspace nothing may be left. */
+/* A launch over old outputs after all operands have changed: copies of groups, a bias or aux in the workspace must not be used again. */
 static gs_status stale_data(gs_check_run *trial, int part, int kind, double tolerance, gs_error *error)
 {
     GS_TRY(gs_check_run_data(trial, kind, -1, error));
@@ -98,7 +99,7 @@ static gs_status exact_launch(gs_check_run *trial, int part, gs_error *error)
     return GS_OK;
 }
 
-/* A launch with C and D the same matrix. D holds C's elements then, or poison where beta is 0. Who is wrong is asked again with a C of its own. */
+/* A launch with C and D the same matrix. D holds C's elements then, or poison where beta is 0. A wrong result is tried again with a separate C, to tell the cause. */
 static gs_status in_place_launch(gs_check_run *trial, int part, gs_error *error)
 {
     gs_check_counts counts;
@@ -116,14 +117,14 @@ static gs_status in_place_launch(gs_check_run *trial, int part, gs_error *error)
     return GS_OK;
 }
 
-/* The seed says whether C and D are the same matrix: also beside NaN, large numbers, or where pointers are less aligned. */
+/* Launches with C and D the same matrix or not, by the seed: so they are also the same with NaN, large numbers and less aligned pointers. */
 static gs_status either_launch(gs_check_run *trial, int part, uint64_t bits, gs_error *error)
 {
     const bool there = trial->once && gs_check_run_is_aligned_in_place(trial) && (trial->problem.beta == 0 || gs_check_run_may_be_in_place(trial)) && gs_mix(trial->seed + bits) & 1;
     return there ? in_place_launch(trial, part, error) : exact_launch(trial, part, error);
 }
 
-/* What the second launch of an exact part has: infinities and NaN somewhere among the integers, or in part 3 the whole range of the types. */
+/* Data of the second launch of an exact part: in parts 1 and 2 special values are put into the present data; part 3 gets data over the whole range of the types. */
 static gs_status second_data(gs_check_run *trial, int part, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
@@ -133,7 +134,7 @@ static gs_status second_data(gs_check_run *trial, int part, gs_error *error)
     return gs_check_run_data(trial, !empty && gs_data_plan_make(p, GS_VALUES_RANGE, &plan) ? GS_VALUES_RANGE : GS_VALUES_INDEX, -1, error);
 }
 
-/* The data of the launch before, where pointers are no better aligned than the contender asks for. Both are looked at: timing has well aligned ones. */
+/* The data of the launch before at addresses aligned no better than the contender demands. The well aligned ones, which timing uses, are verified by the other launches. */
 static gs_status least_aligned_launch(gs_check_run *trial, int part, gs_error *error)
 {
     GS_TRY(gs_check_run_move(trial, true, error));
@@ -142,25 +143,25 @@ static gs_status least_aligned_launch(gs_check_run *trial, int part, gs_error *e
     return gs_check_run_move(trial, false, error);
 }
 
-/* beta in device memory is another one, and nobody is prepared for it. */
+/* Changes beta in device memory without preparing the contender again. */
 static gs_status put_beta(gs_check_run *trial, float beta, gs_error *error)
 {
     trial->asked.beta = trial->problem.beta = beta;
     return gs_operand_put_scalars(trial->verifier->device, &trial->asked, !trial->aligned, trial->scalars, error);
 }
 
-/* Sums of many products are large or small in the second launch of part 2, where that can be, beside an alpha that is so the other way: the reference is the same. */
+/* Second launch of part 2: makes sums of many products large or small, where possible, and alpha the inverse, so that the reference stays the same. */
 static gs_status move_far(gs_check_run *trial, gs_error *error)
 {
     const uint64_t bits = gs_mix(trial->seed + 0x2748774cu);
-    const bool other = trial->lift && trial->problem.acc == GS_F16;   /* where results are large, products are small, or the other way round */
+    const bool other = trial->lift && trial->problem.acc == GS_F16;   /* f16 sums: where results are lifted, products move the other way */
     const int far = gs_data_far(&trial->problem, other ? trial->lift < 0 : bits & 1, bits);
     if (!trial->once || trial->near || trial->kind != GS_VALUES_CANCEL || trial->problem.alpha == 0 || !far) return GS_OK;
     GS_TRY(gs_check_run_far(trial, far, error));
     return gs_check_run_failed(trial) ? GS_OK : gs_check_run_refill(trial, error);
 }
 
-/* Results of part 2 are large or small as well, as the seed says, where that can be. */
+/* Part 2: makes results large or small as well, by the seed, where possible. */
 static void lift_results(gs_check_run *trial, int kind)
 {
     const uint64_t bits = gs_mix(trial->seed + 0x1e376c08u);
@@ -168,7 +169,7 @@ static void lift_results(gs_check_run *trial, int kind)
         gs_check_run_lift(trial, gs_data_far(&trial->problem, bits & 1, bits));
 }
 
-/* Groups of which none has a row, as when all tokens have gone to other devices. */
+/* A launch in which no group has a row, as when all tokens have gone to other devices. */
 static gs_status no_rows_launch(gs_check_run *trial, int part, gs_error *error)
 {
     if (!gs_has_offsets(&trial->problem)) return GS_OK;
@@ -178,7 +179,7 @@ static gs_status no_rows_launch(gs_check_run *trial, int part, gs_error *error)
     return status == GS_OK ? exact_launch(trial, part, error) : status;
 }
 
-/* Parts 1 to 3: data of a kind, bit for bit, over both poisons; part 3 first over what part 1 left. */
+/* Parts 1 to 3: one kind of data, compared bit for bit, over both poisons. Part 3 begins with a launch over the outputs of part 1. */
 static gs_status exact_part(gs_check_run *trial, int part, int kind, gs_error *error)
 {
     gs_data_plan plan;
@@ -187,7 +188,7 @@ static gs_status exact_part(gs_check_run *trial, int part, int kind, gs_error *e
     const bool over = part == 3 && trial->launches > 0 && (trial->parts & GS_PART_MEMORY);
     const float beta = trial->asked.beta;
     if (part == 2) lift_results(trial, kind);
-    const bool idle = part == 3 && trial->scalars && trial->once && beta != 0;   /* a call may have 0 there */
+    const bool idle = part == 3 && trial->scalars && trial->once && beta != 0;   /* a call may find a beta of 0 there */
     if (idle) GS_TRY(put_beta(trial, 0, error));
     if (!over) GS_TRY(gs_check_run_data(trial, kind, -1, error));
     GS_TRY(over ? stale_data(trial, part, kind, 0, error) : exact_launch(trial, part, error));
@@ -213,7 +214,7 @@ static gs_status exact_part(gs_check_run *trial, int part, int kind, gs_error *e
     return part == 3 && !gs_check_run_failed(trial) ? no_rows_launch(trial, part, error) : GS_OK;
 }
 
-/* Part 3 where alpha and beta are in device memory: others stand there, and nobody is prepared for them, as a call may find them. */
+/* Part 3 with alpha and beta in device memory: they change without another prepare, as they may between calls. */
 static gs_status moved_scalars_part(gs_check_run *trial, gs_error *error)
 {
     gs_device *const device = trial->verifier->device;
@@ -225,8 +226,8 @@ static gs_status moved_scalars_part(gs_check_run *trial, gs_error *error)
     return gs_operand_put_scalars(device, &trial->asked, !trial->aligned, trial->scalars, error);
 }
 
-/* Scalars that a call may bring as well. A kernel, ours or a user's, gets an alpha of the other sign and a beta of either, which no 16 bits hold, and where there are scales an alpha so large that some are far below 1, and, if rows and
- * columns have them, others far above; a library, and sums in f16, such with which results are exact. */
+/* Other scalars that a call may have. A kernel of ours or a user's gets scalars that 16 bits cannot hold, an alpha of the other sign and a beta of either. With scales alpha is
+ * so large that some scales are far below 1 and, if rows and columns have scales, others far above. Libraries and f16 sums get scalars that leave results exact. */
 static gs_problem with_other_scalars(const gs_check_run *trial, const gs_problem *asked)
 {
     const uint64_t bits = gs_mix(trial->seed + 0x550c7dc3u);
@@ -242,7 +243,7 @@ static gs_problem with_other_scalars(const gs_check_run *trial, const gs_problem
     return other;
 }
 
-/* Part 2 once more, of results that have their usual size. */
+/* Part 2 once more, with results of the usual size. */
 static gs_status without_lift(gs_check_run *trial, const gs_problem *problem, gs_error *error)
 {
     gs_check_run_lift(trial, 0);
@@ -252,8 +253,8 @@ static gs_status without_lift(gs_check_run *trial, const gs_problem *problem, gs
     return gs_check_run_failed(trial) ? GS_OK : exact_part(trial, 2, GS_VALUES_CANCEL, error);
 }
 
-/* Part 2, with other scalars than the problem's: that edge problems heed theirs says nothing of the size asked for. Who is wrong is asked once
- * more with those of the problem: whether it was the scalars. Where such data are not exact then, integers show it. */
+/* Part 2, with other scalars than the problem's, because edge problems test scalars at small sizes only. Where CANCEL data are not exact with these, part 1's integers are used.
+ * A contender that fails is tried again with the problem's own scalars, to tell whether the scalars are the cause. */
 static gs_status cancellation_part(gs_check_run *trial, gs_error *error)
 {
     gs_data_plan plan;
@@ -267,14 +268,14 @@ static gs_status cancellation_part(gs_check_run *trial, gs_error *error)
     gs_verdict found = *trial->verdict;
     if (trial->lift && gs_verdict_of_results(found.code)) {
         GS_TRY(without_lift(trial, &other, error));
-        if (!gs_check_run_failed(trial)) {   /* it was the size of the results */
+        if (!gs_check_run_failed(trial)) {   /* the size of the results was the cause */
             *trial->verdict = found;
             return GS_OK;
         }
         found = *trial->verdict;
     }
     const bool wrong = gs_verdict_of_results(found.code);
-    trial->near = wrong && !trial->far;   /* who was wrong there before is asked no more */
+    trial->near = wrong && !trial->far;   /* it failed with unscaled products: the next run, with its own scalars, does not scale them either */
     gs_check_run_lift(trial, 0);
     if (gs_check_run_failed(trial) && !wrong) return GS_OK;
     *trial->verdict = (gs_verdict){.code = GS_VERDICT_PASS, .row = -1, .col = -1};
@@ -290,7 +291,7 @@ static gs_status cancellation_part(gs_check_run *trial, gs_error *error)
     return GS_OK;
 }
 
-/* The yardstick's errors on the data that are in place. *measured stays false when it cannot compute the problem. */
+/* Measures the yardstick's errors on the data in place. *measured stays false when it cannot compute the problem. */
 static gs_status measure_yardstick(gs_check_run *trial, gs_contender *yardstick, gs_compare *compare, bool *measured, gs_error *error)
 {
     *measured = false;
@@ -303,13 +304,13 @@ static gs_status measure_yardstick(gs_check_run *trial, gs_contender *yardstick,
     if (status != GS_OK) return GS_OK;
     gs_check_counts counts;
     const bool once = trial->once;
-    trial->once = false;   /* its worst is wanted */
+    trial->once = false;   /* gs_check_counts.worst is not counted with `once` */
     status = gs_check_run_compare(trial, 1, &counts, error);
     trial->once = once;
     if (status != GS_OK) return status;
     *measured = counts.unwritten == 0 && counts.nans == 0;
     const gs_args args = gs_check_run_args(trial);
-    if (trial->of_aux || trial->of_sums) return GS_OK;   /* a yardstick for neither */
+    if (trial->of_aux || trial->of_sums) return GS_OK;   /* there is no yardstick for either */
     return gs_check_summary(trial->verifier, &trial->problem, &counts, &args, trial->reference, compare, error);
 }
 
@@ -336,7 +337,7 @@ static gs_status judge_normal(gs_check_run *trial, const gs_compare *yardstick, 
     return GS_OK;
 }
 
-/* What is in place, judged as normal data are. */
+/* A launch on the data in place, judged like normal data. */
 static gs_status normal_launch(gs_check_run *trial, const gs_compare *yardstick, gs_error *error)
 {
     const double tolerance = yardstick ? fmax(1, 1.5 * yardstick->worst) : 1;
@@ -347,14 +348,14 @@ static gs_status normal_launch(gs_check_run *trial, const gs_compare *yardstick,
     return counts.mismatches ? gs_check_run_diagnose(trial, 4, tolerance, &counts, error) : GS_OK;
 }
 
-/* Groups that lie as in timing, which no other launch of normal data has. */
+/* Normal data with groups that lie as in timing, which no other launch of normal data has. */
 static gs_status as_timed(gs_check_run *trial, const gs_compare *yardstick, gs_error *error)
 {
     GS_TRY(gs_check_run_data(trial, GS_VALUES_NORMAL, -1, error));
     return normal_launch(trial, yardstick, error);
 }
 
-/* In place of the last repeats: the same data where C is D, and where pointers are no better aligned than the contender asks for. Neither needs have the bits of the others. */
+/* Replaces the last repeats: the same data with C and D the same matrix, and at addresses aligned no better than the contender demands. Their bits may differ from the repeats'. */
 static gs_status other_places(gs_check_run *trial, const gs_compare *yardstick, gs_error *error)
 {
     trial->in_place = trial->once && gs_check_run_may_be_in_place(trial);
@@ -370,17 +371,17 @@ static gs_status other_places(gs_check_run *trial, const gs_compare *yardstick, 
     return gs_has_offsets(&trial->problem) ? as_timed(trial, yardstick, error) : gs_check_run_refill(trial, error);
 }
 
-/* Normal data with an infinity and a NaN among them, in place of the last repeat: nothing else tells them from those of timing. */
+/* Replaces the last repeat: normal data with special values put in, otherwise the same as timing's. */
 static gs_status poked_launch(gs_check_run *trial, const gs_compare *yardstick, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
     if (p->m == 0 || p->n == 0 || p->k == 0 || p->alpha == 0) return GS_OK;
-    GS_TRY(gs_check_run_poke(trial, trial->seed & 1 && p->m > 1, error));   /* in the one row of a matrix a NaN would hide those of B */
+    GS_TRY(gs_check_run_poke(trial, trial->seed & 1 && p->m > 1, error));   /* with a single row, a NaN in A would hide what B has */
     return normal_launch(trial, yardstick, error);
 }
 
-/* Parts 4 and 7 share their data: errors are judged on the first launch over poison, repeats are compared with it. One of them comes before, over what other data left in the outputs:
- * what part 1 shows of integers says nothing of who looks at the data first. */
+/* Parts 4 and 7 share their data: errors are judged on the first launch over poison, and repeats are compared with it. Before these comes a launch over what other data left in
+ * the outputs: part 1 tests this with integers only, and a contender might look at the data first. */
 static gs_status normal_part(gs_check_run *trial, const gs_verify_options *options, gs_error *error)
 {
     const int repeats = !(trial->parts & GS_PART_REPEAT) ? 1 : options->repeats > 0 ? options->repeats : GS_VERIFY_REPEATS;
@@ -420,8 +421,8 @@ static gs_status normal_part(gs_check_run *trial, const gs_verify_options *optio
     return GS_OK;
 }
 
-/* Parts 1 to 3 have other scalars than those asked for, if those have many bits: what they show is shown again with the real ones, as far as rounding
- * leaves one right answer, else within it. */
+/* For scalars of many bits, which parts 1 to 3 replaced: their range data, special values and old outputs once more with the real scalars, bit for bit where rounding leaves one
+ * right answer, else within the tolerance. */
 static gs_status scalar_part(gs_check_run *trial, gs_error *error)
 {
     static const struct { int kind; double tolerance; } data[] = {{GS_VALUES_RANGE, 0}, {GS_VALUES_SPECIAL, 1}};
@@ -440,7 +441,7 @@ static gs_status scalar_part(gs_check_run *trial, gs_error *error)
     return stale_data(trial, 4, GS_VALUES_INTEGER, gs_exact_tolerance(p), error);
 }
 
-/* Everything on the problem that was asked for. */
+/* All parts that use the requested problem itself. */
 static gs_status main_parts(gs_check_run *trial, const gs_problem *problem, const gs_verify_options *options, gs_error *error)
 {
     static const struct { uint32_t bit; int part, kind; } exact[] = {
@@ -451,7 +452,7 @@ static gs_status main_parts(gs_check_run *trial, const gs_problem *problem, cons
     if (gs_check_run_failed(trial)) return GS_OK;
     trial->once = gs_contender_loaded(trial->contender) != NULL;
     GS_TRY(gs_check_run_alloc(trial, true, false, error));
-    /* Memory alone is looked after during part 1's launches. */
+    /* If part 6 alone is chosen, memory is checked during part 1's launches. */
     for (size_t i = 0; i < GS_COUNT(exact); i++) {
         if (!(trial->parts & exact[i].bit) && !(i == 0 && trial->parts == GS_PART_MEMORY)) continue;
         if (exact[i].part == 3 && trial->scalars && problem->k > 0) GS_TRY(moved_scalars_part(trial, error));

@@ -5,7 +5,7 @@
 
 #include "schedule/schedule.h"
 
-/* As the device of caps will ask the cache for it. cache: a directory. Codes: what gs_schedule_check and the compiler say. */
+/* Uses the cache key that a device of caps will ask for. cache: a directory. Codes: those of gs_schedule_check and of the compiler. */
 gs_status gs_compile_ahead(const gs_caps *caps, const gs_problem *problem, const gs_schedule *schedule, const char *cache, gs_error *error);
 
 #endif

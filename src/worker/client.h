@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Requests to a worker and its replies as C structs. Nobody else writes requests or reads replies: the lines of worker/worker.h are known to this
- * client and to the server alone. Each call sends one request and waits timeout_s for the reply. Codes: those of gs_worker_call, and whatever the
- * worker says of the candidate or the machine. A worker that was lost is replaced by the next call. */
+ * Requests to a worker and its replies as C structs. Only this client and the server know the lines of worker/worker.h. Each call sends one request and waits timeout_s for the
+ * reply. Codes: those of gs_worker_call, and what the worker says of the candidate or the machine. A worker that was lost is replaced by the next call. */
 #ifndef GS_WORKER_CLIENT_H
 #define GS_WORKER_CLIENT_H
 
@@ -13,13 +12,13 @@
 typedef struct gs_worker_kernel {
     const char *name;             /* "source:<hash>"; NULL: the request has none */
     const char *source, *manifest;
-    double      compile_s;        /* most for one compilation in the sandbox; 0: the worker's own limit */
+    double      compile_s;        /* time limit of one compilation in the sandbox; 0: the worker's own */
 } gs_worker_kernel;
 
 /* What a request is about. */
 typedef struct gs_worker_subject {
     const char      *problem;
-    const char      *candidate;   /* a schedule, a contender of cuBLAS or cuBLASLt, or the kernel's name; not looked at by bench */
+    const char      *candidate;   /* a schedule, a contender of cuBLAS or cuBLASLt, or the kernel's name; ignored by bench */
     gs_worker_kernel kernel;
     const char      *cache;       /* of compiled kernels; NULL: default, "": none */
     int64_t          seed;
@@ -32,24 +31,24 @@ gs_status gs_worker_hello(gs_worker *worker, gs_caps *caps, int *cublaslt, int *
 /* ---- compile ---- */
 
 typedef struct gs_worker_compiled {
-    int  registers, smem;         /* what the reply does not say keeps its value */
-    bool unfiltered;              /* no filter of system calls held the compiler of a user kernel, only limits */
+    int  registers, smem;         /* unchanged if the reply has none */
+    bool unfiltered;              /* the compiler of a user kernel ran under limits, but without a filter of system calls */
 } gs_worker_compiled;
 
 gs_status gs_worker_compile(gs_worker *worker, const gs_worker_subject *subject, double timeout_s, gs_worker_compiled *out, gs_error *error);
 
-/* Into the cache, for the device of caps, which the worker need not have. A kernel's text is inspected, its code is not. edges: for the edge problems of verification, without a word about
- * any of them. */
+/* Compiles into the cache for the device of caps, which the worker need not have. A kernel's source is inspected, its compiled code is not. edges: for the edge problems of
+ * verification; failures of these are ignored. */
 gs_status gs_worker_precompile(gs_worker *worker, const gs_worker_subject *subject, const gs_caps *caps, bool edges, double timeout_s, gs_error *error);
 
 /* ---- verify ---- */
 
-/* parts: GS_PART_* bits. WORKER_DIED: also for a verdict that is not known. */
+/* parts: GS_PART_* bits. WORKER_DIED: also if the reply's verdict is unknown. */
 gs_status gs_worker_verify(gs_worker *worker, const gs_worker_subject *subject, uint32_t parts, double timeout_s, gs_verdict *out, gs_error *error);
 
 /* ---- metrics ---- */
 
-/* Adds lines of worker/metrics.h; of one launch on zeros where launch is set. */
+/* Adds lines of worker/metrics.h: of the compiled kernel, or, with launch, of one launch on zeros. */
 gs_status gs_worker_metrics(gs_worker *worker, const gs_worker_subject *subject, bool launch, double timeout_s, gs_text *out, gs_error *error);
 
 /* ---- bench ---- */
@@ -67,7 +66,7 @@ typedef struct gs_worker_bench_request {
     bool               narrow, unchecked;
     bool               behind;      /* an element-wise kernel over A before each call; see gs_bench_options */
     double             slow;               /* 0: all stay to the end; see gs_bench_options */
-    bool               skewed;      /* groups: the first have most rows; else every row goes to any */
+    bool               skewed;      /* groups: GS_ROUTING_SKEWED, else GS_ROUTING_EVEN */
 } gs_worker_bench_request;
 
 /* One contender's figures. */
@@ -86,16 +85,16 @@ typedef struct gs_worker_timing {
 
 struct json_t;
 typedef struct gs_worker_timings {
-    int               count;        /* of the reply: whether these are all that were asked for is the caller's to see */
+    int               count;        /* in the reply; the caller must check that it is the number asked for */
     gs_worker_timing *list;
     int               reference;    /* the contender that ratios refer to; -1: the one asked for could not run */
     int               rounds, mhz;  /* mhz: of the multiprocessors after the run */
-    struct json_t    *json;         /* the reply as it came, for whoever keeps it */
+    struct json_t    *json;         /* the reply itself, for a caller that keeps it */
 } gs_worker_timings;
 
 /* The request as the line that is sent; also part of the key by which `eval` finds what it measured, so it must not change for the same request. */
 void      gs_worker_bench_text(const gs_worker_bench_request *request, gs_text *out);
 gs_status gs_worker_bench(gs_worker *worker, const gs_worker_bench_request *request, double timeout_s, gs_worker_timings *out, gs_error *error);
-void      gs_worker_timings_free(gs_worker_timings *timings);   /* json stays where the caller took it and set it to NULL */
+void      gs_worker_timings_free(gs_worker_timings *timings);   /* not json, if the caller has taken it and set it to NULL */
 
 #endif

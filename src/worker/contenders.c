@@ -53,7 +53,7 @@ static gs_status plan_run(gs_contender *contender, const gs_args *args, gs_queue
 {
     planned *const self = contender->self;
     gs_args own = *args;
-    own.size = (uint32_t)sizeof own;   /* contenders are given arguments of this version */
+    own.size = (uint32_t)sizeof own;   /* args come from this version of the library */
     const gs_status status = gs_plan_run(self->plan, &own, (gs_stream)queue);
     return status == GS_OK ? GS_OK : gs_fail(error, status, NULL, "the plan could not be run: %s", gs_status_string(status));
 }
@@ -76,7 +76,7 @@ static gs_status plan_contender(gs_contenders *cache, gs_contender *out, bool me
         config.measure = measured ? 1 : -1;
         if (measured) {
             config.measure_total_ms = INT_MAX;
-            config.workspace_limit = GS_NO_LIMIT - 1;   /* what wins is then not kept in the user's table: "plan" shall not find it there */
+            config.workspace_limit = GS_NO_LIMIT - 1;   /* keeps the winner out of the user's table, where "plan" must not find it */
         }
         GS_TRY(gs_open(context, &config, error));
     }
@@ -119,7 +119,7 @@ static int by_use(const void *x, const void *y)
     return (a->used < b->used) - (a->used > b->used);
 }
 
-/* Those that another problem leaves: what was tuned last. */
+/* When the problem changes: keeps only the tuned cuBLASLt that were used last. */
 static void drop_most(gs_contenders *cache)
 {
     int kept = 0;
@@ -134,7 +134,7 @@ static void drop_most(gs_contenders *cache)
 
 /* ---- the user kernel ---- */
 
-/* With the entries of that name, and those that were asked for when there was none. */
+/* Also drops the entries of such a name, also of requests for one that was not there. */
 void gs_contenders_forget_user_kernel(gs_contenders *cache)
 {
     gs_user_kernel *const f = &cache->user;
@@ -179,7 +179,7 @@ void gs_contenders_begin(gs_contenders *cache, const gs_problem *problem)
     cache->request++;
 }
 
-/* Makes room for one entry: the one that was not used for longest, but none of this request. */
+/* Makes room for one entry: drops the least recently used one, but none of this request. */
 static gs_status make_room(gs_contenders *cache, gs_error *error)
 {
     if (cache->count < GS_PREPARED) return GS_OK;

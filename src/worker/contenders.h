@@ -14,17 +14,17 @@ typedef struct gs_prepared {
     gs_layout    layout;
     gs_problem   problem;                    /* the base problem in this contender's layout */
     char         name[GS_CONTENDER_NAME];    /* without the layout */
-    char         base[GS_PROBLEM_TEXT];      /* what `problem` is in the request's layout */
+    char         base[GS_PROBLEM_TEXT];      /* the request's problem */
     gs_status    status;                     /* not GS_OK: it cannot compute the problem; the reason is in error */
     gs_error     error;
     uint64_t     used;                       /* request that used it last */
 } gs_prepared;
 
-/* A user kernel, from the texts of a request: the contender of this name, as long as requests bring the same one. */
+/* A user kernel from the texts of a request, kept as long as requests bring the same one. */
 #define GS_USER_KERNEL "source:"
 typedef struct gs_user_kernel {
-    char      name[GS_CONTENDER_NAME];       /* "source:<hash>"; "" where there is none */
-    char     *source, *manifest;             /* as they came; the kernel's strings */
+    char      name[GS_CONTENDER_NAME];       /* "source:<hash>"; "": there is none */
+    char     *source, *manifest;             /* as received; kernel points to them */
     gs_kernel kernel;
 } gs_user_kernel;
 
@@ -44,15 +44,15 @@ typedef struct gs_contenders {
 gs_status gs_contender_split(const char *text, const gs_problem *problem, gs_layout *layout, char name[GS_CONTENDER_NAME],
                              gs_error *error);
 
-/* Makes this the user kernel; what was prepared of the one before is forgotten. PARSE: a name that does not begin with "source:", or a manifest that
- * cannot be read; MEMORY. There is none then. */
+/* Sets the user kernel; what was prepared for the previous one is dropped. PARSE: a name that does not begin with "source:", or a manifest that cannot be read; MEMORY. After a
+ * failure there is none. */
 gs_status gs_contenders_user_kernel(gs_contenders *cache, const char *name, const char *source, const char *manifest, gs_error *error);
 void      gs_contenders_forget_user_kernel(gs_contenders *cache);
 
 /* A contender by name, not prepared: a baseline, "plan", "measured", the user kernel or a schedule. */
 gs_status gs_contender_named(gs_contenders *cache, gs_contender *out, const char *name, gs_error *error);
 
-/* A new request about this problem: forgets what was prepared for another one, but for GS_PREPARED_KEPT times a tuned cuBLASLt. */
+/* A new request about this problem: drops what was prepared for other ones, except up to GS_PREPARED_KEPT tuned cuBLASLt. */
 void gs_contenders_begin(gs_contenders *cache, const gs_problem *problem);
 
 /* The prepared contender, from the cache or new; valid until the next begin. One that cannot compute the problem is an entry with

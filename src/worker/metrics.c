@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Metrics of a compiled kernel and of an emulated launch, and where to ask for them. */
+ * Metrics of a compiled kernel and of an emulated launch, and collecting them from all sources. */
 #include "worker/metrics.h"
 
 #include <math.h>
@@ -229,7 +229,7 @@ gs_status gs_metrics_launch(gs_device *device, gs_contender *contender, const gs
 
 /* ---- asking for them ---- */
 
-/* Lines of a worker; nothing where it has none. */
+/* Adds the lines of a worker; nothing if it has none or fails. */
 static gs_status ask(const gs_metrics_request *r, gs_worker *worker, const gs_problem *problem, bool launch, gs_text *out, gs_error *error)
 {
     char name[GS_PROBLEM_TEXT];
@@ -275,7 +275,7 @@ static gs_status count(const gs_metrics_request *r, gs_text *out, gs_error *erro
     return status;
 }
 
-/* Lines whose names are not there yet. */
+/* Adds lines whose names are not there yet. */
 static void merge(gs_text *out, size_t from, const char *lines)
 {
     for (const char *at = lines; *at;) {
@@ -305,7 +305,7 @@ gs_status gs_metrics_take(const gs_metrics_request *r, gs_text *out, gs_error *e
         }
     }
     merge(out, from, gs_text_string(&part));
-    const bool profiled = part.size > 0;   /* counters of another problem would stand beside those of this one */
+    const bool profiled = part.size > 0;   /* the emulator's counters may be of a smaller problem */
     gs_text_clear(&part);
     if (status == GS_OK && r->emulator && !profiled) status = count(r, &part, error);
     merge(out, from, gs_text_string(&part));

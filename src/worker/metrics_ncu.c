@@ -20,7 +20,7 @@ extern char **environ;
 
 enum { OUTPUT = 16 << 20 };
 
-/* What is asked for beyond the sections of scripts/profile.sh. */
+/* Metrics that are asked for besides the sections of scripts/profile.sh. */
 #define SUMS "smsp__inst_executed.sum,dram__bytes_read.sum,dram__bytes_write.sum,lts__t_sectors_op_read.sum,lts__t_sectors_op_write.sum," \
              "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum,l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"
 
@@ -90,7 +90,7 @@ static gs_status run(char *const *argument, double timeout_s, gs_text *out, gs_e
     return status;
 }
 
-/* The name of its first entry as a regular expression; of a schedule, whose entries begin alike, any of them. */
+/* A pattern for the kernel's name: its first entry; of a schedule, whose entries begin alike, any of them. */
 static gs_status name_pattern(const gs_metrics_request *r, char *out, size_t size, gs_error *error)
 {
     gs_manifest manifest;
@@ -103,7 +103,7 @@ static gs_status name_pattern(const gs_metrics_request *r, char *out, size_t siz
     return GS_OK;
 }
 
-/* sums: those beyond the sections too. */
+/* sums: ask for SUMS too. */
 static gs_status profile_with(const gs_metrics_request *r, const char *ncu, bool sums, const char *source, const char *manifest, gs_text *out, gs_error *error)
 {
     char pattern[128], problem[GS_PROBLEM_TEXT];
@@ -115,7 +115,7 @@ static gs_status profile_with(const gs_metrics_request *r, const char *ncu, bool
         "--section", "LaunchStats",
     };
     const char *const of_schedule[] = {"verify", problem, "--schedule", r->candidate, "--parts", "normal", "--device", r->device, "--quiet"};
-    const char *const of_source[] = {"score", problem, "--source", source, "--manifest", manifest, "--device", r->device, "--quiet", "--no-emulator"};   /* it has run there */
+    const char *const of_source[] = {"score", problem, "--source", source, "--manifest", manifest, "--device", r->device, "--quiet", "--no-emulator"};   /* it has run on the emulated device */
     int count = 0;
     while (list[count]) count++;
     if (sums) list[count++] = "--metrics", list[count++] = SUMS;
@@ -131,7 +131,7 @@ static gs_status profile_with(const gs_metrics_request *r, const char *ncu, bool
     return status;
 }
 
-/* A profiler that does not know one of the sums says nothing else either. */
+/* A profiler that does not know one of SUMS gives no figures at all: then it is asked without them. */
 static gs_status profile(const gs_metrics_request *r, const char *source, const char *manifest, gs_text *out, gs_error *error)
 {
     char ncu[GS_PATH];

@@ -44,7 +44,7 @@ static const struct { const char *stall, *name; } stalls[] = {
 };
 static const char *const stall_names[] = {"stall_memory", "stall_shared", "stall_barrier", "stall_wgmma", "stall_math", "stall_wait", "stall_code", "stall_queue", "stall_other"};
 
-/* Cuts a line of quoted values in place, "" inside being a quote. Returns how many; -1: it is none. */
+/* Splits a line of quoted values in place; "" inside is a quote. Returns their number; -1: it is no such line. */
 static int split(char *line, char **field, int most)
 {
     int count = 0;
@@ -80,7 +80,7 @@ static double number(const char *text)
     return size > 0 && *end == '\0' ? value : NAN;
 }
 
-/* What one of that unit is, in bytes or microseconds; NaN: not known. */
+/* The factor from this unit to bytes or microseconds; NaN: not known. */
 static double scale_of(unit_kind kind, const char *unit)
 {
     static const struct { const char *unit; double scale; } bytes[] = {
@@ -95,7 +95,7 @@ static double scale_of(unit_kind kind, const char *unit)
     return NAN;
 }
 
-/* "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio": what it waited for. Parts of others (not_issued) are none. */
+/* The stall reason in a name like "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio". false: another metric, or one that is part of another (not_issued). */
 static bool stall_of(const char *metric, char *out, size_t size)
 {
     static const char before[] = "issue_stalled_", behind[] = "_per_";

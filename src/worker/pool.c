@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The children take the next job from a counter in shared memory, the board, where every job's state stands too. */
+ * The children take the next job from a counter in shared memory (the board), which also has every job's state. */
 #include "worker/pool.h"
 
 #include <errno.h>
@@ -73,7 +73,7 @@ static void work_on(const gs_pool *pool, int slot, gs_lane lane, int job)
     }
 }
 
-/* The worker sees the end of its input only when nobody holds the other end any more. */
+/* Closes inherited pipes: a worker sees the end of its input only when no process has the other end open. */
 static void close_files(void)
 {
     for (int file = 3; file < HIGHEST_FILE; file++) close(file);
@@ -87,7 +87,7 @@ static _Noreturn void child_main(const gs_pool *pool, int slot, pid_t parent)
     if (pool->plan.background) setpriority(PRIO_PROCESS, 0, NICE);
     board *const b = pool->shared;
     while (!gs_stop_requested && !atomic_load(&b->stop)) {
-        const bool closed = atomic_load(&b->closed) != 0;   /* before the look at what there is */
+        const bool closed = atomic_load(&b->closed) != 0;   /* read before looking for a job */
         gs_lane lane = GS_LANE_URGENT;
         int job = take(b, lane);
         if (job < 0) job = take(b, lane = GS_LANE_NORMAL);
@@ -111,7 +111,7 @@ static pid_t start_child(const gs_pool *pool, int slot)
     return pid;
 }
 
-/* What a child left behind that is gone; the next one takes its place. */
+/* Cleans up after a child that has ended; if it died, another one takes its place. */
 static void replace(gs_pool *pool, int slot, int code)
 {
     board *const b = pool->shared;
@@ -185,7 +185,7 @@ void gs_pool_end(gs_pool **pool_address)
     gs_pool *const pool = *pool_address;
     if (!pool) return;
     atomic_store(&pool->shared->stop, 1);
-    const int64_t deadline = gs_clock_ns() + LEAVE_NS;   /* who is killed at work leaves a file half written */
+    const int64_t deadline = gs_clock_ns() + LEAVE_NS;   /* a child that is killed at work leaves a half-written file */
     while (gs_pool_look(pool) && gs_clock_ns() < deadline) gs_clock_sleep_ns(IDLE_NS);
     for (int i = 0; i < pool->count; i++)
         if (pool->pid[i] > 0) kill(pool->pid[i], SIGKILL);

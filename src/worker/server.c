@@ -63,7 +63,7 @@ static gs_status need_problem(const json_t *request, gs_problem *problem, gs_err
     return gs_problem_check(problem, error);
 }
 
-/* The user kernel that a request brings; one that does not forgets it, with its workspace, which may be large. */
+/* Takes the user kernel of a request. A request without one drops the previous kernel with its workspace, which may be large. */
 static gs_status take_kernel(server *s, const json_t *request, gs_error *error)
 {
     const json_t *const kernel = json_object_get(request, "kernel");
@@ -82,7 +82,7 @@ static void put_problem(gs_json *json, const gs_problem *problem)
     gs_json_string(json, "problem", gs_problem_format(problem, text));
 }
 
-/* The candidate that a request names, compiled and loaded. Nothing is launched: what fails here is the candidate's text, or the machine. */
+/* The candidate of a request, compiled and loaded. Nothing is launched: a failure is about the candidate's text, or the machine. */
 static gs_status need_candidate(server *s, const json_t *request, gs_prepared **entry, gs_error *error)
 {
     gs_problem problem;
@@ -123,7 +123,7 @@ static gs_status compile(server *s, const json_t *request, gs_json *json, gs_err
 
 /* ---- precompile ---- */
 
-/* Inspected and compiled; what the PTX may not contain, and what the assembler says, is found when it is loaded. */
+/* Inspects the source and compiles it; forbidden PTX and errors of the assembler are found when it is loaded. */
 static gs_status precompile_user(server *s, const gs_caps *caps, const char *cache, gs_error *error)
 {
     const gs_kernel *const kernel = &s->contenders.user.kernel;
@@ -138,7 +138,7 @@ static gs_status precompile_user(server *s, const gs_caps *caps, const char *cac
     return status;
 }
 
-/* For a device that this process does not open. A kernel that refuses an edge problem has nothing to compile for it. */
+/* For a device that this process does not open. Edge problems that the schedule refuses are skipped. */
 static gs_status precompile(server *s, const json_t *request, gs_json *json, gs_error *error)
 {
     gs_caps caps;
@@ -178,7 +178,7 @@ static gs_status metrics(server *s, const json_t *request, gs_json *json, gs_err
 
 /* ---- verify ---- */
 
-/* cuBLAS; NULL where it cannot be had, and part 4 uses its analytic bound. */
+/* cuBLAS; NULL where it is not available: part 4 then uses its analytic bound. */
 static gs_contender *need_yardstick(server *s)
 {
     gs_error why = {0};
@@ -260,7 +260,7 @@ static gs_status verify(server *s, const json_t *request, gs_json *json, gs_erro
 typedef struct bench_list {
     int          asked, runs;
     gs_prepared *asked_entry[GS_MAX_CONTENDERS];
-    int          place[GS_MAX_CONTENDERS];        /* of an asked entry among those that run; -1: it cannot */
+    int          place[GS_MAX_CONTENDERS];        /* index of an asked entry among those that run; -1: it cannot run */
     gs_contender contenders[GS_MAX_CONTENDERS];   /* those that run; copies, the cache owns them */
     gs_problem   problems[GS_MAX_CONTENDERS];
 } bench_list;
@@ -424,12 +424,12 @@ static gs_status bench(server *s, const json_t *request, gs_json *json, gs_error
     gs_status status = prepare_list(s, request, &problem, list, error);
     if (status == GS_OK) status = bench_options_from(request, list->asked, &options, error);
     if (status == GS_OK) {
-        /* Where the reference cannot run the others are still timed, against the first that can, and no ratio is given. */
+        /* If the reference cannot run, the others are still timed, against the first that can, and no ratio is given. */
         int reference = options.reference;
         options.reference = GS_MAX(list->place[reference], 0);
         if (list->runs > 0)
             status = gs_bench(s->device, s->verifier, list->problems, list->contenders, list->runs, &options, &measured, error);
-        for (int i = 0; i < list->asked; i++)   /* what it came to know while it was timed */
+        for (int i = 0; i < list->asked; i++)   /* the timing may have updated it */
             if (list->place[i] >= 0) memcpy(list->asked_entry[i]->contender.detail, list->contenders[list->place[i]].detail, sizeof list->contenders[0].detail);
         if (list->place[reference] < 0 ||
             (measured && (measured->samples[options.reference].status != GS_OK || measured->samples[options.reference].wrong)))
@@ -491,7 +491,7 @@ static void reply_to(server *s, const char *line, gs_text *text)
                            : gs_fail_at(&error, GS_ERROR_PARSE, parse.column, "request", "no JSON object: %.200s", parse.text);
     json_decref(request);
     if (status == GS_OK && text->failed) status = gs_fail(&error, GS_ERROR_MEMORY, NULL, "no memory for the reply");
-    if (status == GS_ERROR_FAULT || s->sandbox.pid == 0) s->lost = true;   /* a sandbox can be forked by a fresh process alone */
+    if (status == GS_ERROR_FAULT || s->sandbox.pid == 0) s->lost = true;   /* only a fresh process can fork another sandbox */
     if (status != GS_OK) put_failure(text, status, &error);
     gs_text_add(text, s->lost ? ",\"last\":true}\n" : "}\n");
 }
@@ -520,7 +520,7 @@ int gs_worker_serve(const char *device)
     if (to < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return 1;
     server s = {.name = device};
     gs_error error = {0};
-    if (gs_sandbox_start(&s.sandbox, &error) != GS_OK) fprintf(stderr, "%s\n", error.text);   /* every reply is the last one then */
+    if (gs_sandbox_start(&s.sandbox, &error) != GS_OK) fprintf(stderr, "%s\n", error.text);   /* then every reply ends this process */
     gs_text text = {0};
     char *line = NULL;
     size_t capacity = 0;

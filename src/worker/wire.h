@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "schedule/caps.h"
 
-/* The numeric fields of gs_caps, written and read under their own names; memory_bytes and emulated go apart. */
+/* The numeric fields of gs_caps, written and read under their own names; memory_bytes and emulated are handled separately. */
 #define GS_CAPS_INTS(X) X(cc) X(sms) X(smem_block) X(smem_sm) X(registers_sm) X(threads_sm) X(l2_bytes) X(driver)
 #define GS_CAPS_REALS(X) X(clock_mhz) X(tensor_flops) X(memory_gbs) X(l2_gbs) X(launch_us)
 

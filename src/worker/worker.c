@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The parent's side of the worker: starting, talking with a deadline, and ending a child that may hang, die or talk nonsense.
- * What the lines mean is client.c. */
+ * The parent's side of the worker: starting a child that may hang, die or write nonsense, talking to it with a deadline, and ending it. client.c knows what the lines mean. */
 #include "worker/worker.h"
 
 #include <errno.h>
@@ -170,7 +169,7 @@ static bool wait_for_exit(pid_t pid, int wait_ms, int *code)
     }
 }
 
-/* What the child left behind is adopted by whoever adopts: this process, if it is the first of a container. */
+/* Reaps what the child left behind: such processes become children of this one if it is the first of a container. */
 static void reap_adopted(pid_t group)
 {
     for (int64_t until = gs_clock_ns() + GONE_WAIT_MS * 1000000ll; gs_clock_ns() < until;) {
@@ -258,14 +257,14 @@ static heard receive_some(gs_worker *worker)
     if (got < 0) return errno == EAGAIN || errno == EINTR ? HEARD_PART : HEARD_END;
     if (got == 0) return HEARD_END;
     const char *const newline = memchr(bytes, '\n', (size_t)got);
-    const size_t take = newline ? (size_t)(newline - bytes) : (size_t)got;   /* what follows a reply answers nothing */
+    const size_t take = newline ? (size_t)(newline - bytes) : (size_t)got;   /* what follows a reply is ignored */
     if (worker->pending.size + take > GS_WORKER_REPLY) return HEARD_TOO_MUCH;
     gs_text_add_bytes(&worker->pending, bytes, take);
     if (worker->pending.failed) return HEARD_NO_MEMORY;
     return newline ? HEARD_LINE : HEARD_PART;
 }
 
-/* Whether whoever asked wants no answer any more: the time for all of its work is up, or it said so. */
+/* Whether the caller wants no answer any more: its time limit has passed, or unwanted() says so. */
 static bool given_up(const gs_worker *worker, int64_t now)
 {
     return (worker->until != 0 && now >= worker->until) || (worker->unwanted && worker->unwanted(worker->self));
@@ -277,7 +276,7 @@ static gs_status give_up(const gs_worker *worker, gs_error *error)
                    worker->until != 0 && gs_clock_ns() >= worker->until ? "the time limit of the whole work is reached" : "nobody wants the answer any more");
 }
 
-/* Until a line is whole, the child is gone, or `until`. */
+/* Sends the request and reads until a line is complete, the child is gone, or the time is up. */
 static gs_status converse(gs_worker *worker, const char *request, double timeout_s, gs_error *error)
 {
     sending s = {request, strlen(request) + 1};
@@ -309,7 +308,7 @@ static gs_status converse(gs_worker *worker, const char *request, double timeout
             return gs_fail_errno(error, why, NULL, "poll failed");
         }
         if (list[1].revents) keep_tail(worker);
-        if (list[2].revents && !send_some(worker->to, &s)) s.left = 0;   /* its last words may still be on the way */
+        if (list[2].revents && !send_some(worker->to, &s)) s.left = 0;   /* its last output may still be on the way */
         if (!list[0].revents) continue;
         switch (receive_some(worker)) {
         case HEARD_PART: break;
@@ -344,7 +343,7 @@ gs_status gs_worker_call(gs_worker *worker, const char *request, double timeout_
     const size_t size = worker->pending.size;
     const bool ends_here = size >= sizeof last - 1 &&
                            memcmp(worker->pending.data + size - (sizeof last - 1), last, sizeof last - 1) == 0;
-    *reply = gs_text_take(&worker->pending);   /* there is one, if only of no characters */
+    *reply = gs_text_take(&worker->pending);   /* not NULL, even if the line is empty */
     if (ends_here) reap(worker, EXIT_WAIT_MS, &killed);
     return GS_OK;
 }

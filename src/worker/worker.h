@@ -10,12 +10,13 @@
  *
  * {"op":"compile","problem":P,"candidate":C,["kernel":KERNEL,"dependent":false]}
  *   -> {"ok":true,"registers":168,"smem":214016,"detail":"..."[,"unfiltered":true]}
- *      unfiltered: no filter of system calls held the compiler of a user kernel, only limits. compiled, inspected where it is a user kernel, and loaded; nothing is launched. {"ok":false} says why it is not.
+ *      compiled, inspected if it is a user kernel, and loaded; nothing is launched. {"ok":false} says why not.
+ *      unfiltered: the compiler of a user kernel ran under limits, but without a filter of system calls.
  *
  * {"op":"precompile","problem":P,"candidate":C,"caps":{as in hello's reply},["kernel":KERNEL,"edges":false]}
  *   -> {"ok":true}
  *      compiled into the cache for the device of these caps, which this worker need not have; nothing is loaded. edges: a schedule for the edge problems of
- *      verification instead, whatever becomes of each.
+ *      verification instead; failures of these are ignored.
  *
  * {"op":"metrics","problem":P,"candidate":C,["kernel":KERNEL,"launch":false]}
  *   -> {"ok":true,"metrics":"registers 168\nsmem 214016\n"}
@@ -24,7 +25,7 @@
  * {"op":"verify","problem":P,"candidate":C,["kernel":KERNEL,"parts":255,"seed":0,"repeats":0,"dependent":false]}
  *   -> {"ok":true,"verdict":"pass","part":0,"problem":P,"mismatches":0,"row":-1,"col":-1,"got":0,"want":0,"error":0,"limit":0,
  *       "reason":"...","detail":"...","yardstick":true,"registers":168,"smem":214016,"seconds":1.2}
- *      problem: the one it failed on; yardstick: cuBLAS was there to compare with; registers and smem of a schedule, else 0.
+ *      problem: the one it failed on; yardstick: cuBLAS was available to compare with; registers and smem of a schedule, else 0.
  *
  * {"op":"bench","problem":P,"contenders":[C,...],["kernel":KERNEL,"reference":0,"mode":"offline","rounds":0,"warm":false,"warmup_s":-1,
  *   "budget_s":0,"replay_us":0,"target_qps":0,"call_time":false,"check":true,"narrow":false,"slow":0,"seed":0,"samples":false,
@@ -40,12 +41,13 @@
  *      not measured is left out. reference in the reply: the one that ratios refer to, -1 if the one asked for could not run.
  *      predicted: the device is emulated, device_us is no measurement. dependent: our launches that allow it were dependent.
  *      routing: of a problem with groups, random (every row to any group) or skewed.
- *      rounds of an entry: where it was timed in fewer than the run had, because the run went on without it (narrow, slow).
+ *      rounds of an entry: if it was timed in fewer than the run had, because it was dropped (narrow, slow).
  *
- * A contender C is "<layout>:<name>" or "<name>": layout nn, tn or empty (the problem's own); name cublas, cublaslt-heuristic,
- * cublaslt-autotuning, cublas-groups, cublaslt-groups, cublaslt-groups-8, plan (what the library would choose), a schedule, or the name of the request's KERNEL, which no family built:
- * {"name":"source:<hash>","source":"CUDA C","manifest":"manifest 1 ...",["compile_s":48]} (kernel/manifest.h); compile_s: most for one compilation
- * in the sandbox (sandbox/sandbox.h), where all of them happen. For the other layout ldb keeps its padding.
+ * A contender C is "<layout>:<name>" or "<name>": layout nn or tn (nt or tt, if A is stored K x M) or empty (the problem's own); name cublas, cublaslt-heuristic,
+ * cublaslt-autotuning, cublas-groups, cublaslt-groups, cublaslt-groups-8, plan (what the library would choose),
+ * measured (the same by a race on the device), a schedule, or the name of the request's KERNEL, a user kernel:
+ * {"name":"source:<hash>","source":"CUDA C","manifest":"manifest 1 ...",["compile_s":48]} (kernel/manifest.h); compile_s: time limit of one compilation
+ * in the sandbox (sandbox/sandbox.h). For the other layout ldb keeps its padding.
  * Every request may carry "cache": the cubin cache directory; the one of the first request that opens the device counts.
  *
  * Any failure of the machine: {"ok":false,"status":"GS_ERROR_...","field":"...","column":0,"message":"..."}.
@@ -72,13 +74,13 @@ typedef struct gs_worker {
     pid_t   pid;                /* 0: not running */
     int     to, from;           /* pipe ends */
     int     errors;             /* the child's standard error; -1: inherited, at log level debug */
-    char    tail[384];          /* the last it wrote there */
+    char    tail[384];          /* the last bytes it wrote there */
     gs_text pending;            /* bytes of the line being read */
     int     started;            /* how many children so far */
     int     signal;             /* that ended the child during the last call; 0: none did */
     int64_t busy;               /* gs_clock_ns: when the last gs_worker_bench or gs_worker_verify ended; 0: there was none */
-    int64_t until;              /* gs_clock_ns: a call that is not answered by then is given up, whatever its own time; 0: none is */
-    bool  (*unwanted)(void *self);   /* asked several times a second during a call: true gives it up; NULL: nobody does */
+    int64_t until;              /* gs_clock_ns: a call that is not answered by then is given up, whatever its own timeout; 0: no limit */
+    bool  (*unwanted)(void *self);   /* asked several times a second during a call; true gives the call up. NULL: never */
     void   *self;               /* of unwanted */
 } gs_worker;
 
@@ -108,7 +110,7 @@ gs_status gs_worker_request(gs_worker *worker, const char *request, double timeo
 /* Ends the child (politely, then by force) and frees what the worker holds. It may be used again: the next call starts a child. */
 void gs_worker_stop(gs_worker *worker);
 
-/* By force, at once: a child that cannot be expected to listen. It may be used again likewise. */
+/* Kills the child at once, without asking it to end. The worker may be used again likewise. */
 void gs_worker_kill(gs_worker *worker);
 
 /* The child's side: serves requests from standard input until it closes. Returns the exit code: 0, 1 (a pipe failed) or
