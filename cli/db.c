@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * gemmsmith db: looking into the store, moving winners between the store and tuned tables, two tables side by side, curves. */
+ * gemmsmith db: shows the store, moves winners between the store and tuned tables, compares two tables, prints curves. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #include "store/store.h"
 #include "verify/verdict.h"
 
-#define SHOWN 10   /* of the largest differences */
+#define SHOWN 10   /* largest differences shown */
 
 typedef struct settings {
     cli_common  common;
@@ -39,7 +39,7 @@ typedef struct db {
     const cli_command *command;
     const settings    *s;
     gs_store          *store;
-    char               gpu[48], problem[GS_PROBLEM_TEXT];   /* problem: of show and lineage */
+    char               gpu[48], problem[GS_PROBLEM_TEXT];   /* problem: for show and lineage */
     int                rows;
 } db;
 
@@ -159,7 +159,7 @@ static int run_seal(db *d, char *const *words)
     return CLI_OK;
 }
 
-/* ---- two tables side by side ---- */
+/* ---- comparing two tables ---- */
 
 static void print_choice(const gs_row *row)
 {
@@ -226,7 +226,7 @@ static int by_ratio(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The largest differences, from either end of the pairs in the order of their ratios. */
+/* Prints the largest differences: both ends of the pairs, which are sorted by ratio. */
 static void print_extremes(const gs_table_comparison *c)
 {
     for (int s = 0; s < 2; s++) {
@@ -270,7 +270,7 @@ static int run_compare(db *d, char *const *words)
     }
     if (status == GS_OK && d->s->json) {
         print_json(&c, NULL);
-        gs_tables_warn(&c);   /* the lines are for programs */
+        gs_tables_warn(&c);   /* the printed lines are for programs, so the warning is separate */
     }
     if (status == GS_OK && !d->s->json) print_summary(&c);
     gs_tables_compare_free(&c);
@@ -313,7 +313,7 @@ static int keep_file(const cli_command *command, gs_store *store, const char *pa
     return status == GS_OK ? CLI_OK : cli_fail(command, NULL, &error);
 }
 
-/* With a file: keeps its curves. */
+/* With a file, also stores its curves. */
 static int run_curves(db *d, char *const *words)
 {
     gs_error error;
@@ -326,8 +326,8 @@ static int run_curves(db *d, char *const *words)
 
 /* ---- the command ---- */
 
-/* legend: word, how many arguments, what they are, whether a GPU's name is needed, what does it, how many arguments more there may be,
- * whether it writes to the store: only then one is made or converted */
+/* legend: word, number of arguments, what they are, whether a GPU's name is needed, function, number of optional arguments, whether it writes to the store: only then
+ * a store is created or converted */
 static const struct action {
     const char *name;
     int         words;
@@ -381,15 +381,15 @@ static int run(const cli_command *command, int argc, char **argv)
     if (action->needs_gpu) code = find_gpu(&d);
     if (code >= 0) return code;
     char *const none = NULL;
-    if (action->run == run_compare) return run_compare(&d, argv + 2);   /* of the stores that it names, not of the user's */
+    if (action->run == run_compare) return run_compare(&d, argv + 2);   /* reads the stores that it names, not the user's */
     if (action->run == run_seal) return run_seal(&d, words > 1 ? argv + 2 : &none);
     gs_error error;
-    gs_problem problem;   /* what is wrong in the words is said before what is wrong with the store */
+    gs_problem problem;   /* errors in the words are reported before errors of the store */
     const bool asked = action->run == run_show || action->run == run_lineage;
     if (asked && gs_problem_parse(&problem, argv[2], &error) != GS_OK) return cli_fail(command, argv[2], &error);
     if (asked) gs_problem_format(&problem, d.problem);
-    const bool writes = action->writes || words - 1 > action->words;   /* curves with a file keeps them */
-    /* no store is made for a file that is not there */
+    const bool writes = action->writes || words - 1 > action->words;   /* curves with a file stores them */
+    /* no store is created if the file does not exist */
     if (writes && !gs_store_may_be(argv[2]) && gs_fail(&error, GS_ERROR_NOT_FOUND, NULL, "%.300s: no such file", argv[2])) return cli_fail(command, NULL, &error);
     if ((writes ? gs_store_open : gs_store_open_read)(&d.store, s.store, &error) != GS_OK) return cli_fail(command, NULL, &error);
     code = action->run(&d, words > 1 ? argv + 2 : &none);

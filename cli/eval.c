@@ -77,7 +77,7 @@ static int read_names(const cli_command *command, const settings *s, const char 
     return *failed ? cli_fail(command, failed, &error) : cli_usage(command, "--contenders: %s", error.text);
 }
 
-/* Every problem once, in the first of its layouts: the others are measured with it. */
+/* Each problem once, in the first of its layouts: its other layouts are measured together with it. */
 static int read_problems(const cli_command *command, const settings *s, int count, char *const *words, cli_problems *out)
 {
     const cli_asked asked = {.mnk = s->asked.mnk, .file = s->asked.file, .shard = s->asked.shard, .acc = s->asked.acc};
@@ -168,7 +168,7 @@ static void print_entry(const gs_result *row, const gs_result_entry *entry)
     printf("\n");
 }
 
-/* torch.matmul: times and ratios of a run of its own. */
+/* torch.matmul: times and ratios from a separate run. */
 static void print_torch(const json_t *torch)
 {
     static const char *const layouts[] = {"nn", "tn"};
@@ -201,7 +201,7 @@ static void print_details(const gs_result *row)
     print_torch(json_object_get(row->json, "torch"));
 }
 
-/* What an emulated device says has one clock, no spread and nothing to be compared with. */
+/* An emulated device's result has one clock, no spread and nothing to compare with. */
 static void print_predicted(const gs_result *row)
 {
     printf("\n%s  floor %.2f us (work %s us)%s\n", row->title, row->floor_us, gs_result_bands[row->band], row->resumed ? "  (from the store)" : "");
@@ -253,7 +253,7 @@ static void print_row(const gs_result *row)
 
 /* ---- over many problems ---- */
 
-/* band -1: all of them. */
+/* band -1: all bands. */
 static void print_group(const gs_totals *totals, const char *label, gs_totals_group group, int band)
 {
     gs_totals_figures f;
@@ -413,9 +413,9 @@ static int run(const cli_command *command, int argc, char **argv)
     code = read_problems(command, &s, words, argv + 1, &problems);
     if (code < 0) {
         code = cli_session_open(command, &session, s.device, s.dependent, true, s.store);
-        if (code < 0 && session.caps.emulated && !s.contenders) code = read_names(command, &s, GS_RESULT_PLAN, &how.names);   /* there are no libraries */
+        if (code < 0 && session.caps.emulated && !s.contenders) code = read_names(command, &s, GS_RESULT_PLAN, &how.names);   /* an emulated device has no cuBLAS */
         if (code < 0) code = open_and_evaluate(&v, &how, &problems);
-        cli_session_close(&session);   /* one that was not opened is closed already */
+        cli_session_close(&session);   /* safe also if it was not opened */
         cli_problems_free(&problems);
     }
     gs_own_list_free(&how.own);

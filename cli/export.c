@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * gemmsmith export: data for training language models, out of stores, as lines of JSON on standard output. No GPU is needed. */
+ * gemmsmith export: training data for language models from stores, as lines of JSON on standard output. Needs no GPU. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static const cli_option options[] = {
     {NULL},
 };
 
-/* legend: word, what does it, which side where nobody says */
+/* legend: word, function, default of the side */
 static const struct action {
     const char *name;
     gs_status (*run)(const gs_dataset_options *, gs_dataset_counts *, gs_error *);

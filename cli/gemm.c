@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * gemmsmith gemm: one multiplication, from files or of random data, checked against a reference. */
+ * gemmsmith gemm: one multiplication, of files or random data, checked against a reference. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ typedef struct job {
     const settings *s;
     gs_product      product;
     bool            counted;
-    gs_emu_last     last;       /* what the multiplication's launch did */
+    gs_emu_last     last;       /* counters of the multiplication's launch */
 } job;
 
 static gs_status multiply(job *j, gs_error *error)

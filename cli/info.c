@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * gemmsmith info: what there is. gemmsmith doctor: whether it is enough, and what to do. Both work without a GPU. */
+ * gemmsmith info: what is available. gemmsmith doctor: whether it is enough, and what to do. Both work without a GPU. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static void find_paths(paths *p)
         p->tuned[0] = '\0';
 }
 
-/* The i-th device that there may be: the one asked for, else the GPUs and the emulated devices. false after the last. */
+/* Name of device `index`: only the one asked for, else the GPUs and then the emulated devices. false after the last. */
 static bool name_device(const char *asked, int gpus, int index, char name[GS_DEVICE_NAME])
 {
     if (asked) {
@@ -166,7 +166,7 @@ static int run_info(const cli_command *command, int argc, char **argv)
     printf("families\n");
     for (int family = 0; family < GS_FAMILIES; family++)
         printf("  %-8s %s\n", gs_family_name((gs_family_id)family), gs_family_summary((gs_family_id)family));
-    return all || !s.device ? CLI_OK : CLI_NO_DEVICE;   /* that one was asked for */
+    return all || !s.device ? CLI_OK : CLI_NO_DEVICE;   /* the requested device is missing */
 }
 
 const cli_command cli_info = {
@@ -180,14 +180,14 @@ const cli_command cli_info = {
 /* ---- doctor ---- */
 
 typedef struct checkup {
-    const char *name;              /* of the device; NULL: the default */
+    const char *name;              /* device name; NULL: the default */
     bool       json;
     bool       device, emulated, failed;
     gs_text    text;
     gs_json    out;
 } checkup;
 
-/* word: "ok", "missing", or "wrong", of what is there but bad. advice: what that means; may be NULL, as most messages say it themselves. */
+/* word: "ok", "missing", or "wrong" for something present but bad. advice: may be NULL if the message says enough. */
 static void say(checkup *c, const char *word, const char *what, const char *found, const char *advice)
 {
     const bool ok = strcmp(word, "ok") == 0;
@@ -242,7 +242,7 @@ static void check_libraries(checkup *c)
     else
         check(c, false, "NVRTC", error.text, NULL);
     if (nvrtc <= 0) c->failed = true;
-    if (c->emulated) return;   /* needs no cuBLAS, and could not use it */
+    if (c->emulated) return;   /* cannot use cuBLAS and does not need it */
     const int cublaslt = gs_library_version(&error);
     if (cublaslt > 0)
         check(c, true, "cuBLASLt", gs_format_library_version(cublaslt, version), NULL);
@@ -250,7 +250,7 @@ static void check_libraries(checkup *c)
         check(c, false, "cuBLASLt", error.text, "tune and eval compare with it");
 }
 
-/* Asked before a device is open, because it forks. */
+/* Called before a device is opened, because it forks. */
 static void check_sandbox(checkup *c, bool limits, bool filters, const gs_error *why)
 {
     if (filters) check(c, true, "sandbox", "user kernels are compiled without files, network and processes", NULL);
@@ -295,7 +295,7 @@ static void check_files(checkup *c)
     error = (gs_error){0};
     const gs_status status = gs_table_create(&table) == GS_OK && *path ? gs_table_load(table, path, NULL, &skipped, &error)
                                                                        : GS_ERROR_NOT_FOUND;
-    if (status != GS_OK && set && *set) {   /* the library would not open a device with it */
+    if (status != GS_OK && set && *set) {   /* the library would refuse to open a device with this setting */
         snprintf(found, sizeof found, "GEMMSMITH_TUNED: %.300s", error.text);
         check(c, false, "tuned", found, "write it with gemmsmith tune or db export, or name another one");
         c->failed = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The program: finds the command, runs it, and makes sure that its results were written. */
+ * The program: finds the command, runs it, and checks that its output was written. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -82,13 +82,13 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    signal(SIGCHLD, SIG_DFL);   /* a parent may leave it ignored: then no child could be waited for */
-    signal(SIGXFSZ, SIG_IGN);   /* a limit of files' size is a full disk, with a line that says so */
+    signal(SIGCHLD, SIG_DFL);   /* if the parent ignores SIGCHLD, waiting for child processes would fail */
+    signal(SIGXFSZ, SIG_IGN);   /* exceeding a file size limit is then reported like a full disk */
     const int code = run(argc, argv);
     cli_progress_clear();
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
     const bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
-    if (full && code == CLI_STORE) return code;   /* it was said */
+    if (full && code == CLI_STORE) return code;   /* already reported */
     perror("gemmsmith: standard output");
     return code != CLI_OK ? code : full ? CLI_STORE : CLI_FAILED;
 }

@@ -39,7 +39,7 @@ static int word_find(const char *words, const char *text, size_t length)
     return -1;
 }
 
-/* Without the comma that cli_family_words ends with. */
+/* Length without the trailing comma of cli_family_words. */
 static int shown_length(const cli_option *option)
 {
     const size_t length = strlen(option->value);
@@ -177,7 +177,7 @@ static int no_option(const cli_command *command, const char *typed, size_t lengt
     return cli_usage(command, "no option --%.*s", (int)length, typed);
 }
 
-/* One "--name", "--name=value" or "--name value"; *at moves over a value that stands alone. */
+/* One "--name", "--name=value" or "--name value"; *at advances over a separate value. */
 static int read_long(const cli_command *command, int argc, char **argv, int *at, void *settings)
 {
     const char *const typed = argv[*at] + 2;

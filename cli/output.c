@@ -67,7 +67,7 @@ int cli_usage(const cli_command *command, const char *format, ...)
 int cli_fail(const cli_command *command, const char *what, const gs_error *error)
 {
     char text[600];
-    if (what && strncmp(error->text, what, strlen(what)) == 0) what = NULL;   /* the message names it itself */
+    if (what && strncmp(error->text, what, strlen(what)) == 0) what = NULL;   /* the message names it already */
     cli_progress_clear();
     fprintf(stderr, "gemmsmith %s: %s%s%s\n", command->name, what ? what : "", what ? ": " : "",
             gs_error_format(error, text, sizeof text));
@@ -162,7 +162,7 @@ static void on_signal(int number)
     gs_stop_requested = number;
 }
 
-/* No SA_RESTART: a wait in the foreground must wake up to notice. */
+/* No SA_RESTART: a blocking wait must return, so that the stop is noticed. */
 void cli_signals(void)
 {
     struct sigaction action = {.sa_handler = on_signal};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * gemmsmith pack: problems with their kernels, compiled, in one file that programs need no compiler for. */
+ * gemmsmith pack: writes problems with their compiled kernels to one file, so that programs need no compiler. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static int list(const cli_command *command, const char *path)
     return CLI_OK;
 }
 
-/* Each as a program would have it, without a compiler. */
+/* Verifies an entry as a program would use it, without a compiler. */
 static int verify_entry(gs_context *context, const gs_pack_entry *entry, double *us)
 {
     gs_error error = {0};
@@ -118,7 +118,7 @@ static int verify(const cli_command *command, const char *path, const char *devi
     return failed || loose ? CLI_VERIFY : CLI_OK;
 }
 
-/* ---- making one ---- */
+/* ---- making a pack ---- */
 
 static gs_status source_of(void *self, const char *name, char **source, char **manifest, gs_error *error) { return gs_store_source_get(self, name, source, manifest, error); }
 
@@ -130,7 +130,7 @@ static int add_all(const cli_command *command, gs_packing *packing, const cli_pr
         bool one = false;
         cli_progress("%d of %d: %s", i + 1, problems->count, gs_problem_format(&problems->list[i], text));
         const gs_status status = gs_packing_add(packing, &problems->list[i], &one, &error);
-        if (status == GS_ERROR_UNSUPPORTED && problems->recorded) cli_note("left out: %s: %s", text, error.text);   /* the program's other problems are worth a pack */
+        if (status == GS_ERROR_UNSUPPORTED && problems->recorded) cli_note("left out: %s: %s", text, error.text);   /* a recorded program's other problems are packed */
         else if (status != GS_OK) return cli_fail(command, text, &error);
         *added += one;
     }
@@ -145,7 +145,7 @@ static int make(const cli_command *command, const settings *s, const cli_problem
     gs_device *device;
     size_t size = 0;
     int added = 0;
-    if (!gs_compiler_version(&error)) return cli_fail(command, NULL, &error);   /* all would be cuBLASLt's */
+    if (!gs_compiler_version(&error)) return cli_fail(command, NULL, &error);   /* without a compiler every entry would be cuBLASLt */
     if (gs_packing_device(&device, s->device, &error) != GS_OK) return cli_fail(command, cli_needs(error.status, s->device, NULL), &error);
     packing->device = device;
     config.measure = -1;
@@ -168,7 +168,7 @@ static int run(const cli_command *command, int argc, char **argv)
     cli_problems problems;
     gs_packing packing = {0};
     gs_store *store = NULL;
-    gs_sandbox sandbox = {0};   /* user texts are compiled there */
+    gs_sandbox sandbox = {0};   /* user kernels are compiled in it */
     gs_error error = {0};
     int words;
     int code = cli_parse(command, argc, argv, &s, &words);

@@ -47,7 +47,7 @@ int cli_problems_read(const cli_command *command, cli_problems *out, const cli_a
     if (asked->file && status == GS_OK) status = gs_problem_list_add_file(out, asked->file, &error);
     code = settle(command, out, status, &error);
     if (code < 0 && out->cut > 0) cli_note("the last line of %d recorded file%s was cut off, because the process was killed, and is left out", out->cut, out->cut == 1 ? "" : "s");
-    if (code < 0 && out->count == 0 && out->seen > 0) {   /* the other shards have all of them */
+    if (code < 0 && out->count == 0 && out->seen > 0) {   /* all problems are in other shards */
         cli_note("shard %s of %lld problem%s is empty", asked->shard, (long long)out->seen, out->seen == 1 ? "" : "s");
         code = CLI_OK;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The problems that a command is asked about: from its words, --mnk and --file. A word or the file may be a recorded file, or a folder of them. */
+ * The problems that a command works on: from its words, --mnk and --file. A word or the file may also be a recorded file, or a folder of them. */
 #ifndef CLI_PROBLEMS_H
 #define CLI_PROBLEMS_H
 
@@ -10,13 +10,13 @@
 
 typedef gs_problem_list cli_problems;
 
-/* Settings that such commands share; the table rows for them. */
+/* Settings shared by such commands, and their options. */
 typedef struct cli_asked {
     cli_list    mnk;
     const char *file;
-    const char *shard;     /* "1/4": of the problems as they are written, every fourth, beginning with the second */
-    uint32_t    layouts;   /* bits: 1 nn, 2 tn; 0: as written */
-    int         acc;       /* -1: as written; else the place in "fp32|f32|fp16|f16" */
+    const char *shard;     /* "1/4": every fourth problem of the list, beginning with the second */
+    uint32_t    layouts;   /* bits: 1 nn, 2 tn; 0: the problem's own layout */
+    int         acc;       /* -1: the problem's own; else an index into "fp32|f32|fp16|f16" */
 } cli_asked;
 
 #define CLI_ASKED_OPTIONS(settings, layouts_help)                                                                            \
@@ -28,8 +28,8 @@ typedef struct cli_asked {
 
 #define CLI_NEEDS_PROBLEM "no problem given; for example f16:4096x4096x4096:tn, --mnk 4096_4096_4096 or --file problems.txt"
 
-/* Fills *out, each problem once, every layout asked for. Both return -1 to go on, else the exit code; what is there already is not
- * added again. A shard of fewer problems than shards may be empty: a note says so, and the exit code is 0. */
+/* Adds problems to *out in every requested layout, without duplicates. Both return -1 to go on, else the exit code. A shard may be empty if there are fewer problems
+ * than shards: then a note says so, and the exit code is 0. */
 int  cli_problems_read(const cli_command *command, cli_problems *out, const cli_asked *asked, int count, char *const *words);
 int  cli_problems_add(const cli_command *command, cli_problems *problems, const gs_problem *problem);
 void cli_problems_free(cli_problems *problems);

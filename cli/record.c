@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * gemmsmith record: runs a program and writes down what it multiplies; puts such files together. */
+ * gemmsmith record: runs a program and records its multiplications; merges such files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static void say_sums(const char *where, const gs_recorded *r)
     if (r->cut > 0) cli_note("the last line of %d file%s was cut off, because the process was killed, and is left out", r->cut, r->cut == 1 ? "" : "s");
 }
 
-/* ---- putting together ---- */
+/* ---- merging ---- */
 
 static gs_status read_word(gs_recorded *r, gs_import_others *others, const settings *s, const char *path, gs_error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * gemmsmith report: what was found, as one HTML page. */
+ * gemmsmith report: results as one HTML page. */
 #include "report/report.h"
 
 #include <stdio.h>
@@ -48,7 +48,7 @@ static gs_status write_page(const gs_report *r, const char *path, gs_error *erro
     return status;
 }
 
-/* Behind a page on standard output nothing may stand. */
+/* If the page goes to standard output, nothing else may be printed there. */
 static void say(const settings *s, const gs_report *r, int problems)
 {
     gs_text line = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * gemmsmith score: what the environment says of candidates: verdict, figures and reward, once, or often enough to see whether they stay. */
+ * gemmsmith score: the environment's verdict, figures and reward for candidates, once, or repeatedly to see how stable they are. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "session.h"
 #include "evaluate/environment.h"
 
-#define MOST_BYTES ((size_t)4 << 20)   /* of a source; the inspection allows less */
+#define MOST_BYTES ((size_t)4 << 20)   /* most bytes of a source; the inspection allows less */
 
 typedef struct settings {
     cli_common  common;
@@ -49,14 +49,14 @@ static const cli_option options[] = {
     {NULL},
 };
 
-/* One candidate of one problem, and what was said of it. */
+/* One candidate of one problem, and its results. */
 typedef struct scored {
     gs_submission submission;
     char          schedule[GS_SCHEDULE_TEXT];
     char          name[GS_CONTENDER_NAME];
     int           evaluations, passed;
-    bool          predicted;        /* the ratio is none: floor over time */
-    double       *ratio, *reward;   /* of those that passed */
+    bool          predicted;        /* ratio is floor over time, not relative to cuBLASLt */
+    double       *ratio, *reward;   /* of the repeats that passed */
 } scored;
 
 typedef struct scoring {
@@ -64,12 +64,12 @@ typedef struct scoring {
     cli_session       *session;
     const settings    *s;
     gs_environment    *environment;
-    char              *source, *manifest;   /* texts of the user kernel; NULL: none */
+    char              *source, *manifest;   /* of the user kernel; NULL: none */
     int64_t            done, total, started;
     bool               failed, unstable;
 } scoring;
 
-/* ---- what is printed ---- */
+/* ---- printing ---- */
 
 static void print_json(const char *problem, const gs_evaluation *got)
 {
@@ -154,7 +154,7 @@ static void sum_up(scoring *t, const char *problem, const scored *c)
 
 /* ---- scoring ---- */
 
-/* Returns -1 to go on, else the exit code: the machine, not the candidate, is at fault. */
+/* Returns -1 to go on, else the exit code: a failure of the machine, not of the candidate. */
 static int score_one(scoring *t, const gs_problem *problem, scored *c)
 {
     char text[GS_PROBLEM_TEXT];
@@ -181,7 +181,7 @@ static int score_one(scoring *t, const gs_problem *problem, scored *c)
     return -1;
 }
 
-/* How long one evaluation takes on an emulated device: the candidate runs for its time, and for its proof. */
+/* Announces the duration of one evaluation on an emulated device, which runs the candidate for its time and for its verification. */
 static void announce(const scoring *t, const gs_problem *problem)
 {
     char what[GS_PROBLEM_TEXT + 16], text[GS_PROBLEM_TEXT];
@@ -189,7 +189,7 @@ static void announce(const scoring *t, const gs_problem *problem)
     cli_announce(&t->session->caps, t->session->worker.device, what, (t->source ? gs_emulated_cores() : 1) * (gs_emulated_seconds(problem, 1, 2) + gs_verify_seconds(problem, 0, true)));
 }
 
-/* Waits until this repeat's share of the time begins. Returns -1, or the exit code of the signal that ended it. */
+/* Waits until this repeat's share of the total time begins. Returns -1, or the exit code of the signal that ended the wait. */
 static int wait_for_turn(const scoring *t)
 {
     if (!(t->s->over > 0) || t->total < 2) return -1;

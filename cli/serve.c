@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * gemmsmith serve: the environment behind HTTP, for those who train models. This file has the options, the order in which things start and the order in
- * which they end. */
+ * gemmsmith serve: the reward environment over HTTP, for training models. This file has the options and the order in which things are started and stopped. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,9 +51,9 @@ static const cli_option options[] = {
     {NULL},
 };
 
-/* ---- what is needed to start ---- */
+/* ---- checks before the start ---- */
 
-/* *token stays NULL where none is asked for; it is the caller's. */
+/* *token stays NULL if none is required; the caller frees it. */
 static int read_token(const cli_command *command, const settings *s, char **token)
 {
     const char *const environment = getenv("GEMMSMITH_TOKEN");
@@ -87,7 +86,7 @@ static int no_memory(const cli_command *command)
 
 static int preparers(const settings *s, const gs_device_group *group) { return s->prepare < 0 ? gs_jobs_preparers(GS_MAX(group->count, 1)) : (int)s->prepare; }
 
-/* A connection is an open file. Where they run out, nobody can be answered and no worker started. */
+/* Each connection is an open file. Without a free file number no request can be answered and no worker started. */
 static int allow_files(const cli_command *command, const settings *s, const gs_device_group *group)
 {
     struct rlimit limit;
@@ -99,7 +98,7 @@ static int allow_files(const cli_command *command, const settings *s, const gs_d
                      (unsigned long long)limit.rlim_max);
 }
 
-/* What answers depend on beside the device and the program: options of the evaluation. */
+/* The options of the evaluation that results depend on, besides the device and the program. */
 static void name_options(const settings *s, char *out, size_t size)
 {
     snprintf(out, size, "rounds=%lld confirm=%d timeout=%g emulator=%d", (long long)s->rounds, s->confirm, s->timeout, !s->no_emulator);
@@ -107,7 +106,7 @@ static void name_options(const settings *s, char *out, size_t size)
 
 /* ---- devices ---- */
 
-/* The sessions of the evaluating threads. What is wrong with a device is said where it is opened; code is the exit code then. */
+/* The sessions of the evaluating threads. Errors of a device are reported when it is opened; code is then the exit code. */
 typedef struct opened {
     const cli_command *command;
     const settings    *s;
@@ -130,7 +129,7 @@ static gs_status open_device(void *self, int index, gs_service_session *out, gs_
 
 static void close_device(gs_service_session *session) { cli_session_close(session->self); }
 
-/* ---- from start to end ---- */
+/* ---- start and stop ---- */
 
 static int run_until_stopped(const settings *s, gs_service *service, bool any, const char *token)
 {
@@ -187,7 +186,7 @@ static int run(const cli_command *command, int argc, char **argv)
     cli_problems tasks = {0};
     char *token = NULL;
     int words;
-    signal(SIGXFSZ, SIG_IGN);   /* a limit of file sizes is a full disk, which is answered */
+    signal(SIGXFSZ, SIG_IGN);   /* exceeding a file size limit is then answered like a full disk */
     cli_session_command(&typed, argc, argv);
     int code = cli_parse(command, argc, argv, &s, &words);
     if (code >= 0) return code;

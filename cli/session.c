@@ -42,7 +42,7 @@ int cli_session_open(const cli_command *command, cli_session *session, const cha
     const gs_device_session_options options = {.device = device, .dependent = dependent, .store = want_store, .store_path = store_path, .commit = GS_COMMIT, .note = note};
     gs_error error;
     cli_signals();
-    if (gs_weights_check_named(NULL, &error) != GS_OK) return cli_fail(command, NULL, &error);   /* the library would go on without them */
+    if (gs_weights_check_named(NULL, &error) != GS_OK) return cli_fail(command, NULL, &error);   /* the library would continue without the weights */
     if (gs_device_session_open(session, &options, &error) == GS_OK) return -1;
     return cli_fail(command, cli_needs(error.status, device, NULL), &error);
 }

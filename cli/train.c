@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * gemmsmith train: weights for the policy "learned", from what stores know, or from the same as rows of text (dataset/samples.h). No GPU is needed. */
+ * gemmsmith train: trains weights for the policy "learned" from the data of stores, or from the same data as text (dataset/samples.h). Needs no GPU. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,17 +37,17 @@ static const cli_option options[] = {
     {NULL},
 };
 
-/* ---- what is said, and kept ---- */
+/* ---- printing and storing ---- */
 
 typedef struct progress {
     const settings *s;
-    const char     *name;      /* of the curves: the file of weights */
+    const char     *name;      /* name of the curves: the file of weights */
     gs_curves      curves;
     gs_status       status;
     gs_error       *error;
 } progress;
 
-/* A stage that has no value to tell has no curve. */
+/* Stages without a value have no curve. */
 static void note_point(progress *p, gs_train_stage stage, int done, double value)
 {
     char series[GS_CURVE_NAME];
@@ -71,7 +71,7 @@ static bool on_progress(void *self, gs_train_stage stage, int done, int total, d
     return !cli_stopped() && p->status == GS_OK;
 }
 
-/* Times of the GPU are what the curves hang on; without any they belong to no device. */
+/* The curves are stored for the GPU whose times were used; without times, for no device. */
 static gs_status keep_curves(const progress *p, gs_store *store, bool measured, gs_error *error)
 {
     gs_session session = {.command = "gemmsmith train", .version = gs_version(), .commit = GS_COMMIT, .device = measured ? p->s->gpu : ""};
@@ -86,7 +86,7 @@ static void print_worth(const settings *s, const char *what, const gs_worth *wor
            worth->at[0], worth->at[1], worth->at[2], worth->at[3]);
 }
 
-static void print_beside(const settings *s, const char *const *names, const gs_worth *worths)   /* by sizes, all of them last */
+static void print_beside(const settings *s, const char *const *names, const gs_worth *worths)   /* by size; all sizes last */
 {
     static const char *const taken[] = {"own choice", "with the doubt", "the faster of both"};
     const gs_worth *const all = &worths[GS_TRAIN_ALL];
@@ -106,7 +106,7 @@ static void print_beside(const settings *s, const char *const *names, const gs_w
 static void print_worths(const settings *s, const gs_weights *weights, const gs_sample *list, int count, const gs_profile *profile)
 {
     static const char *const names[] = {"of 64", "of 8", "anything", "all"};
-    enum { LEAST = 17, LEAST_BESIDE = 2 };   /* an order needs more than the 16 that are looked at, a choice only itself and cuBLASLt */
+    enum { LEAST = 17, LEAST_BESIDE = 2 };   /* ranking needs more than the 16 schedules that are considered; the comparison with cuBLASLt needs only two */
     const gs_worth model = gs_train_worth(NULL, list, count, LEAST, GS_TRAIN_ALL, profile), learned = gs_train_worth(weights, list, count, LEAST, GS_TRAIN_ALL, profile);
     gs_worth beside[GS_TRAIN_ALL + 1];
     if (!s->json) printf("held out     groups  best of 1      of 4      of 8     of 16   (share of the fastest that was measured)\n");
@@ -129,7 +129,7 @@ static void print_suggested(const settings *s, const gs_ranker_worth *worth)
 
 /* ---- the command ---- */
 
-/* store: where the curves go; NULL: nowhere. */
+/* store: where the curves go; NULL: they are not stored. */
 static gs_status train(const settings *s, gs_weights *weights, gs_sample_set *data, const gs_profile *profile, const char *out, gs_store *store, gs_error *error)
 {
     int kept;
@@ -182,7 +182,7 @@ static int run(const cli_command *command, int argc, char **argv)
     gs_store *store = NULL;
     if (status == GS_OK && s.store) status = gs_store_open(&store, s.store, &error);
     if (status == GS_OK) status = s.from ? gs_weights_load(&weights, s.from, &error) : gs_weights_create(&weights, s.nets > 0 ? (int)s.nets : data.count > 0 ? GS_MOST_NETS : 1, (uint64_t)s.seed, &error);
-    if (status == GS_OK && !s.from && data.count > 0) weights.surrogate.unknown = ~0u;   /* of families without times it should say nothing */
+    if (status == GS_OK && !s.from && data.count > 0) weights.surrogate.unknown = ~0u;   /* makes no prediction for families without times */
     if (status == GS_OK) {
         status = train(&s, &weights, &data, profile, argv[1], store, &error);
         gs_weights_free(&weights);

@@ -22,9 +22,9 @@ typedef struct settings {
     cli_common  common;
     cli_asked   asked;
     double      budget;
-    int64_t     candidates, jobs, seed, llm_retries;   /* the last: -1 where it is not given */
+    int64_t     candidates, jobs, seed, llm_retries;   /* llm_retries: -1 if not given */
     uint32_t    families;
-    int         reward, mode, edits;          /* mode, edits: -1 where it is not given */
+    int         reward, mode, edits;          /* mode, edits: -1 if not given */
     int64_t     islands, turns, patience, asks;
     const char *from, *keep;
     const char *policy, *learn, *tuned, *store, *device, *devices, *run;
@@ -82,7 +82,7 @@ static const cli_option options[] = {
     {NULL},
 };
 
-enum { MODE_SCHEDULE, MODE_SOURCE };   /* as the words of --mode */
+enum { MODE_SCHEDULE, MODE_SOURCE };   /* in the order of the words of --mode */
 
 typedef struct watch {
     int     at, total;
@@ -139,18 +139,18 @@ static void print_line(const settings *s, const gs_problem *problem, const cli_s
 
 /* ---- a list ---- */
 
-/* What goes from problem to problem. */
+/* State shared by the problems of a list. */
 typedef struct tuning {
     const cli_command  *command;
     cli_session        *session;
     const settings     *s;
     const cli_problems *problems;
-    const gs_group_member   *member;  /* of a group of devices; NULL: alone */
+    const gs_group_member   *member;  /* if one of several devices; NULL: the only one */
     gs_group_totals         *sum;
     const gs_tune_options *how;
     watch               w;
     int                 code;    /* -1: go on; else the exit code */
-    int                 failed;  /* of the problems that failed, if all failed alike; else CLI_FAILED */
+    int                 failed;  /* exit code of the failed problems, if all failed alike; else CLI_FAILED */
 } tuning;
 
 static void on_begin(void *self, int index)
@@ -162,7 +162,7 @@ static void on_begin(void *self, int index)
     cli_announce(&t->session->caps, t->session->worker.device, what, gs_tune_seconds(problem, t->how));
 }
 
-/* How often a recorded program asked for the problem; 0: nobody knows. */
+/* How often a recorded program called the problem; 0: unknown. */
 static double calls_of(const tuning *t, int index) { return t->problems->recorded ? (double)t->problems->calls.rows[index].count : 0; }
 
 static void add_saving(tuning *t, int index, const gs_row *row)
@@ -174,7 +174,7 @@ static void add_saving(tuning *t, int index, const gs_row *row)
     t->sum->compared++;
 }
 
-/* One problem's result, or why there is none. */
+/* Handles one problem's result, or the reason why there is none. */
 static void take_result(tuning *t, int index, gs_status status, const gs_tune_result *result, const gs_error *error)
 {
     const gs_problem *const problem = &t->problems->list[index];
@@ -199,15 +199,15 @@ static void take_result(tuning *t, int index, gs_status status, const gs_tune_re
         sum->late++;
         return;
     }
-    if (status == GS_ERROR_UNSUPPORTED && t->problems->recorded) {   /* as pack has it */
+    if (status == GS_ERROR_UNSUPPORTED && t->problems->recorded) {   /* as in pack */
         cli_note("left out: %s: %s", gs_problem_format(problem, text), error->text);
         return;
     }
     const int failed = cli_fail(t->command, gs_problem_format(problem, text), error);
     t->failed = sum->failed == 0 || t->failed == failed ? failed : CLI_FAILED;
     sum->failed++;
-    /* What is wrong with one problem does not stop the others; what is wrong with the machine does. A device that cannot even run the
-     * reference any more leaves a list to those that can. */
+    /* An error of one problem does not stop the others; an error of the machine does. If a device can no longer run even the reference, the rest of the list is left
+     * to the other devices. */
     const bool lost = t->member && (status == GS_ERROR_WORKER_HUNG || status == GS_ERROR_WORKER_DIED || status == GS_ERROR_FAULT);
     const bool fatal = failed == CLI_NO_DEVICE || failed == CLI_STORE || status == GS_ERROR_NOT_FOUND || cli_stopped() ||
                        status == GS_ERROR_DISK_FULL || status == GS_ERROR_NO_LIBRARY || status == GS_ERROR_NO_COMPILER || lost;
@@ -222,7 +222,7 @@ static bool on_finished(void *self, int index, gs_status status, const gs_tune_r
     return t->code < 0;
 }
 
-/* What a list that was not finished leaves, in the words of whoever goes on with it. */
+/* Says what an unfinished list leaves in the store, and how to continue. */
 static void note_kept(const gs_group_totals *sum, const char *why, const char *store)
 {
     if (sum->measured > 0) cli_note("%s; %d timings of unfinished problems are kept in %s; run the same command again to continue", why, sum->measured, store);
@@ -236,7 +236,7 @@ static void note_time(const settings *s, const gs_group_totals *sum, int problem
     note_kept(sum, why, store);
 }
 
-/* What the language model's part was. The code: it was the policy, and nobody answered. */
+/* Reports the use of the language model. Returns an exit code if it was the policy and never answered. */
 static int say_model(const tuning *t, const gs_llm_tally *m)
 {
     gs_text text = {0};
@@ -303,11 +303,11 @@ static int tune_all(tuning *t, const char *table)
     return late ? CLI_MORE : unanswered;
 }
 
-/* What the last lines speak of. */
+/* Names for the closing lines. */
 typedef struct place {
     const char *device, *table, *store;
     bool        emulated;
-    const char *one;        /* of the devices, as --device takes it */
+    const char *one;        /* one of the devices, as for --device */
 } place;
 
 static void print_saving(const place *where, const gs_group_totals *sum)
@@ -347,7 +347,7 @@ static void print_totals(const settings *s, const place *where, const gs_group_t
     }
 }
 
-/* The work of one device; what it says of its member, if it is one of a group, stands there. */
+/* Tunes on one device. In a group, its results are stored in member. */
 static int run_device(const cli_command *command, cli_session *session, const settings *s, const cli_problems *problems, gs_group_member *member)
 {
     char path[GS_PATH] = "";
@@ -360,7 +360,7 @@ static int run_device(const cli_command *command, cli_session *session, const se
         code = cli_usage(command, "no home directory for the table: name one with --tuned");
     const place where = {session->worker.device, s->tuned ? s->tuned : path, gs_store_path(session->store), session->caps.emulated,
                          session->worker.device};
-    if (code < 0 && gs_tune_check_table(where.table, &error) != GS_OK) code = cli_fail(command, NULL, &error);   /* before anything is measured */
+    if (code < 0 && gs_tune_check_table(where.table, &error) != GS_OK) code = cli_fail(command, NULL, &error);   /* checked before anything is measured */
     if (member) {
         snprintf(member->device, sizeof member->device, "%s", where.device);
         snprintf(member->slug, sizeof member->slug, "%s", session->caps.slug);
@@ -416,7 +416,7 @@ static void print_ends(const gs_device_group *group)
     }
 }
 
-/* A word of every member at this place of it, each once. */
+/* Lists the string at this offset of each member, without duplicates. */
 static void list_words(const gs_device_group *group, size_t at, gs_text *text)
 {
     for (int i = 0; i < group->count; i++) {
@@ -480,7 +480,7 @@ static int run_group(const cli_command *command, cli_session *session, settings 
 
 /* ---- the command ---- */
 
-/* The first of the options that is given; NULL: none is. */
+/* An option and whether it was given. */
 typedef struct given {
     const char *name;
     bool        given;
@@ -493,7 +493,7 @@ static const char *first_given(const given *list, size_t count)
     return NULL;
 }
 
-/* An option that would be ignored; NULL: none. */
+/* An option that would have no effect; NULL: none. */
 static const char *idle_option(const settings *s)
 {
     const given models[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Kernels that a model writes: what is printed. Candidates are called by the hash of their texts. */
+ * Kernels written by a language model: printing. Candidates are named by the hash of their texts. */
 #include "tune_write.h"
 
 #include <stdio.h>
@@ -20,13 +20,13 @@ typedef struct writing {
     cli_session              *session;
     const cli_write_settings *s;
     gs_llm                   *llm;
-    gs_worker                *emulator;  /* where kernels run before they reach the GPU; NULL: nowhere */
+    gs_worker                *emulator;  /* runs kernels before they reach the GPU; NULL: none */
     char                      problem[GS_PROBLEM_TEXT];
-    char                      program[GS_PATH];   /* this one, for the profiler: "" where it is not known */
+    char                      program[GS_PATH];   /* path of this program, for the profiler; "" if unknown */
     gs_kept                   kept;      /* --keep */
     int64_t                   started;
-    int                       passed, bare, failed;   /* problems with a kernel; with turns and no kernel; without an end or an answer */
-    bool                      late;                /* the time was up in one of them */
+    int                       passed, bare, failed;   /* problems with an accepted kernel; with turns but no kernel; ended by an error or without an answer */
+    bool                      late;                /* time ran out during one of them */
 } writing;
 
 /* ---- turns ---- */
@@ -89,15 +89,15 @@ static int write_problem(writing *w, const gs_problem *problem, int left)
     w->passed += result.count > 0;
     w->bare += status == GS_OK && result.count == 0 && result.turns > 0;
     w->late |= result.end == GS_AUTHOR_TIME;
-    w->failed += status != GS_OK || (result.end == GS_AUTHOR_SILENT && result.turns == result.before);   /* nobody answered */
+    w->failed += status != GS_OK || (result.end == GS_AUTHOR_SILENT && result.turns == result.before);   /* the model never answered */
     gs_author_free(&result);
     if (cli_stopped()) return cli_stopped();
     if (status == GS_OK) return -1;
     const int failed = cli_fail(w->command, w->problem, &error);
-    return status == GS_ERROR_UNSUPPORTED || status == GS_ERROR_RANGE ? -1 : failed;   /* the problem's own matter, or everybody's */
+    return status == GS_ERROR_UNSUPPORTED || status == GS_ERROR_RANGE ? -1 : failed;   /* these errors concern one problem only, all others everything */
 }
 
-/* The problems one after the other, of a group of devices those that no other one has. */
+/* Works through the problems; in a group, those that no other device has taken. */
 static int write_list(writing *w, const cli_problems *problems, gs_group_member *member)
 {
     const gs_tune_options how = {.lessee = member ? &member->lessee : NULL, .first = member ? (int)((int64_t)problems->count * member->index / member->count) : 0};
@@ -114,7 +114,7 @@ static int write_list(writing *w, const cli_problems *problems, gs_group_member 
             code = write_problem(w, &problems->list[index], gs_work_queue_left(queue));
             gs_work_queue_end(queue, index, code < 0);
             if (member) member->sum.tuned++;
-        } else if (gs_work_queue_left(queue) > 0) {   /* the others' */
+        } else if (gs_work_queue_left(queue) > 0) {   /* held by other devices */
             code = cli_stopped() ? cli_stopped() : -1;
             gs_clock_sleep_ns(100000000);
         }
@@ -130,7 +130,7 @@ static int write_all(writing *w, const cli_problems *problems)
     if (member) snprintf(member->slug, sizeof member->slug, "%s", w->session->caps.slug);
     if (member) snprintf(member->device, sizeof member->device, "%s", w->session->worker.device);
     const int code = write_list(w, problems, member);
-    if (member && member->index > 0) return code >= 0 ? code : w->failed ? CLI_FAILED : CLI_OK;   /* the first one speaks for all */
+    if (member && member->index > 0) return code >= 0 ? code : w->failed ? CLI_FAILED : CLI_OK;   /* the first member reports for all */
     const char *const store = gs_store_path(w->session->store);
     if (cli_stopped()) cli_note("stopped: every answer is kept in %s; run the same command again to continue", store);
     else if (w->late) cli_note("time limit reached: every answer is kept in %s; run the same command again to continue", store);
@@ -149,7 +149,7 @@ int cli_write(const cli_command *command, cli_session *session, const cli_write_
     const ssize_t length = readlink("/proc/self/exe", w.program, sizeof w.program - 1);
     if (length < 0) w.program[0] = '\0';
     w.emulator = s->no_emulator ? NULL : cli_session_emulator(session);
-    gs_status status = s->keep ? gs_kept_open(&w.kept, s->keep, &error) : GS_OK;   /* before anything is paid for */
+    gs_status status = s->keep ? gs_kept_open(&w.kept, s->keep, &error) : GS_OK;   /* opened before anything is paid for */
     if (status == GS_OK) status = gs_llm_open(&llm, &s->llm, &error);
     code = status == GS_OK ? write_all(&w, problems) : cli_fail(command, NULL, &error);
     gs_llm_close(&llm);

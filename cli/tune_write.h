@@ -15,7 +15,7 @@ typedef struct cli_write_settings {
     gs_edits       edits;
     bool           dependent, again, json, no_emulator;
     gs_llm_options llm;
-    gs_group_member *member;   /* of a group of devices; NULL: alone */
+    gs_group_member *member;   /* if one of several devices; NULL: the only one */
 } cli_write_settings;
 
 /* Returns the program's exit code. */

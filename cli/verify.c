@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * gemmsmith verify: puts schedules through the whole verification, in the worker. */
+ * gemmsmith verify: runs the whole verification on schedules, in the worker. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "worker/client.h"
 
 #define TIMEOUT_S 600
-#define PATIENCE  20     /* times the estimate, on an emulated device */
+#define PATIENCE  20     /* limit as a multiple of the estimate, on an emulated device */
 
 typedef struct settings {
     cli_common  common;
@@ -46,7 +46,7 @@ typedef struct tally {
     int passed, failed, skipped;
 } tally;
 
-/* How long an emulated device will need, roughly; 0 for a GPU. */
+/* Estimated seconds on an emulated device; 0 for a GPU. */
 static double seconds_of(const cli_session *session, const settings *s, const gs_problem *problem, const char *candidate)
 {
     return session->caps.emulated ? gs_verify_seconds(problem, s->parts, strcmp(candidate, "simple") != 0) : 0;
@@ -84,7 +84,7 @@ static void print_verdict(const settings *s, const char *problem, const char *ca
     fflush(stdout);
 }
 
-/* Returns -1 to go on, else the exit code: the machine, not the candidate, is at fault. */
+/* Returns -1 to go on, else the exit code: a failure of the machine, not of the candidate. */
 static int verify_one(const cli_command *command, cli_session *session, const settings *s, const gs_problem *problem,
                       const char *candidate, tally *count)
 {
@@ -99,7 +99,7 @@ static int verify_one(const cli_command *command, cli_session *session, const se
     snprintf(what, sizeof what, "verifying %s %s", text, candidate);
     cli_announce(&session->caps, session->worker.device, what, seconds);
     const gs_status status = gs_worker_verify(&session->worker, &subject, s->parts ? s->parts : GS_PART_ALL, TIMEOUT_S + PATIENCE * seconds, &verdict, &error);
-    /* what no verdict stands for is the machine's fault, not the candidate's */
+    /* an error without a verdict is the machine's fault, not the candidate's */
     if (status == GS_ERROR_INTERRUPTED || cli_exit_code(status) == CLI_NO_DEVICE || cli_exit_code(status) == CLI_USAGE ||
         (status != GS_OK && gs_verdict_from_status(status) == GS_VERDICT_UNKNOWN))
         return cli_fail(command, candidate, &error);
@@ -178,7 +178,7 @@ static int run(const cli_command *command, int argc, char **argv)
             code = verify_problem(command, &session, &s, &problems.list[i], &count);
         if (code < 0) code = verify_random(command, &session, &s, &count);
         cli_progress_clear();
-        const bool summed = !s.json && (code < 0 || count.passed + count.failed + count.skipped > 0);   /* not behind a word that is wrong */
+        const bool summed = !s.json && (code < 0 || count.passed + count.failed + count.skipped > 0);   /* no summary after a usage error */
         if (summed) printf("%d passed, %d failed", count.passed, count.failed);
         if (summed) printf(count.skipped ? ", %d skipped\n" : "\n", count.skipped);
         if (code < 0) code = count.failed ? CLI_VERIFY : count.passed ? CLI_OK : CLI_SKIPPED;

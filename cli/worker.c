@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * gemmsmith worker: the child in which candidates run; started by the program itself, not by people. */
+ * gemmsmith worker: the child process in which candidates run; started by the program, not by users. */
 #include "command.h"
 #include "worker/worker.h"
 

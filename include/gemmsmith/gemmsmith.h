@@ -9,7 +9,7 @@
  *     gs_args args = gs_args_make(a, b, NULL, d);
  *     gs_plan_run(plan, &args, stream);
  *
- * status.h has the error codes, problem.h describes a multiplication, plan.h has the calls, sequence.h those for chains of them. */
+ * status.h has the error codes, problem.h describes a multiplication, plan.h has contexts and plans, sequence.h has sequences of plans. */
 #ifndef GEMMSMITH_H
 #define GEMMSMITH_H
 
@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-/* The version of the library that is loaded, such as "1.0.0". GS_VERSION_TEXT is that of the headers. */
+/* Version of the loaded library, such as "1.0.0". GS_VERSION_TEXT is the version of the headers. */
 GS_API const char *gs_version(void);
 
 #ifdef __cplusplus

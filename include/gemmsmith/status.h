@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * Status codes and error messages of every gemmsmith call.
  *
- * A call returns GS_OK or a code of one of the groups below; the numbers never change once released.
- * Calls with more to report take a gs_error (may be NULL), which names the wrong field and its column.
- * A pointer must not be NULL where nothing says that it may be: calls that return a code answer ARGUMENT then, others are undefined.
+ * A call returns GS_OK or a code of one of the groups below; the numbers never change once released. Calls that can report more take a gs_error (may be NULL), which
+ * names the field at fault and its column. A pointer must not be NULL unless its comment allows it: calls that return a code then return ARGUMENT; for others the
+ * behaviour is undefined.
  *
- * How structs grow: a struct that a caller passes (gs_problem, gs_args, gs_config, gs_plan_options) starts with its size, as the caller's compiler sees
- * it, and ends with reserved fields that are zero. An initialiser (gs_problem_make, gs_args_make, gs_config_default, gs_plan_options_default) sets both. A later version
- * gives names to reserved fields, or adds some behind them; zero always means what this version does. A program that was compiled with
- * an older, smaller struct keeps working. A size that is too small for the named fields is refused with ARGUMENT; so is a struct
- * that is larger than this version's, if any byte beyond is not zero; a reserved field that is not zero is refused with UNSUPPORTED.
- * gs_error, which the library fills, has no size: it stays at 512 bytes. */
+ * How structs grow: a struct that a caller passes (gs_problem, gs_args, gs_config, gs_plan_options) starts with its size as the caller was compiled, and ends with
+ * reserved fields that are zero. An initialiser (gs_problem_make, gs_args_make, gs_config_default, gs_plan_options_default) sets both. A later version may name
+ * reserved fields or append new ones; zero always means the behaviour of this version. A program that was compiled with an older, smaller struct keeps working. A size
+ * too small for the named fields is refused with ARGUMENT; so is a struct larger than this version's if any byte beyond this version's size is not zero. A reserved
+ * field that is not zero is refused with UNSUPPORTED. gs_error, which the library fills, has no size: it stays at 512 bytes. */
 #ifndef GEMMSMITH_STATUS_H
 #define GEMMSMITH_STATUS_H
 
@@ -34,7 +33,7 @@ typedef enum gs_status {
 #undef GS_STATUS
 } gs_status;
 
-/* What went wrong, in one line for a person. The caller owns it; text is always terminated. */
+/* What went wrong, as one line for a person. The caller owns the struct; text is always terminated. */
 typedef struct gs_error {
     gs_status status;
     int       column;      /* 1-based position in the text that was parsed; 0: not about a text */
@@ -43,10 +42,10 @@ typedef struct gs_error {
     uint64_t  reserved[7];
 } gs_error;
 
-/* "ok", "no usable driver", ... : a static string for every value, known or not. */
+/* A static string for every value, also an unknown one: "ok", "no usable driver", ... */
 GS_API const char *gs_status_string(gs_status status);
 
-/* "GS_ERROR_PARSE": the name of the code, a static string; "GS_UNKNOWN" for a value that is no code. */
+/* The name of the code, a static string: "GS_ERROR_PARSE"; "GS_UNKNOWN" if there is no such code. */
 GS_API const char *gs_status_name(gs_status status);
 
 #ifdef __cplusplus

@@ -35,6 +35,6 @@ gs_status gs_baseline_create(gs_contender *out, gs_device *device, const char *n
     if (status != GS_OK) return status;
     snprintf(out->name, sizeof out->name, "%s", name);
     out->any_order = out->rounds_products = true;
-    out->bitwise = true;   /* what NVIDIA documents for one version, one GPU model and one stream */
+    out->bitwise = true;   /* NVIDIA documents this for one version, one GPU model and one stream */
     return GS_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * cublasGemmEx as a contender. It computes in place (C is D), so a problem with beta needs args->c == args->d. */
+ * cublasGemmEx as a contender. It computes in place (C is D), so a problem with beta other than 0 needs args->c == args->d. */
 #include "baseline/internal.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ gs_status gs_blas_open(gs_blas *blas, gs_error *error)
 {
     size_t free_bytes, total_bytes;
     if (blas->handle) return GS_OK;
-    /* Asked only to make the device current on this thread. */
+    /* Called only because it makes the device current on this thread. */
     GS_TRY(blas->device->ops->memory_info(blas->device, &free_bytes, &total_bytes, error));
     if (!blas->workspace) GS_TRY(blas->device->ops->alloc(blas->device, WORKSPACE, &blas->workspace, error));
     const int status = blas->calls->create(&blas->handle);
@@ -40,7 +40,7 @@ gs_status gs_blas_open(gs_blas *blas, gs_error *error)
     return gs_blas_failed(error, "cublasCreate", status);
 }
 
-/* cublasSetStream puts the handle back to its own small workspace, so ours is handed over again each time. */
+/* cublasSetStream resets the handle to cuBLAS's small default workspace, so ours is set again each time. */
 gs_status gs_blas_set_queue(gs_blas *blas, gs_queue queue, gs_error *error)
 {
     if (blas->queue_set && blas->queue == queue) return GS_OK;
@@ -91,7 +91,7 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
     cublas *const self = contender->self;
     GS_TRY(check(problem, error));
     GS_TRY(gs_blas_open(&self->blas, error));
-    self->problem = *problem;   /* whose alpha and beta it is given, wherever a call has its own */
+    self->problem = *problem;   /* its alpha and beta are the defaults for calls without their own */
     self->math = gs_cublas_math_of(problem);
     gs_blas_describe(&self->blas, contender->detail, sizeof contender->detail);
     return GS_OK;

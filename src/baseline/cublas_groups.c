@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * cublasGemmGroupedBatchedEx as a contender: one call for all groups that have rows. It computes in place, has f32 sums and one type for all matrices. An epilogue
- * is one kernel behind it. */
+ * cublasGemmGroupedBatchedEx as a contender: one call for all groups that have rows. It computes in place, with f32 sums and one type for all matrices. An epilogue is
+ * computed by one kernel afterwards. */
 #include "baseline/internal.h"
 
 #include <limits.h>
@@ -11,24 +11,24 @@
 #include "cublas/cublas.h"
 #include "problem/layout.h"
 
-/* What the host gives the call, of the groups of one set: an element for each group that has rows. */
+/* The arguments of the call for one set of arguments: an element for each group that has rows. */
 typedef struct arrays {
     int         count;
-    int        *rows;      /* the others are the same in every group */
-    gs_pointer  a, b, d;   /* pointers in device memory */
+    int        *rows;      /* rows per group; the other extents are the same in every group */
+    gs_pointer  a, b, d;   /* arrays of pointers, in device memory */
 } arrays;
 
 typedef struct cublas_groups {
     gs_blas        blas;
-    gs_problem     problem;     /* the product */
+    gs_problem     problem;     /* the product, without the epilogue */
     gs_behind      behind;
     gs_expected    expected;
-    arrays        *of;          /* each set */
-    int           *rows;        /* of all sets: they stay where they are while a graph may read them */
-    int           *same[7];     /* op_a, op_b, n, k, lda, ldb, ldd: problem.groups times the same */
+    arrays        *of;          /* one per set */
+    int           *rows;        /* for all sets; stays allocated because a captured graph may read it */
+    int           *same[7];     /* op_a, op_b, n, k, lda, ldb, ldd: problem.groups equal elements each */
     int           *ones;
     float         *scalars[2];  /* alpha, beta */
-    gs_pointer     pointers;    /* in device memory: those of all sets */
+    gs_pointer     pointers;    /* in device memory, for all sets */
 } cublas_groups;
 
 enum { OP_B, OP_A, N, K, LDB, LDA, LDD, SAME };
@@ -74,7 +74,7 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
     return GS_OK;
 }
 
-/* ---- what is known of the groups ---- */
+/* ---- the groups' sizes ---- */
 
 static bool allocate(cublas_groups *self, int sets)
 {
@@ -96,7 +96,7 @@ static bool allocate(cublas_groups *self, int sets)
     return whole;
 }
 
-/* pointers: of all sets, three times problem.groups of each. */
+/* pointers: for all sets, three times problem.groups in each. */
 static void describe_set(cublas_groups *self, const gs_args *args, int set, const void **pointers)
 {
     const gs_problem *const p = &self->problem;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * cuBLASLt as a contender: its first suggestion, or every suggestion timed against the others and the fastest kept whose result is right. */
+ * cuBLASLt as a contender: its first suggestion, or the fastest of all suggestions whose result is right. */
 #include "baseline/internal.h"
 
 #include <math.h>
@@ -11,13 +11,13 @@
 
 typedef struct cublaslt {
     gs_device  *device;
-    gs_library *library;       /* of the problem prepared last */
+    gs_library *library;       /* for the problem prepared last */
     bool        tune;
-    bool        on_device;     /* a call's alpha and beta are in device memory: the library has the problem's */
-    gs_pick_function pick;     /* NULL: none was given */
+    bool        on_device;     /* a call's alpha and beta are in device memory; the library uses the problem's */
+    gs_pick_function pick;     /* NULL: none given */
 } cublaslt;
 
-/* One suggestion of a shared library object; its run does not allocate, because every suggestion was chosen once before. */
+/* One suggestion of a shared library object. Its run does not allocate, because every suggestion was chosen once before. */
 typedef struct suggestion {
     gs_library *library;
     int         index;
@@ -40,7 +40,7 @@ static gs_status suggestion_prepare(gs_contender *contender, const gs_problem *p
 
 static void suggestion_destroy(gs_contender *contender) { contender->self = NULL; }
 
-/* Those that can be chosen (they accumulate as asked, and their workspace fits into memory) as contenders; returns how many. */
+/* The suggestions that can be chosen (they accumulate as the problem asks, and their workspace fits into memory), as contenders; returns how many. */
 static int list_suggestions(gs_library *library, gs_contender *list, suggestion *self)
 {
     int count = 0;
@@ -86,7 +86,7 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
 {
     cublaslt *const self = contender->self;
     gs_library_destroy(&self->library);
-    gs_problem host = *problem;   /* the library gets alpha and beta from the host: the product is the same */
+    gs_problem host = *problem;   /* the library takes alpha and beta from the host; the product is the same */
     host.scalars = GS_SCALARS_HOST;
     self->on_device = problem->scalars == GS_SCALARS_DEVICE;
     GS_TRY(gs_library_create(&self->library, self->device, &host, error));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * cuBLASLt on groups: a call for each group that has rows, one behind the other, or by turns in several queues that begin behind the caller's and that it waits for: a
- * captured graph then has so many branches. Groups of about as many rows share an algorithm, the one that
- * cublaslt-autotuning finds for a product of so many rows. An epilogue that it lacks is one kernel behind all of them. */
+ * cuBLASLt on groups: one call for each group that has rows, in sequence, or distributed over several queues that fork from the caller's queue and join it again, so
+ * that a captured graph has parallel branches. Groups of similar size share an algorithm, the one that cublaslt-autotuning finds for a product of about so many rows.
+ * An epilogue that cuBLASLt does not support is computed by one kernel after all calls. */
 #include "baseline/internal.h"
 
 #include <pthread.h>
@@ -14,9 +14,9 @@
 #include "cublas/library.h"
 #include "problem/layout.h"
 
-/* ---- what was tuned ---- */
+/* ---- results of tuning ---- */
 
-/* What was found for a product, for as long as the process lives: other problems have groups of the same, and tuning takes longer than timing. */
+/* Results are kept as long as the process lives: other problems have groups of the same sizes, and tuning takes longer than timing. */
 #define KEPT 1024
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct kept {
@@ -25,7 +25,7 @@ static struct kept {
 } *kept[KEPT];
 static int kept_count;
 
-/* 0: nothing is known. */
+/* The suggestion that was fastest; 0: unknown. */
 static int recall(const gs_device *device, const char *text)
 {
     int found = 0;
@@ -52,7 +52,7 @@ static void keep(const gs_device *device, const char *text, int suggestion)
 
 /* ---- the contender ---- */
 
-/* A product of so many rows. */
+/* The product for a number of rows. */
 typedef struct size {
     int64_t     rows;
     gs_library *library;
@@ -66,16 +66,16 @@ typedef struct sizes {
 typedef struct cublaslt_groups {
     gs_device       *device;
     gs_pick_function pick;
-    gs_problem       problem;    /* the product */
+    gs_problem       problem;    /* the product, without the epilogue */
     gs_behind        behind;
     gs_expected      expected;
-    sizes            tuned;      /* of as many rows as products were tuned for */
-    sizes            exact;      /* of as many rows as groups have; some are in `tuned` too, and are freed there */
+    sizes            tuned;      /* by number of rows, rounded, that products were tuned for */
+    sizes            exact;      /* by exact number of rows of a group; entries that are also in `tuned` are freed there */
     gs_pointer       workspace;
-    size_t           workspace_bytes;   /* of each branch, whose calls stand one behind the other */
-    int              branches;   /* the caller's queue is the first */
-    gs_queue         queue[GS_BRANCHES];    /* [0]: none */
-    gs_event         ended[GS_BRANCHES];    /* [0]: the others may begin */
+    size_t           workspace_bytes;   /* per branch, whose calls run in sequence */
+    int              branches;   /* including the caller's queue, which is branch 0 */
+    gs_queue         queue[GS_BRANCHES];    /* [0]: unused */
+    gs_event         ended[GS_BRANCHES];    /* [0]: the fork */
 } cublaslt_groups;
 
 static gs_library *find(const sizes *in, int64_t rows)
@@ -132,7 +132,7 @@ static gs_status open_branches(cublaslt_groups *self, gs_error *error)
     return status;
 }
 
-/* The first so many queues begin behind the caller's. */
+/* Makes the first `branches` queues wait for the caller's queue. */
 static gs_status fork_branches(const cublaslt_groups *self, int branches, gs_queue queue, gs_error *error)
 {
     const gs_device_ops *const ops = self->device->ops;
@@ -153,7 +153,7 @@ static gs_status join_branches(const cublaslt_groups *self, int branches, gs_que
 
 /* ---- the contender's calls ---- */
 
-/* Where each call can have the epilogue, or a kernel of its own behind it, and one for all cannot be. */
+/* The epilogues that cuBLASLt, or a kernel after each of its calls, must compute because a kernel after all calls cannot; and those that cuBLASLt fuses. */
 static bool each_has_its_own(const gs_problem *p)
 {
     const bool known = p->activation == GS_ACTIVATION_NONE || p->activation == GS_RELU || p->activation == GS_GELU;
@@ -168,7 +168,7 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
     if (!self->pick) return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "cublaslt-groups needs a timing function: give gs_baseline_create one");
     GS_TRY(gs_baseline_check_groups(problem, error));
     GS_TRY(open_branches(self, error));
-    /* the largest group that there can be, as a first question whether the library takes such products */
+    /* creating it for the largest possible group tells whether the library supports such products */
     GS_TRY(gs_behind_open(&self->behind, self->device, problem, each_has_its_own(problem), error));
     const gs_problem most = gs_group_problem(&self->behind.product, problem->m);
     gs_library *library;
@@ -179,7 +179,7 @@ static gs_status prepare(gs_contender *contender, const gs_problem *problem, gs_
     return GS_OK;
 }
 
-/* Few rows as they are, else the next of 1, 1.5, 2, 3, 4, 6, 8, ... rows. */
+/* At most 4 rows unchanged, else rounded up to the next of 6, 8, 12, 16, 24, ... rows. */
 static int64_t about(int64_t rows)
 {
     int64_t power = 1;
@@ -200,7 +200,7 @@ static gs_status tune(cublaslt_groups *self, const gs_problem *one, const char *
     return gs_library_choose(library, suggestion - 1) == GS_OK ? GS_OK : gs_fail(error, GS_ERROR_LIBRARY, NULL, "cuBLASLt suggested something else for %s", text);
 }
 
-/* The product of that many rows with the algorithm that was the fastest. */
+/* The product for this number of rows with the fastest algorithm. */
 static gs_status tuned_of(cublaslt_groups *self, int64_t rows, gs_library **out, gs_error *error)
 {
     *out = find(&self->tuned, rows);
@@ -218,7 +218,7 @@ static gs_status tuned_of(cublaslt_groups *self, int64_t rows, gs_library **out,
     return status;
 }
 
-/* That algorithm for as many rows as a group has; one that does not take them gives way to the library's own choice. */
+/* That algorithm for the exact number of rows of a group; if it does not support it, the library's own choice. */
 static gs_status make_exact(cublaslt_groups *self, int64_t rows, gs_error *error)
 {
     gs_library *like, *library;
@@ -258,7 +258,7 @@ static gs_status expect(gs_contender *contender, const gs_args *args, const int3
     return GS_OK;
 }
 
-/* The branches are joined also where a call fails: a capture that loses one of them is lost. */
+/* A failed call only ends the loop: the caller must still join the branches, or an enclosing capture becomes invalid. */
 static gs_status multiply(const cublaslt_groups *self, const gs_args *args, const int32_t *offsets, int branches, gs_queue queue, gs_error *error)
 {
     const gs_problem *const p = &self->problem;

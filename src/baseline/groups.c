@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the contenders of groups share. NVIDIA's calls want the number of rows of each group on the host: they are told before they run, so that
- * no copy of them is in what is timed. */
+ * Shared by the contenders of groups. NVIDIA's functions need each group's number of rows on the host: they get them before they run, so that the timed part includes
+ * no copy of them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,11 +60,11 @@ gs_problem gs_group_problem(const gs_problem *problem, int64_t rows)
     gs_problem one = *problem;
     one.groups = 0;
     one.m = rows;
-    if (problem->bias == GS_BIAS_N) one.stride_bias = gs_shape_of(problem, 'e').ld;   /* so far apart are those of the groups: how aligned they are follows from it */
+    if (problem->bias == GS_BIAS_N) one.stride_bias = gs_shape_of(problem, 'e').ld;   /* the distance of the groups' biases, which determines their alignment */
     return one;
 }
 
-/* Bytes from the first element of an operand to that of a group. */
+/* The address of a group's first element in an operand. */
 static const void *moved(const void *at, int64_t elements, gs_type type) { return at ? (const char *)at + elements * (int64_t)gs_type_size(type) : NULL; }
 
 gs_args gs_group_args(const gs_problem *p, const gs_args *args, int64_t group, int64_t first_row)
@@ -82,7 +82,7 @@ gs_args gs_group_args(const gs_problem *p, const gs_args *args, int64_t group, i
     return one;
 }
 
-/* ---- behind the product ---- */
+/* ---- epilogue after the product ---- */
 
 static gs_status open_behind(gs_behind *behind, gs_device *device, const gs_problem *problem, gs_error *error)
 {

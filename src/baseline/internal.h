@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Inside src/baseline: the contenders by kind, and what those of groups share. */
+ * Internal to src/baseline: creation of the contenders, and what those of groups share. */
 #ifndef GS_BASELINE_INTERNAL_H
 #define GS_BASELINE_INTERNAL_H
 
@@ -8,62 +8,62 @@
 
 /* ---- groups (groups.c) ---- */
 
-/* UNSUPPORTED: a problem that none of these contenders takes. */
+/* UNSUPPORTED: none of these contenders computes the problem. */
 gs_status gs_baseline_check_groups(const gs_problem *problem, gs_error *error);
 
-/* The sets of arguments that a contender of groups was told. */
+/* The sets of arguments whose group sizes a contender was given. */
 typedef struct gs_expected {
     int             sets;
     int64_t         groups;
-    const int32_t **at;        /* args.offsets of each set, by which it is found */
+    const int32_t **at;        /* args.offsets of each set, the key for finding it */
     int32_t        *offsets;   /* groups + 1 of each set */
 } gs_expected;
 
-/* Takes the place of what it held. CORRUPT: they do not ascend from 0 to at most M; MEMORY. It is empty then. */
+/* Replaces the contents. CORRUPT: the offsets do not ascend from 0 to at most M; MEMORY. Empty after a failure. */
 gs_status gs_expected_set(gs_expected *expected, const gs_problem *problem, const gs_args *args, const int32_t *offsets, int sets, gs_error *error);
 void      gs_expected_free(gs_expected *expected);
 
-/* Which set has these arguments. UNSUPPORTED: none has, and what is on the device is not read. */
+/* Finds the set of these arguments. UNSUPPORTED: not found; the offsets on the device are not read. */
 gs_status gs_expected_find(const gs_expected *expected, const gs_args *args, int *set, gs_error *error);
 
 static inline const int32_t *gs_expected_offsets(const gs_expected *expected, int set) { return expected->offsets + set * (expected->groups + 1); }
 
-/* The problem of a group of so many rows, and its arguments within those of all. */
+/* The problem of a single group with so many rows, and its arguments. */
 gs_problem gs_group_problem(const gs_problem *problem, int64_t rows);
 gs_args    gs_group_args(const gs_problem *problem, const gs_args *args, int64_t group, int64_t first_row);
 
-/* What the library has no epilogue for: the product of all groups, in memory of its own, and one kernel behind it for all rows. */
+/* If the library does not support the epilogue: the product of all groups goes to a buffer, and one kernel computes the epilogue for all rows. */
 typedef struct gs_behind {
-    bool         used;       /* else the product is the problem */
+    bool         used;       /* false: the library computes the whole problem */
     gs_problem   product;
     gs_finishing finishing;
-    gs_pointer   middle;     /* the product's D */
+    gs_pointer   middle;     /* buffer for the product */
 } gs_behind;
 
-/* fused: the library's calls have this epilogue themselves. UNSUPPORTED: an epilogue that one kernel cannot do for all groups. */
+/* fused: the library's calls compute this epilogue. UNSUPPORTED: one kernel cannot compute it for all groups. */
 gs_status gs_behind_open(gs_behind *behind, gs_device *device, const gs_problem *problem, bool fused, gs_error *error);
 void      gs_behind_close(gs_behind *behind, gs_device *device);
-gs_args   gs_behind_args(const gs_behind *behind, const gs_args *args);   /* of the product */
+gs_args   gs_behind_args(const gs_behind *behind, const gs_args *args);   /* the arguments for the product */
 gs_status gs_behind_run(const gs_behind *behind, const gs_args *args, int64_t rows, gs_queue queue, gs_error *error);
 
 gs_status gs_baseline_cublas_groups(gs_contender *out, gs_device *device, gs_error *error);
-/* branches: queues that work at once, 1 to GS_BRANCHES. */
+/* branches: number of concurrent queues, 1 to GS_BRANCHES. */
 #define GS_BRANCHES 8
 gs_status gs_baseline_cublaslt_groups(gs_contender *out, gs_device *device, int branches, gs_pick_function pick, gs_error *error);
 
 /* ---- cuBLAS (cublas.c) ---- */
 
-/* A handle with a workspace, on one queue at a time. */
+/* A handle with a workspace; set to one queue at a time. */
 typedef struct gs_blas {
     gs_device              *device;
     const struct gs_cublas *calls;
-    void                   *handle;      /* NULL before it is opened */
+    void                   *handle;      /* NULL: not opened */
     gs_pointer              workspace;
-    gs_queue                queue;       /* that the handle is set to */
+    gs_queue                queue;       /* the queue that the handle is set to */
     bool                    queue_set;
 } gs_blas;
 
-gs_status gs_blas_open(gs_blas *blas, gs_error *error);                      /* if it is not yet */
+gs_status gs_blas_open(gs_blas *blas, gs_error *error);                      /* does nothing if it is open */
 gs_status gs_blas_set_queue(gs_blas *blas, gs_queue queue, gs_error *error);
 void      gs_blas_close(gs_blas *blas);
 void      gs_blas_describe(const gs_blas *blas, char *text, size_t size);   /* "cuBLAS 130100, workspace 67108864" */
@@ -72,7 +72,7 @@ gs_status gs_blas_failed(gs_error *error, const char *call, int status);
 /* ---- the others ---- */
 
 gs_status gs_baseline_cublas(gs_contender *out, gs_device *device, gs_error *error);
-gs_status gs_baseline_cublaslt(gs_contender *out, gs_device *device, bool tune, gs_pick_function pick, gs_error *error);   /* pick: where it tunes */
+gs_status gs_baseline_cublaslt(gs_contender *out, gs_device *device, bool tune, gs_pick_function pick, gs_error *error);   /* pick: used if tune */
 gs_status gs_baseline_reference(gs_contender *out, gs_device *device, gs_pick_function pick, gs_error *error);
 
 #endif

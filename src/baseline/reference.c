@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * "cublaslt-autotuning": what kernels of ours are compared with. Of one product cuBLASLt with the fastest of its suggestions; where a problem has groups, of the ways in which
- * NVIDIA's libraries take them the fastest whose result is right. */
+ * "cublaslt-autotuning", the contender that our kernels are compared with. For a single product: cuBLASLt with its fastest suggestion. For groups: the fastest of
+ * NVIDIA's ways to compute them whose result is right. */
 #include "baseline/internal.h"
 
 #include <math.h>
@@ -13,8 +13,8 @@
 typedef struct reference {
     gs_device       *device;
     gs_pick_function pick;
-    gs_contender     way;         /* the one that is taken; before it is prepared all zero */
-    bool             on_device;   /* of groups: a call's alpha and beta are in device memory, the way has the problem's */
+    gs_contender     way;         /* the chosen contender; all zero before prepare */
+    bool             on_device;   /* for groups: a call's alpha and beta are in device memory; the contender uses the problem's */
 } reference;
 
 /* ---- groups ---- */
@@ -32,7 +32,8 @@ static gs_status create(gs_contender *out, const reference *self, int which, gs_
     return GS_OK;
 }
 
-/* One that does not take the problem, or that this version of a library lacks, leaves the others. What the first of these said is kept for when none is left. */
+/* Ways that do not support the problem, or are missing in this version of a library, are left out. *refused keeps the error of the first way, for the case that none
+ * is left. */
 static gs_status prepare_all(gs_contender *list, int *count, const reference *self, const gs_problem *problem, gs_error *refused, gs_error *error)
 {
     *count = 0;
@@ -126,7 +127,7 @@ static gs_status run(gs_contender *contender, const gs_args *args, gs_queue queu
     return self->way.run(&self->way, &with, queue, error);
 }
 
-/* Asked where there are groups alone. */
+/* Called for problems with groups only. */
 static gs_status expect(gs_contender *contender, const gs_args *args, const int32_t *offsets, int sets, gs_error *error)
 {
     reference *const self = contender->self;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Finds and opens libcublas and libcublasLt, and resolves their calls from a table. */
+ * Finds and opens libcublas and libcublasLt, and resolves the functions in a table. */
 #include "cublas/cublas.h"
 
 #include <dlfcn.h>
@@ -73,7 +73,7 @@ static gs_cublas   cublas_calls;
 static gs_cublaslt cublaslt_calls;
 static bool        cublas_ready, cublaslt_ready;
 
-/* Whatever the process has loaded comes first: two versions of one library in a process do not go well together. */
+/* A library that the process has already loaded is preferred: two versions of one library in a process conflict. */
 static void *find(const vendor_library *library, gs_text *looked, const char **why)
 {
     const char *const override = getenv(library->environment);

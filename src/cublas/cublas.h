@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * cuBLAS and cuBLASLt, opened with dlopen at first use: the calls that are used, with our own declarations of their ABI.
- * Names and values are NVIDIA's (cublas_v2.h, cublasLt.h, library_types.h), the same in CUDA 12 and 13. */
+ * cuBLAS and cuBLASLt, opened with dlopen at first use: the functions that gemmsmith calls, with declarations of their ABI written for this project. Names and values
+ * are NVIDIA's (cublas_v2.h, cublasLt.h, library_types.h), the same in CUDA 12 and 13. */
 #ifndef GS_CUBLAS_CUBLAS_H
 #define GS_CUBLAS_CUBLAS_H
 
@@ -26,11 +26,11 @@ enum {                                                                          
 enum { GS_LT_BATCH_POINTERS = 1 };                                               /* cublasLtBatchMode_t: device pointers in device memory */
 enum {                                                                           /* cublasLtMatmulDescAttributes_t */
     GS_LT_DESC_TRANSA = 3, GS_LT_DESC_TRANSB = 4, GS_LT_DESC_EPILOGUE = 7,       /* int32, int32, uint32 */
-    GS_LT_DESC_BIAS = 8,                                                         /* const void *, of D's type, an element for each row of the column-major D */
+    GS_LT_DESC_BIAS = 8,                                                         /* const void *, of D's type, one element per row of the column-major D */
     GS_LT_DESC_BIAS_STRIDE = 10,                                                 /* int64 */
     GS_LT_DESC_AUX = 11, GS_LT_DESC_AUX_LD = 12, GS_LT_DESC_AUX_STRIDE = 13      /* void *, of D's type, int64, int64 */
 };
-enum {                                                                           /* cublasLtEpilogue_t; bias, the gradient of a bias and aux are bits */
+enum {                                                                           /* cublasLtEpilogue_t; bias, the gradient of a bias (BGRAD) and aux are bits */
     GS_LT_EPILOGUE_NONE = 1, GS_LT_EPILOGUE_RELU = 2, GS_LT_EPILOGUE_BIAS = 4, GS_LT_EPILOGUE_BGRAD = 16, GS_LT_EPILOGUE_GELU = 32,
     GS_LT_EPILOGUE_AUX = 128, GS_LT_EPILOGUE_DGELU = 64 | GS_LT_EPILOGUE_AUX
 };
@@ -44,7 +44,8 @@ enum {                                                                          
     GS_LT_CONFIG_CUSTOM = 5, GS_LT_CONFIG_STAGES = 6,                            /* 32 bits up to here */
     GS_LT_CONFIG_CLUSTER = 8                                                     /* uint16 */
 };
-enum {                                                                           /* cublasLtReductionScheme_t: how the sums of split K are added */
+enum {                                                                           /* cublasLtReductionScheme_t: where and in which type the partial sums of split K are
+                                                                                    added */
     GS_LT_REDUCTION_NONE = 0,
     GS_LT_REDUCTION_INPLACE = 1,                                                 /* in D, in D's type */
     GS_LT_REDUCTION_COMPUTE_TYPE = 2,                                            /* in the workspace, in the accumulator's type */
@@ -59,7 +60,7 @@ typedef struct gs_lt_algo {
 typedef struct gs_lt_heuristic {
     gs_lt_algo algo;
     size_t     workspace;
-    int        state;         /* cublasStatus_t: the other fields mean something only when 0 */
+    int        state;         /* cublasStatus_t: the other fields are valid only if it is 0 */
     float      waves;
     int        reserved[4];
 } gs_lt_heuristic;
@@ -109,22 +110,22 @@ typedef struct gs_cublas {
     int (*gemm_pointers)(gs_cublas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *const *a,
                          int type_a, int64_t lda, const void *const *b, int type_b, int64_t ldb, const void *beta, void *const *c, int type_c, int64_t ldc,
                          int64_t batch, int compute_type, int algo);
-    /* CUDA 12.5, else NULL. Everything of a group is in arrays on the host, but for the pointers to matrices, which are in device memory. */
+    /* NULL before CUDA 12.5. The parameters of each group are arrays on the host; the pointers to matrices are in device memory. */
     int (*gemm_grouped)(gs_cublas_handle handle, const int *op_a, const int *op_b, const int *m, const int *n, const int *k, const void *alpha,
                         const void *const *a, int type_a, const int *lda, const void *const *b, int type_b, const int *ldb, const void *beta,
                         void *const *c, int type_c, const int *ldc, int groups, const int *group_size, int compute_type);
 } gs_cublas;
 
-/* The library's calls, loaded once per process and never unloaded; NULL with NO_LIBRARY in *error, which says where was
- * looked. $GEMMSMITH_CUBLASLT ($GEMMSMITH_CUBLAS) names the one file to open; otherwise what the process has loaded already,
- * then the system's search path, $CUDA_HOME/lib64 and /usr/local/cuda/lib64. A failure is tried again at the next call. */
+/* The library's functions, loaded once per process and never unloaded; NULL with NO_LIBRARY in *error, which lists where it was searched. $GEMMSMITH_CUBLASLT
+ * ($GEMMSMITH_CUBLAS) names the one file to open; otherwise the library that the process has loaded already, then the system's search path, $CUDA_HOME/lib64 and
+ * /usr/local/cuda/lib64. A failure is tried again at the next call. */
 const gs_cublaslt *gs_cublaslt_open(gs_error *error);
 const gs_cublas   *gs_cublas_open(gs_error *error);
 
 /* The name of a cublasStatus_t: "CUBLAS_STATUS_NOT_SUPPORTED". Static. */
 const char *gs_cublas_status(int status);
 
-/* The cudaDataType of a gs_type, and how a problem is computed: compute type, scale type, and alpha and beta in that type. */
+/* The cudaDataType of a gs_type. */
 int gs_cuda_type(gs_type type);
 
 typedef union gs_cublas_scalar {
@@ -139,7 +140,7 @@ typedef struct gs_cublas_math {
 
 gs_cublas_math gs_cublas_math_of(const gs_problem *problem);
 
-/* With f16 accumulation cuBLAS takes alpha and beta as f16: false where that would flush, coarsen or overflow them. */
+/* With f16 accumulation cuBLAS takes alpha and beta as f16. False if the conversion would flush, round or overflow one of them. */
 bool gs_cublas_fits_f16(const gs_problem *problem);
 
 #endif

@@ -8,7 +8,7 @@
 #include "problem/layout.h"
 
 #define THREADS   128
-#define MOST_SUMS 512    /* rows of sums that are left: 64 for each thread that adds them up */
+#define MOST_SUMS 512    /* most rows of partial column sums: 64 for each thread that adds them up */
 
 gs_status gs_finishing_open(gs_finishing *finishing, gs_device *device, const gs_problem *problem, gs_error *error)
 {
@@ -19,7 +19,7 @@ gs_status gs_finishing_open(gs_finishing *finishing, gs_device *device, const gs
         {"GS_WIDE", gs_finishing_type(problem) != problem->out}, {"GS_SCALES", (int)problem->scales}, {"GS_MORE", 1}, {"GS_STRIDES", 1},
     };
     const unsigned wants = gs_problem_wants(problem);
-    const int left_out = wants & GS_WANTS_STRIDES ? 0 : wants & (GS_WANTS_AUX | GS_WANTS_DBIAS | GS_WANTS_SCALES) ? 1 : 2;   /* the last ones */
+    const int left_out = wants & GS_WANTS_STRIDES ? 0 : wants & (GS_WANTS_AUX | GS_WANTS_DBIAS | GS_WANTS_SCALES) ? 1 : 2;   /* last definitions, not needed by this kernel */
     gs_function_info info;
     *finishing = (gs_finishing){.device = device, .problem = *problem};
     GS_TRY(gs_cublas_build(device, "finish.cu", headers, GS_COUNT(headers), definitions, (int)GS_COUNT(definitions) - left_out, &finishing->module, error));
@@ -34,7 +34,7 @@ void gs_finishing_close(gs_finishing *finishing)
 }
 
 typedef struct shape {
-    uint32_t wide, high, blocks_x, blocks_y;   /* threads and blocks along a row, and along the rows */
+    uint32_t wide, high, blocks_x, blocks_y;   /* threads per block along and across rows; blocks along and across rows */
 } shape;
 
 static shape shape_of(const gs_problem *p)

@@ -6,8 +6,8 @@
 #include "cublas/build.h"
 
 #define THREADS 128
-#define PIECE   8       /* elements of a thread: 16 bytes */
-#define HIGHEST 65535   /* a grid is not higher */
+#define PIECE   8       /* elements per thread: 16 bytes */
+#define HIGHEST 65535   /* limit of a grid's y dimension */
 
 gs_status gs_gate_gradients_open(gs_gate_gradients *gates, gs_device *device, gs_type type, gs_activation activation, gs_error *error)
 {

@@ -15,7 +15,7 @@
 #include "problem/layout.h"
 
 #define BIAS_ALIGNMENT 16   /* bytes, of a bias that cuBLASLt adds or sums up, and of aux */
-#define AUX_ELEMENTS   8    /* what the rows and matrices of its aux must be multiples of */
+#define AUX_ELEMENTS   8    /* rows and matrices of an aux that cuBLASLt uses must be multiples of this */
 
 struct gs_library {
     gs_device         *device;
@@ -23,21 +23,21 @@ struct gs_library {
     gs_problem         problem;
     gs_cublas_math     math;
     gs_lt_handle       handle;
-    bool               borrows;             /* the handle is another one's */
-    gs_lt_desc         desc;                /* with its epilogue; NULL: cuBLASLt has none of this kind */
-    gs_lt_desc         plain;               /* the product alone, which `finishing` follows; NULL: there is no epilogue */
-    gs_lt_layout       b, a, c, d;          /* in the order in which cuBLASLt takes them */
-    gs_lt_layout       middle;              /* a product on its way to `finishing`, where D may hold the residual; else NULL: it is in D */
+    bool               borrows;             /* the handle belongs to another object */
+    gs_lt_desc         desc;                /* with the fused epilogue; NULL: cuBLASLt has none for this problem */
+    gs_lt_desc         plain;               /* the product alone, before `finishing`; NULL: there is no epilogue */
+    gs_lt_layout       b, a, c, d;          /* in the order of cuBLASLt's arguments */
+    gs_lt_layout       middle;              /* the product that `finishing` reads, if it cannot be in D, which may hold the residual; NULL: the product is in D */
     size_t             middle_bytes;
     gs_finishing       finishing;
-    pthread_mutex_t    pointers;            /* those of one call at a time are in desc: the bias, aux */
-    int                count, first, chosen;  /* first: the best that may be chosen */
+    pthread_mutex_t    pointers;            /* held while one call's bias and aux pointers are in desc */
+    int                count, first, chosen;  /* first: the best algorithm that may be chosen */
     gs_lt_heuristic    list[GS_LIBRARY_MOST];
-    bool               rounds[GS_LIBRARY_MOST];   /* its sums to D's type: may not be chosen */
-    bool               apart[GS_LIBRARY_MOST];    /* the product alone */
+    bool               rounds[GS_LIBRARY_MOST];   /* rounds partial sums to D's type: may not be chosen */
+    bool               apart[GS_LIBRARY_MOST];    /* computes the product alone, without the epilogue */
     gs_pointer         workspace;
-    size_t             workspace_size;      /* largest that any chosen algorithm has needed so far */
-    size_t             workspace_most;      /* of a suggestion */
+    size_t             workspace_size;      /* size of workspace: the largest that any chosen algorithm needed */
+    size_t             workspace_most;      /* limit for a suggestion */
 };
 
 static gs_status failed(gs_error *error, const char *call, int status)
@@ -54,10 +54,10 @@ static gs_status failed(gs_error *error, const char *call, int status)
         if (try_status_ != GS_CUBLAS_SUCCESS) return failed(error, name, try_status_); \
     } while (0)
 
-/* C is not given to cuBLASLt: a residual is added behind the product, and what scales belong to has no C yet. */
+/* C is not given to cuBLASLt: a residual is added after the product, and scales multiply the product before C is added. */
 static bool leaves_c(const gs_problem *problem) { return problem->beta == 0 || problem->residual || problem->scales; }
 
-/* What cuBLASLt multiplies. */
+/* The problem that cuBLASLt computes if `finishing` follows. */
 static gs_problem of_product(const gs_problem *problem)
 {
     gs_problem product = *problem;
@@ -66,13 +66,13 @@ static gs_problem of_product(const gs_problem *problem)
     return product;
 }
 
-/* Whether the biases of a batch, or of several calls, lie as far apart as cuBLASLt can read them: with others its kernels fault (misaligned address, H100, cuBLASLt 13.1). */
+/* cuBLASLt's kernels fault (misaligned address, H100, cuBLASLt 13.1) if the biases of a batch, or of several calls, are not aligned to BIAS_ALIGNMENT. */
 static bool reads_biases(const gs_problem *p)
 {
     return !p->bias || p->stride_bias % (BIAS_ALIGNMENT / (int64_t)gs_type_size(p->out)) == 0;
 }
 
-/* Whether cuBLASLt takes the aux of gelu, or of its gradient: the one that it has (of relu it keeps bits). */
+/* cuBLASLt supports aux for gelu and its gradient only, with aligned rows. (For relu its aux is a bit mask.) */
 static bool takes_aux(const gs_problem *p)
 {
     const gs_shape aux = gs_shape_of(p, 'g');
@@ -80,7 +80,7 @@ static bool takes_aux(const gs_problem *p)
     return aux.ld % AUX_ELEMENTS == 0 && (p->batch == 1 || aux.stride % AUX_ELEMENTS == 0);
 }
 
-/* cublasLtEpilogue_t of the problem's; 0: there is none. */
+/* The cublasLtEpilogue_t that computes the problem's epilogue; 0: there is none. */
 static uint32_t fused_epilogue(const gs_problem *p)
 {
     const bool gradient = p->activation == GS_DGELU && p->beta == 0;
@@ -91,12 +91,12 @@ static uint32_t fused_epilogue(const gs_problem *p)
     return all ? all : GS_LT_EPILOGUE_NONE;
 }
 
-/* With a gate whose halves are kept the product is what is kept: it goes there. */
+/* A gated activation that also writes aux: aux is the raw product, so cuBLASLt writes the product directly to aux. */
 static bool goes_to_aux(const gs_problem *p) { return p->gate && p->aux && !p->bias && !p->scales; }
 
 double gs_library_behind_us(const gs_problem *p, const gs_caps *caps)
 {
-    static const double begin_us = 1.5, share = 0.8;   /* from the product's end on; of the memory's rate [judgement] */
+    static const double begin_us = 1.5, share = 0.8;   /* launch gap after the product; share of the memory bandwidth [judgement] */
     if (fused_epilogue(p)) return 0;
     const double product = (double)p->m * (double)gs_columns_of_b(p) * (double)p->batch, d = (double)p->m * (double)p->n * (double)p->batch;
     const int others = 1 + (p->beta != 0 && leaves_c(p)) + (gs_has_aux(p) && !goes_to_aux(p)) * (p->gate ? 2 : 1);
@@ -114,14 +114,14 @@ static gs_status check(const gs_problem *problem, gs_error *error)
     if (gs_has_offsets(problem)) return gs_fail(error, GS_ERROR_UNSUPPORTED, "g", "cuBLASLt takes no groups whose sizes are on the device");
     if (problem->acc == GS_F16 && !gs_cublas_fits_f16(problem))
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "alpha", "cuBLASLt takes alpha and beta as f16 with f16 accumulation; they do not fit");
-    if (problem->alpha == 0 && (problem->m == 1 || problem->n == 1))   /* NaN and inf of A and B would reach D (H100, cuBLASLt 13.1) */
+    if (problem->alpha == 0 && (problem->m == 1 || problem->n == 1))   /* cuBLASLt would pass NaN and inf of A and B on to D (H100, cuBLASLt 13.1) */
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "alpha", "cuBLASLt multiplies vectors also where alpha is 0");
     if (problem->m == 0 || problem->n == 0 || problem->k == 0)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, problem->m == 0 ? "m" : problem->n == 0 ? "n" : "k", "cuBLASLt takes no extent of 0");
     return GS_OK;
 }
 
-/* Column-major, so our rows are its columns. */
+/* Our rows are the columns of cuBLASLt's column-major matrix. */
 static gs_status make_layout(gs_library *library, gs_lt_layout *out, char operand, gs_error *error)
 {
     const gs_cublaslt *const lt = library->lt;
@@ -141,7 +141,7 @@ static gs_status make_layout(gs_library *library, gs_lt_layout *out, char operan
     return GS_OK;
 }
 
-/* Those of a call, where the epilogue has any. */
+/* Sets the bias and aux pointers of a call, if the epilogue has any. */
 static int set_pointers(const gs_library *library, const void *bias, const void *aux)
 {
     int status = GS_CUBLAS_SUCCESS;
@@ -162,11 +162,11 @@ static gs_status make_desc(const gs_library *library, gs_lt_desc *out, uint32_t 
     return GS_OK;
 }
 
-/* From a row to the next of a product on its way: that of aux, or a multiple of 16 bytes. And from a matrix of the batch to the next. */
+/* Leading dimension and batch stride, in elements, of the product that `finishing` reads: those of aux, or packed with rows of a multiple of 16 bytes. */
 static int64_t middle_ld(const gs_problem *p) { return goes_to_aux(p) ? gs_shape_of(p, 'g').ld : (gs_columns_of_b(p) + 7) / 8 * 8; }
 static int64_t middle_stride(const gs_problem *p) { return goes_to_aux(p) ? gs_shape_of(p, 'g').stride : middle_ld(p) * p->m; }
 
-/* M x N, with a gate M x 2N, of gs_finishing_type, of the whole batch, in aux or packed but for rows of a multiple of 16 bytes. */
+/* The layout of that product: M x N, with a gate M x 2N, of gs_finishing_type, for the whole batch. */
 static gs_status make_middle(gs_library *library, gs_error *error)
 {
     gs_problem *const p = &library->problem;
@@ -190,7 +190,7 @@ static gs_status describe_problem(gs_library *library, gs_error *error)
     if (epilogue & GS_LT_EPILOGUE_BIAS && p->stride_bias && p->batch > 1)
         TRY_LT("cublasLtMatmulDescSetAttribute", library->lt->desc_set(library->desc, GS_LT_DESC_BIAS_STRIDE, &p->stride_bias, sizeof p->stride_bias));
     if (epilogue) {
-        const void *const aligned = (const void *)(uintptr_t)BIAS_ALIGNMENT;   /* as those to come; nobody reads it */
+        const void *const aligned = (const void *)(uintptr_t)BIAS_ALIGNMENT;   /* has the alignment of later pointers; is never dereferenced */
         const gs_shape aux = gs_shape_of(p, 'g');
         TRY_LT("cublasLtMatmulDescSetAttribute", set_pointers(library, aligned, aligned));
         if (gs_has_aux(p)) TRY_LT("cublasLtMatmulDescSetAttribute", library->lt->desc_set(library->desc, GS_LT_DESC_AUX_LD, &aux.ld, sizeof aux.ld));
@@ -201,14 +201,14 @@ static gs_status describe_problem(gs_library *library, gs_error *error)
     return p->residual || p->gate || p->scales ? make_middle(library, error) : GS_OK;
 }
 
-/* C is not read when beta is 0: D stands in for it. */
+/* If C is not read, D's layout is passed for C. */
 static gs_lt_layout layout_d(const gs_library *library, bool apart) { return apart && library->middle ? library->middle : library->d; }
 static gs_lt_layout layout_c(const gs_library *library, bool apart)
 {
     return leaves_c(&library->problem) ? layout_d(library, apart) : library->c;
 }
 
-/* What a pointer can be promised to be a multiple of: up to 256 bytes, as far as the rows are; of a batch by pointers up to 16. */
+/* The alignment in bytes that the heuristic may assume for rows: up to 256, and up to 16 for a batch by pointers. */
 static uint32_t row_alignment(const gs_problem *p, int64_t ld, gs_type type)
 {
     const uint64_t bytes = (uint64_t)ld * gs_type_size(type);
@@ -237,7 +237,7 @@ bool gs_library_accumulates(const gs_problem *problem, uint32_t reduction)
     return kept || gs_type_size(problem->out) >= gs_type_size(problem->acc);
 }
 
-/* 0 where the library does not say. Values are 16 or 32 bits wide, little endian. */
+/* A configuration value of 16 or 32 bits, little endian; 0 if the library does not give it. */
 static uint32_t config(const gs_library *library, int index, int attribute, size_t size)
 {
     uint32_t value = 0;
@@ -253,7 +253,7 @@ static int place_of(const gs_library *library, const gs_lt_heuristic *one, bool 
     return i;
 }
 
-/* Puts what the library suggests, and fits, behind the list, unless it is in it; *best is where its first choice is, -1 if nothing fits. */
+/* Appends cuBLASLt's suggestions that fit the workspace to the list; with `again`, only those not yet in it. *best: index of the first that may be chosen, -1: none. */
 static gs_status ask(gs_library *library, gs_lt_preference preference, bool apart, bool again, int *best, gs_error *error)
 {
     gs_lt_heuristic answer[GS_LIBRARY_ASKED];
@@ -276,7 +276,7 @@ static gs_status ask(gs_library *library, gs_lt_preference preference, bool apar
     return GS_OK;
 }
 
-/* First whatever the library suggests, because tables hold places in that list; then, if some of that may not be chosen, what it suggests instead. */
+/* First all suggestions, because tuned tables refer to positions in that list; then, if some of them may not be chosen, what cuBLASLt suggests without them. */
 static gs_status list_with(gs_library *library, gs_lt_preference preference, bool apart, int *best, gs_error *error)
 {
     const uint32_t mask = GS_LT_REDUCTION_COMPUTE_TYPE;
@@ -288,7 +288,7 @@ static gs_status list_with(gs_library *library, gs_lt_preference preference, boo
     for (int i = first; i < library->count; i++) rounds |= library->rounds[i];
     if (!rounds) return GS_OK;
     TRY_LT("cublasLtMatmulPreferenceSetAttribute", library->lt->preference_set(preference, GS_LT_PREF_REDUCTION_MASK, &mask, sizeof mask));
-    if (ask(library, preference, apart, true, &instead, NULL) == GS_OK && instead >= 0) *best = instead;   /* without an answer the list is what it was */
+    if (ask(library, preference, apart, true, &instead, NULL) == GS_OK && instead >= 0) *best = instead;   /* if that fails, the list stays as it is */
     return GS_OK;
 }
 
@@ -302,13 +302,13 @@ static gs_status list_of(gs_library *library, bool apart, int *best, gs_error *e
     return status;
 }
 
-/* Those with the epilogue, then those of the product alone. */
+/* First the algorithms with the fused epilogue, then those for the product alone. */
 static gs_status list_algorithms(gs_library *library, gs_error *error)
 {
     int best[2] = {-1, -1};
     if (library->desc) {
         const gs_status status = list_of(library, false, &best[0], error);
-        if (status != GS_OK && !(library->plain && (status == GS_ERROR_UNSUPPORTED || status == GS_ERROR_LIBRARY))) return status;   /* an epilogue that it does not know */
+        if (status != GS_OK && !(library->plain && (status == GS_ERROR_UNSUPPORTED || status == GS_ERROR_LIBRARY))) return status;   /* fused epilogue not supported */
     }
     if (library->plain) GS_TRY(list_of(library, true, &best[1], error));
     library->first = best[0] >= 0 ? best[0] : best[1];
@@ -319,23 +319,23 @@ static gs_status list_algorithms(gs_library *library, gs_error *error)
     return GS_OK;
 }
 
-/* Every call of the device's table makes its context current on this thread, which is where cuBLASLt looks for it. */
+/* cuBLASLt uses the context that is current on the thread; every function of the device's table makes the device's context current. */
 static gs_status make_current(const gs_library *library, gs_error *error)
 {
     size_t free_bytes, total_bytes;
     return library->device->ops->memory_info(library->device, &free_bytes, &total_bytes, error);
 }
 
-/* The product on its way to `finishing` stands behind the algorithm's own. */
+/* The product for `finishing` is placed after the algorithm's own workspace, the column sums after that. */
 static size_t middle_at(const gs_library *library, int index) { return (library->list[index].workspace + 255) / 256 * 256; }
-static size_t sums_at(const gs_library *library, int index) { return middle_at(library, index) + (library->middle_bytes + 255) / 256 * 256; }   /* of columns */
+static size_t sums_at(const gs_library *library, int index) { return middle_at(library, index) + (library->middle_bytes + 255) / 256 * 256; }
 static size_t workspace_of(const gs_library *library, int index)
 {
     const size_t sums = gs_finishing_bytes(&library->problem);
     return library->apart[index] && (library->middle || sums) ? sums_at(library, index) + sums : library->list[index].workspace;
 }
 
-/* Where the product is in aux already, nothing more is kept; its matrices may have gaps that those of D have not. */
+/* If the product is in aux already, `finishing` need not write aux. The stride of D must then be explicit, because aux may have gaps that D has not. */
 static gs_status open_finishing(gs_library *library, gs_error *error)
 {
     gs_problem behind = library->problem;
@@ -346,13 +346,13 @@ static gs_status open_finishing(gs_library *library, gs_error *error)
     return gs_finishing_open(&library->finishing, library->device, &behind, error);
 }
 
-/* The kernel behind the product is compiled for the first suggestion that needs it. */
+/* `finishing` is compiled when the first algorithm that needs it is chosen. */
 static gs_status choose(gs_library *library, int index, gs_error *error)
 {
     if (index < 0 || index >= library->count) return GS_ERROR_RANGE;
     if (library->rounds[index]) return GS_ERROR_UNSUPPORTED;
     if (library->apart[index] && !library->finishing.function) {
-        gs_finishing_close(&library->finishing);   /* what an attempt that failed has left */
+        gs_finishing_close(&library->finishing);   /* left over from a failed attempt */
         GS_TRY(open_finishing(library, error));
     }
     const size_t need = workspace_of(library, index);
@@ -409,7 +409,7 @@ gs_status gs_library_create_within(gs_library **out, gs_device *device, const gs
     return status;
 }
 
-/* Whether the one algorithm of the list takes the problem, and with how much workspace. */
+/* Checks whether the only algorithm of the list supports the problem, and sets its workspace. */
 static gs_status check_algorithm(gs_library *library, gs_error *error)
 {
     gs_lt_heuristic found = {0};
@@ -505,7 +505,7 @@ size_t gs_library_alignment(const gs_library *library, char operand)
     if (operand == 'h' || operand == 'i') return p->scales ? sizeof(float) : 1;
     if (operand == 'e') return gs_library_is_fused(library) ? BIAS_ALIGNMENT : gs_type_size(p->out);
     const gs_type type = operand == 'a' || operand == 'b' ? p->in : p->out;
-    const int attribute = operand == 'a' ? GS_LT_CAP_ALIGN_B   /* our A is its second operand */
+    const int attribute = operand == 'a' ? GS_LT_CAP_ALIGN_B   /* our A is cuBLASLt's second operand */
                         : operand == 'b' ? GS_LT_CAP_ALIGN_A
                         : operand == 'c' ? GS_LT_CAP_ALIGN_C
                                          : GS_LT_CAP_ALIGN_D;
@@ -552,7 +552,7 @@ static int matmul(gs_library *library, const gs_cublas_math *math, const gs_args
     return multiply(library, math, args, c, args->d, workspace, queue);
 }
 
-/* The epilogue of what was chosen without it. */
+/* Computes the epilogue after the plain product. */
 static gs_status finish(const gs_library *library, const gs_args *args, gs_queue queue, gs_error *error)
 {
     const gs_problem *const p = &library->problem;
@@ -561,7 +561,7 @@ static gs_status finish(const gs_library *library, const gs_args *args, gs_queue
     return gs_finishing_run(&library->finishing, middle_of(library, args), middle_ld(p), middle_stride(p), sums, args, queue, error);
 }
 
-/* A thread whose current device is another one is refused; it is put on ours and asked once more. */
+/* cuBLASLt fails if another device is current on the thread; the call is then repeated with ours current. */
 static gs_status run_with(gs_library *library, const gs_cublas_math *math, const gs_args *args, gs_queue queue, gs_error *error)
 {
     int status = matmul(library, math, args, queue);
@@ -570,7 +570,7 @@ static gs_status run_with(gs_library *library, const gs_cublas_math *math, const
     return library->apart[library->chosen] ? finish(library, args, queue, error) : GS_OK;
 }
 
-/* The product with a call's scalars. */
+/* The problem with a call's alpha and beta. */
 static gs_status scale(const gs_library *library, const gs_args *args, gs_problem *scaled, gs_error *error)
 {
     *scaled = of_product(&library->problem);

@@ -5,9 +5,9 @@
 #include "common/args.h"
 #include "cublas/build.h"
 
-#define FEWEST 32       /* threads: a warp */
+#define FEWEST 32       /* fewest threads: a warp */
 #define MOST   1024
-#define PIECE  8        /* elements of a thread: 16 bytes */
+#define PIECE  8        /* elements per thread: 16 bytes */
 
 gs_status gs_rms_norm_open(gs_rms_norm *norm, gs_device *device, gs_type type, bool rounds, gs_error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Rows divided by the root of the mean of their squares: one kernel of ours (kernels/rms_norm.cu), which a launch behind it need not wait for to fetch what does not depend on it. */
+ * RMS normalisation of rows: one kernel of ours (kernels/rms_norm.cu). A dependent launch after it may load operands that do not depend on it before it has ended. */
 #ifndef GS_CUBLAS_RMS_NORM_H
 #define GS_CUBLAS_RMS_NORM_H
 
@@ -11,16 +11,17 @@ typedef struct gs_rms_norm {
     gs_device  *device;
     gs_module   module;
     gs_function function;
-    bool        chains;   /* its launches are dependent behind one that lets them begin early */
+    bool        chains;   /* its launches are dependent after a kernel that lets the next one begin early */
 } gs_rms_norm;
 
-/* Compiles and loads the kernel. type: f16, bf16, of all operands; rounds: what was divided is rounded before it is multiplied by the weight as well. COMPILE, NO_COMPILER, MEMORY, PARSE of
- * $GEMMSMITH_DEPENDENT. Close it in any case. */
+/* Compiles and loads the kernel. type: f16, bf16, of all operands; rounds: the quotient is also rounded to that type before it is multiplied by the weight. COMPILE,
+ * NO_COMPILER, MEMORY, PARSE of $GEMMSMITH_DEPENDENT. Close it also after a failure. */
 gs_status gs_rms_norm_open(gs_rms_norm *norm, gs_device *device, gs_type type, bool rounds, gs_error *error);
 void      gs_rms_norm_close(gs_rms_norm *norm);
 
-/* Puts result = x / sqrt(mean(x * x) + eps) * (weight + offset) on the queue, computed in f32, each mean that of a row. x: M x N, rows ldx elements apart; weight: N, or NULL: nothing is multiplied;
- * result: M x N, packed; it may be x, and overlaps nothing else. All in device memory. m, n: 1 to 2^31 - 1. Any number of threads may call it. */
+/* Puts result = x / sqrt(mean(x * x) + eps) * (weight + offset) on the queue, computed in f32, with the mean over a row. x: M x N, rows ldx elements apart; weight: N
+ * elements, or NULL for no multiplication; result: M x N, packed; it may be x, and overlaps nothing else. All in device memory. m, n: 1 to 2^31 - 1. Any number of
+ * threads may call it. */
 gs_status gs_rms_norm_run(const gs_rms_norm *norm, int64_t m, int64_t n, const void *x, int64_t ldx, const void *weight, float offset, float eps, void *result, gs_queue queue, gs_error *error);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 
-/* cublasLtMatmulTile_t of CUDA 13.0: from this number on tiles of so many rows, the first of so many columns, each further one of so many more. */
+/* cublasLtMatmulTile_t of CUDA 13.0. From number `tile` on, tiles have `rows` rows; the first has `cols` columns, each further one `more` more. */
 static const struct { int16_t tile, rows, cols, more; } tiles[] = {
     {1, 8, 8, 8}, {3, 16, 8, 0}, {4, 8, 32, 0}, {5, 16, 16, 0}, {6, 32, 8, 0}, {7, 8, 64, 0}, {8, 16, 32, 0}, {9, 32, 16, 0},
     {10, 64, 8, 0}, {11, 32, 32, 32}, {13, 64, 32, 0}, {14, 32, 128, 0}, {15, 64, 64, 0}, {16, 128, 32, 0}, {17, 64, 128, 0},

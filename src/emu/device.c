@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Opening and closing an emulated device, its name's options, its memory, its clocks, and what it found. */
+ * Opening and closing an emulated device: options in its name, memory, clocks, findings. */
 #include "emu/emu.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ typedef struct options {
     int64_t seed, check, threads, order, native;
 } options;
 
-/* legend: name, largest value, where it goes, what it is */
+/* legend: name, largest value, destination, meaning */
 static const struct option {
     const char *name;
     int64_t     most;
@@ -54,7 +54,7 @@ static gs_status read_environment(options *out, gs_error *error)
     return GS_OK;
 }
 
-/* Columns count from the beginning of the whole name, "emu:" included. */
+/* Columns are counted from the beginning of the whole name, including "emu:". */
 static int column_of(const gs_scan *scan) { return gs_scan_column(scan) + (int)sizeof "emu:" - 1; }
 
 static gs_status read_option(gs_scan *scan, uint32_t *seen, options *out, gs_error *error)
@@ -96,7 +96,7 @@ static gs_status read_name(const char *rest, const gs_profile **profile, options
 
 /* ---- memory ---- */
 
-/* Half of this machine's memory, if the device would have more. */
+/* The device's memory, but at most half of this machine's. */
 static size_t choose_capacity(size_t of_device)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
@@ -129,7 +129,7 @@ static gs_status copy_in(gs_device *device, gs_pointer to, const void *from, siz
     gs_emu_device *const emu = gs_emu_of(device);
     if (bytes == 0) return GS_OK;
     pthread_mutex_lock(&emu->lock);
-    gs_emu_memory_settle(emu->memory);   /* the copy waits for everything */
+    gs_emu_memory_settle(emu->memory);   /* before the copy, all pending writes must be in memory */
     const gs_emu_allocation *const a = gs_emu_memory_find(emu->memory, to, bytes);
     if (a) {
         memcpy(a->bytes + (to - a->address), from, bytes);
@@ -213,7 +213,7 @@ void gs_emu_findings_clear(gs_device *device) { gs_emu_of(device)->findings = 0;
 
 /* ---- opening and closing ---- */
 
-/* The machines that are open, and who may look at them. */
+/* The open machines, and the lock for the list. */
 static pthread_mutex_t  machines_lock = PTHREAD_MUTEX_INITIALIZER;
 static gs_emu_device   *machines;
 
@@ -315,7 +315,7 @@ static gs_status create(gs_emu_device **out, const char *rest, const gs_profile 
     return status;
 }
 
-/* The machine of this profile and these options, made if nobody has it open. */
+/* Finds the machine with this profile and these options, or creates it. */
 static gs_status enter(gs_emu_device **out, const char *rest, const gs_profile *profile, const options *asked, gs_error *error)
 {
     gs_status status = GS_OK;

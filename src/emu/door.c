@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What libgemmsmith-emu.so exports, its only symbol (device/emulator.h). */
+ * The only symbol that libgemmsmith-emu.so exports (device/emulator.h). */
 #include "emu/emu.h"
 
 #include <gemmsmith/gemmsmith.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The emulated device as device/emulator.h describes it. */
+ * The emulated device's table of functions (device/emulator.h). */
 #ifndef GS_EMU_DOOR_H
 #define GS_EMU_DOOR_H
 

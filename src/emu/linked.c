@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * For programs that contain the emulated device: takes the place of device/emulator.c, which opens its shared object. */
+ * Linked into programs that contain the emulated device; replaces device/emulator.c, which opens its shared object. */
 #include "emu/door.h"
 
 gs_status gs_emulator_find(const gs_emulator **out, gs_error *error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Code of the emulated device: modules with their variables, functions, tensor maps, and what a launch may ask for. */
+ * Code on the emulated device: modules with their variables, functions, tensor maps, and checks of launches. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,15 +9,15 @@
 #include "schedule/predict.h"
 
 #define MOST_THREADS     1024
-#define DEFAULT_SMEM     49152u   /* shared memory of a block that need not be asked for */
+#define DEFAULT_SMEM     49152u   /* shared memory that a block has without a request */
 #define PORTABLE_CLUSTER 8u
 #define LARGEST_CLUSTER  16u
-#define SHARED_RESERVED  1024u   /* of a block of a user kernel, which begins with what a GPU keeps for itself: no address is 0 */
-#define USER_BLOCKS      (1u << 26)   /* even if each ends at once they take half a minute */
+#define SHARED_RESERVED  1024u   /* at the beginning of a user kernel's shared memory, where a GPU reserves memory for itself: no variable has address 0 */
+#define USER_BLOCKS      (1u << 26)   /* even if each ends at once, these take half a minute */
 
 typedef struct module {
     gs_ptx_module   *ptx;
-    uint64_t        *address;     /* per variable; 0: none of its own */
+    uint64_t        *address;     /* per variable; 0: no allocation of its own */
     int              registers, stack;
     bool             user;
     gs_emu_function *functions;
@@ -25,7 +25,7 @@ typedef struct module {
 
 /* ---- modules ---- */
 
-/* A variable of the module in global or constant memory: its own allocation, with its initial bytes. */
+/* Allocates a variable of the module in global or constant memory, with its initial bytes. */
 static gs_status place_variable(gs_emu_device *emu, const gs_ptx_variable *variable, bool table, uint64_t *address, gs_error *error)
 {
     if ((variable->space != GS_PTX_GLOBAL && variable->space != GS_PTX_CONST) || variable->size == 0) return GS_OK;
@@ -60,7 +60,7 @@ static gs_status fill_module(gs_emu_device *emu, module *m, const gs_image *imag
 {
     gs_error why = {0};
     const gs_status status = gs_ptx_parse(&m->ptx, image->ptx, image->ptx_size, NULL, &why);
-    /* the text is the compiler's, not the caller's */
+    /* an error in the text is the compiler's, not the caller's */
     if (status != GS_OK)
         return gs_fail(error, status == GS_ERROR_PARSE ? GS_ERROR_UNSUPPORTED : status, NULL, "PTX cannot be executed: %s", why.text);
     m->address = calloc((size_t)m->ptx->variables + 1, sizeof *m->address);
@@ -168,14 +168,14 @@ gs_status gs_emu_tensor_map(gs_device *device, const gs_tensor *tensor, gs_tenso
     return gs_emu_map_encode(tensor, out, error);
 }
 
-/* ---- what a launch may ask for ---- */
+/* ---- checks of launches ---- */
 
 static gs_status refuse(const gs_emu_function *function, const char *field, const char *why, gs_error *error)
 {
     return gs_fail(error, GS_ERROR_LAUNCH, field, "%.64s: %s", function->code->entry->name, why);
 }
 
-/* What the driver would refuse; what depends on running is the machine's. */
+/* Refuses what the driver would refuse at launch; the machine checks the rest while running. */
 static gs_status check_shape(const gs_emu_device *emu, const gs_emu_work *work, gs_error *error)
 {
     const gs_emu_function *const function = work->function;
@@ -216,7 +216,7 @@ gs_status gs_emu_max_clusters(gs_device *device, const gs_launch *launch, int *o
     const gs_emu_device *const emu = gs_emu_of(device);
     gs_emu_work work = work_of(launch);
     *out = 0;
-    /* asked for a cluster, not for a grid */
+    /* as if the grid were one cluster */
     for (int i = 0; i < 3; i++) work.grid[i] = work.cluster[i];
     GS_TRY(check_shape(emu, &work, error));
     const gs_launch_shape shape = gs_emu_shape_of(&work);
@@ -226,7 +226,7 @@ gs_status gs_emu_max_clusters(gs_device *device, const gs_launch *launch, int *o
 
 /* ---- launches ---- */
 
-/* The parameter block, from the caller's addresses by the sizes that the kernel declares. */
+/* Copies the parameters from the caller's addresses to a parameter block, by the sizes that the kernel declares. */
 static gs_status copy_params(const gs_ptx_module *ptx, const gs_ptx_entry *entry, void **params, uint8_t **out, gs_error *error)
 {
     uint8_t *const block = calloc(1, (size_t)entry->parameter_bytes + 1);
@@ -241,7 +241,7 @@ static gs_status copy_params(const gs_ptx_module *ptx, const gs_ptx_entry *entry
     return GS_OK;
 }
 
-/* out->params are the caller's to free. */
+/* The caller frees out->params. */
 static gs_status make_work(gs_device *device, const gs_launch *launch, gs_emu_work *out, gs_error *error)
 {
     const gs_emu_code *const code = ((const gs_emu_function *)launch->function)->code;
@@ -262,7 +262,7 @@ gs_status gs_emu_graph_change(gs_device *device, gs_graph handle, gs_node node, 
 {
     gs_emu_device *const emu = gs_emu_of(device);
     gs_emu_list *const graph = handle;
-    const size_t number = (size_t)(uintptr_t)node;   /* from 1 */
+    const size_t number = (size_t)(uintptr_t)node;   /* numbered from 1 */
     gs_emu_work work;
     if (number < 1 || number > (size_t)graph->count || graph->work[number - 1].function != launch->function)
         return gs_fail(error, GS_ERROR_LAUNCH, NULL, "changing a graph: it has no such launch of this kernel");

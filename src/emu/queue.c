@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Queues, events and captured graphs of the emulated device. A queue is a line of predicted time: work runs in the call that puts
- * it there and moves the queue's clock on. */
+ * Queues, events and captured graphs of the emulated device. A queue has a clock of predicted time: work runs synchronously when it is submitted, and advances the
+ * queue's clock. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,7 @@ gs_status gs_emu_work_run(gs_emu_device *emu, gs_emu_queue *queue, const gs_emu_
 
 static gs_status no_queue(gs_queue handle, gs_error *error)
 {
-    gs_log(GS_LOG_WARNING, "%p is no stream of the emulated device", handle);   /* gs_plan_run returns a code alone */
+    gs_log(GS_LOG_WARNING, "%p is no stream of the emulated device", handle);   /* gs_plan_run returns only a code */
     return gs_fail(error, GS_ERROR_ARGUMENT, "stream", "%p is no stream of the emulated device; NULL is one", handle);
 }
 
@@ -83,7 +83,7 @@ gs_status gs_emu_work_submit(gs_emu_device *emu, gs_queue handle, gs_emu_work *w
         status = no_queue(handle, error);
     } else if (queue->capturing) {
         status = append(&queue->captured, work, error);
-        if (status == GS_OK) work->params = NULL;   /* the capture's now */
+        if (status == GS_OK) work->params = NULL;   /* now owned by the capture */
         else queue->broken = status;
     } else {
         status = gs_emu_work_run(emu, queue, work, error);
@@ -132,7 +132,7 @@ gs_status gs_emu_queue_wait(gs_device *device, gs_queue handle, gs_error *error)
     gs_emu_queue *const queue = queue_of(emu, handle);
     if (queue->capturing) return capturing("waiting", error);
     pthread_mutex_lock(&emu->lock);
-    gs_emu_memory_settle(emu->memory);   /* everything has ended */
+    gs_emu_memory_settle(emu->memory);   /* all work has ended */
     pthread_mutex_unlock(&emu->lock);
     if (!queue->faulted) return GS_OK;
     queue->faulted = false;
@@ -221,7 +221,7 @@ gs_status gs_emu_capture_end(gs_device *device, gs_queue handle, gs_graph *out, 
     return GS_OK;
 }
 
-/* A node is its place in the list, from 1. */
+/* A node is an index into the list, from 1. */
 gs_status gs_emu_capture_node(gs_device *device, gs_queue handle, gs_node *out, gs_error *error)
 {
     const gs_emu_queue *const queue = queue_of(gs_emu_of(device), handle);
@@ -233,7 +233,7 @@ gs_status gs_emu_capture_node(gs_device *device, gs_queue handle, gs_node *out, 
     return GS_OK;
 }
 
-/* The graph itself has its nodes. */
+/* The graph contains its nodes, so nothing else is kept. */
 gs_status gs_emu_capture_keep(gs_device *device, gs_queue queue, gs_graph *out, gs_capture *capture, gs_error *error)
 {
     *capture = NULL;

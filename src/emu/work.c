@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Runs launches and fills, at once: what they find is kept and said, the time that they are predicted to take is given. */
+ * Runs launches and fills synchronously; keeps and logs their findings, and gives their predicted time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "emu/emu.h"
 #include "schedule/predict.h"
 
-#define USER_STEPS (1ull << 30)   /* warp instructions of a cluster of a user kernel, each store for every lane, twice: about a minute; a thread that multiplies all of a small problem takes half as many */
+#define USER_STEPS (1ull << 30)   /* limit of `work` for a cluster of a user kernel, about a minute; a thread that multiplies all of a small problem needs half as much */
 
 /* ---- fills ---- */
 
@@ -25,7 +25,7 @@ gs_status gs_emu_fill_now(gs_emu_device *emu, const gs_emu_work *work, double *u
 {
     const gs_emu_allocation *const a = gs_emu_memory_find(emu->memory, work->to, work->bytes);
     *us = 0;
-    gs_emu_memory_settle(emu->memory);   /* whatever comes behind a fill waits for it */
+    gs_emu_memory_settle(emu->memory);   /* any work after a fill waits for it */
     if (!a) return gs_emu_outside(emu, work->to, work->bytes, "fill", error);
     uint8_t *const at = a->bytes + (work->to - a->address);
     for (size_t i = 0; i < work->bytes; i += sizeof work->pattern) memcpy(at + i, &work->pattern, sizeof work->pattern);
@@ -67,7 +67,7 @@ static bool same_place(const gs_emu_finding *a, const gs_emu_finding *b)
            strcmp(a->kernel, b->kernel) == 0 && strcmp(a->file, b->file) == 0;
 }
 
-/* Keeps it and says so once; what was found there before only counts. */
+/* Keeps a finding and logs it once; repetitions at the same place are only counted. */
 static void keep(gs_emu_device *emu, const gs_emu_finding *found)
 {
     char text[640];
@@ -91,10 +91,10 @@ static gs_status report(gs_emu_device *emu, const gs_emu_launch *launch, gs_erro
 
 /* ---- times ---- */
 
-#define MOST_POLLS 0.1   /* share of the instructions that look at flags and find nothing new */
+#define MOST_POLLS 0.1   /* share of instructions that poll flags without news */
 
-/* Why the time of a launch is not to be trusted, in words; "": nothing speaks against it. How long a block waits for another one, and how
- * often it looks in the meantime, is a matter of the turns that blocks take here. */
+/* Why the time of a launch cannot be trusted; "": no known reason. How long a block waits for another one, and how often it polls meanwhile, depends on the turns of
+ * blocks here. */
 static void doubt(const gs_emu_work *work, const gs_emu_launch *launch, char why[GS_EMU_WHY])
 {
     double all = 0;
@@ -108,7 +108,7 @@ static void doubt(const gs_emu_work *work, const gs_emu_launch *launch, char why
         snprintf(why, GS_EMU_WHY, "%.40s: its registers are not known, so nobody knows how many blocks run at once", work->function->code->entry->name);
 }
 
-/* Predicts the time of a launch that ran, and keeps what it did. */
+/* Predicts the time of a completed launch and keeps its results. */
 static double remember(gs_emu_device *emu, const gs_emu_work *work, const gs_emu_launch *launch)
 {
     gs_emu_last *const last = &emu->last;
@@ -134,7 +134,7 @@ bool gs_emu_last_launch(gs_device *device, gs_emu_last *out)
     return out->kernel[0] != '\0';
 }
 
-/* Clusters that the device holds at the same time. Registers that are not known limit nothing: no block is said to be shut out by a guess. */
+/* Clusters resident on the device at the same time. Unknown register counts impose no limit, so that no block is excluded by a guess. */
 static uint32_t clusters_held(const gs_emu_device *emu, const gs_emu_work *work)
 {
     gs_launch_shape shape = gs_emu_shape_of(work);

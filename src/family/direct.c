@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * Blocks that load operands straight into fragments, in the units of the time model. */
+ * Time model of blocks that load operands directly into fragments. */
 #include "family/direct.h"
 
 #include "schedule/model.h"
 
 enum {
-    STEP  = 32,    /* k of a step of a warp */
-    WORDS = 3,     /* loads of words that cost as much as those of 16 bytes [judgement]: there are five, of which one line serves all */
-    PASSED = 6,    /* words that a unit takes from its neighbours, by warps: four, and as many again at the end of a row's units */
-    SHIFTS = 20    /* instructions that put 16 bytes together from two units */
+    STEP  = 32,    /* k per step of a warp */
+    WORDS = 3,     /* cost of the word loads that replace a 16-byte load, in such loads [judgement]: there are five, and one L1 line serves all */
+    PASSED = 6,    /* shuffles per 16-byte unit, for words of neighbouring lanes: four, and as many again at the end of a row */
+    SHIFTS = 20    /* instructions to assemble 16 bytes from two units */
 };
 
-/* Adding the parts of K, and storing. */
+/* Cycles to add the partial sums along K and to store. */
 static double finish(const gs_direct *d, const gs_problem *p, int threads, const gs_rates *r)
 {
-    const double own = d->bm * d->bn / threads;   /* elements of a thread */
+    const double own = d->bm * d->bn / threads;   /* elements per thread */
     double cycles = r->direct_finish;
     if (d->parts > 1) cycles += r->direct_sync + d->parts * own * r->direct_part;
     if (d->split > 1) cycles += r->split_sync + d->split * own / d->split * r->direct_part + d->bm * d->bn * 4 / r->split_bytes;
@@ -25,7 +25,7 @@ gs_work gs_direct_work(const gs_direct *d, const gs_resources *resources, const 
 {
     const gs_rates *const r = &profile->rates;
     const double warps = d->rows * d->columns * d->parts, wm = d->bm / d->rows, wn = d->bn / d->columns;
-    const double pieces = wm / 8 + wn / 8;                     /* 16 bytes of a lane and step */
+    const double pieces = wm / 8 + wn / 8;                     /* 16-byte pieces per lane and step */
     const double loads = pieces + (WORDS - 1) * ((d->raw_a ? wm : 0) + (d->raw_b ? wn : 0)) / 8;
     const double shifts = ((d->shift_a ? wm : 0) + (d->shift_b ? wn : 0)) / 8;
     const double mmas = fmax(wm / 16, 0.5) * wn / 8 * 2;

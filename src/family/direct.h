@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * The time model's share of the families whose ring is registers: slicek and gemv. */
+ * Time model of the families that keep their pipeline in registers: slicek and gemv. */
 #ifndef GS_FAMILY_DIRECT_H
 #define GS_FAMILY_DIRECT_H
 
 #include "schedule/work.h"
 
-/* A block that loads operands straight into fragments. */
+/* A block that loads operands directly into fragments. */
 typedef struct gs_direct {
-    double bm, bn;             /* its tile, as multiplied */
-    double rows, columns;      /* warps along them */
+    double bm, bn;             /* tile, as multiplied */
+    double rows, columns;      /* warps along M and N */
     double parts;              /* warps along K */
     double depth;              /* steps of 32 k in flight */
-    int    split;              /* blocks of a cluster along K */
-    bool   raw_a, raw_b;       /* rows of any alignment: loaded word by word, and put together */
-    bool   shift_a, shift_b;   /* the same, by aligned units of 16 bytes: shifted into place with those of neighbouring lanes */
+    int    split;              /* blocks per cluster along K */
+    bool   raw_a, raw_b;       /* rows of any alignment: loaded by word and assembled */
+    bool   shift_a, shift_b;   /* rows of any alignment: loaded as aligned 16-byte units and shifted into place with words of neighbouring lanes */
     bool   swap_ab;            /* fragments of B are transposed between lanes */
 } gs_direct;
 

@@ -14,7 +14,7 @@
 
 /* ---- parameters ---- */
 
-/* the most rows of A that are multiplied (or columns of B, roles exchanged) x columns of D of a block; nn: 64 columns per warp */
+/* M x N: the most rows of A that are multiplied (or columns of B, if the operands are exchanged) x columns of D per block; nn: 64 columns per warp */
 static const gs_parameter_value tile_values[] = {
     {"8x8",  { 8, 8}},  {"8x16",  { 8, 16}}, {"8x32",  { 8, 32}}, {"8x64",  { 8, 64}}, {"8x128",  { 8, 128}}, {"8x256",  { 8, 256}},
     {"16x8", {16, 8}},  {"16x16", {16, 16}}, {"16x32", {16, 32}}, {"16x64", {16, 64}}, {"16x128", {16, 128}}, {"16x256", {16, 256}},
@@ -23,11 +23,11 @@ static const gs_parameter_value warps_values[] = {{"w1", {1}}, {"w2", {2}}, {"w4
 static const gs_parameter_value depth_values[] = {   /* steps of 64 k (tn) or 32 k (nn) in flight per warp */
     {"d1", {1}}, {"d2", {2}}, {"d3", {3}}, {"d4", {4}}, {"d6", {6}}, {"d8", {8}}, {"d12", {12}}, {"d16", {16}},
 };
-static const gs_parameter_value ring_values[] = {   /* where steps wait: registers or shared memory (second value 0 or 1); bytes that L2 fetches at once */
+static const gs_parameter_value ring_values[] = {   /* where steps wait: registers or shared memory (second value 0 or 1); bytes per L2 fetch */
     {"r128", {128, 0}}, {"r256", {256, 0}}, {"s128", {128, 1}}, {"s256", {256, 1}},
 };
-static const gs_parameter_value ahead_values[] = {{"p0", {0}}, {"p1", {1}}, {"p4", {4}}};   /* rings' worth that a block first asks L2 for */
-static const gs_parameter_value split_values[] = {{"k1", {1}}, {"k2", {2}}, {"k4", {4}}, {"k8", {8}}};   /* blocks of a cluster along K */
+static const gs_parameter_value ahead_values[] = {{"p0", {0}}, {"p1", {1}}, {"p4", {4}}};   /* how far a block first prefetches to L2, in ring sizes */
+static const gs_parameter_value split_values[] = {{"k1", {1}}, {"k2", {2}}, {"k4", {4}}, {"k8", {8}}};   /* blocks per cluster along K */
 
 static const gs_parameter parameters[] = {
     [GS_GEMV_TILE]  = {"tile",  GS_VALUES(tile_values)},
@@ -41,39 +41,39 @@ static const gs_parameter parameters[] = {
 
 static const int16_t *value_of(const gs_schedule *schedule, int parameter) { return gs_parameter_numbers(parameters, schedule, parameter); }
 
-/* ---- which schedule strings are valid, and what they ask of a multiprocessor ---- */
+/* ---- which schedule strings are valid, and their resources ---- */
 
 enum {
-    MOST_TOKENS      = 16,         /* rows of A (or columns of B) that any tile takes */
-    MOST_REGISTERS   = 255,        /* of a thread */
-    USED_BESIDE      = 28,         /* registers beside the ring, or the step that is read from it, and accumulators (NVRTC 13.0) */
-    USED_BY_LAYOUT   = 8,          /* and for pairs of rows of nn, or for the rows that a lane copies of tn */
-    USED_TO_SHIFT    = 32,         /* and where rows start at any element */
-    USED_FOR_ROWS    = 40,         /* and there for rows of nn, each of which has a shift of its own */
-    USED_PER_SET     = 11,         /* and there for every eight columns of tn: the compiler shifts many at a time */
-    USED_FOR_MORE    = 24,         /* and there with aux, strides or scalars in device memory, whose arguments stand apart */
-    USED_TO_TURN     = 16,         /* and where tiles have 8 columns and all sizes are known, of which the compiler makes much */
-    RESERVED_SMEM    = 1024,       /* bytes that every resident block costs beyond its own */
-    LEAST_IN_FLIGHT  = 16384,      /* bytes of a multiprocessor that anything serious has under way, unless all of K is */
-    MOST_OF_L2       = 5,          /* eighths of it that blocks may fill before they read */
-    MOST_BLOCKS      = 2147483647, /* along x of a grid */
-    PARTS            = 4           /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
+    MOST_TOKENS      = 16,         /* most rows of A (or columns of B) of any tile */
+    MOST_REGISTERS   = 255,        /* per thread */
+    USED_BESIDE      = 28,         /* registers besides the ring (or the step read from it) and accumulators (NVRTC 13.0) */
+    USED_BY_LAYOUT   = 8,          /* more for pairs of rows of nn, or for the rows that a lane copies of tn */
+    USED_TO_SHIFT    = 32,         /* more if rows start at any element */
+    USED_FOR_ROWS    = 40,         /* more in that case for rows of nn, each of which has its own shift */
+    USED_PER_SET     = 11,         /* more in that case per eight columns of tn: the compiler shifts many at a time */
+    USED_FOR_MORE    = 24,         /* more in that case with aux, strides or scalars in device memory, which add kernel arguments */
+    USED_TO_TURN     = 16,         /* more if tiles have 8 columns and sizes are compiled in: the compiler then precomputes more */
+    RESERVED_SMEM    = 1024,       /* bytes of shared memory that the driver reserves per resident block */
+    LEAST_IN_FLIGHT  = 16384,      /* least bytes in flight per multiprocessor, unless that is all of K */
+    MOST_OF_L2       = 5,          /* eighths of L2 that blocks may prefetch into */
+    MOST_BLOCKS      = 2147483647, /* limit of a grid's x dimension */
+    PARTS            = 4           /* partitions of a multiprocessor: each has a quarter of the registers, allocated to whole warps */
 };
 
-/* The numbers of a schedule string for a problem. */
+/* A schedule string applied to a problem. */
 typedef struct shape {
     int     rows, cols, warps, depth, ahead, split;
     bool    shared, fixed, tn, swapped, more;
-    int64_t tokens, columns;       /* rows of A that are multiplied; columns of the other operand */
+    int64_t tokens, columns;       /* rows of A that are multiplied; columns of the other operand (exchanged if swapped) */
     int     column_warps;          /* warps along the columns */
-    int     parts;                 /* of K: warps and blocks */
-    int     step;                  /* k of a warp's step */
-    int     sums;                  /* accumulators of a thread */
-    bool    raw_weights, raw_tokens;   /* rows whose start, or what is multiplied of them, is no multiple of 16 bytes */
-    int     loads;                 /* 16-byte loads of a lane and step */
+    int     parts;                 /* parts of K: warps and blocks */
+    int     step;                  /* k per step of a warp */
+    int     sums;                  /* accumulators per thread */
+    bool    raw_weights, raw_tokens;   /* rows whose start, or whose multiplied length, is not a multiple of 16 bytes */
+    int     loads;                 /* 16-byte loads per lane and step */
 } shape;
 
-/* Whether the few columns of B take the place of the few rows of A: D is then computed transposed. Only tn is symmetric. */
+/* Whether the operands are exchanged: B has few columns, which take the place of the few rows of A, and D is computed transposed. Only tn is symmetric. */
 static bool is_swapped(const gs_problem *problem)
 {
     return problem->layout == GS_TN && problem->n <= MOST_TOKENS && problem->n < problem->m;
@@ -97,25 +97,25 @@ static shape shape_of(const gs_schedule *schedule, const gs_problem *problem)
     s.column_warps = s.tn ? 1 : GS_MAX(s.cols / 64, 1);
     s.parts = s.warps / s.column_warps * s.split;
     s.step = s.tn ? 64 : 32;
-    const int sets = s.cols / s.column_warps / 8;   /* of eight columns, of a warp */
+    const int sets = s.cols / s.column_warps / 8;   /* sets of eight columns, per warp */
     s.sums = sets == 1 ? 4 : sets / 2 * (s.rows / 8) * 4;
     const bool raw_a = gs_rows_unit(problem, 'a') % 8 != 0 || problem->k % 8 != 0;
     const bool raw_b = gs_rows_unit(problem, 'b') % 8 != 0 || (s.tn ? problem->k : problem->n) % 8 != 0;
     s.raw_weights = s.swapped ? raw_a : raw_b;
     s.raw_tokens = s.swapped ? raw_b : raw_a;
-    const int ends = (s.raw_weights ? s.tn ? (sets + 3) / 4 : 1 : 0) + s.raw_tokens;   /* units behind the step */
+    const int ends = (s.raw_weights ? s.tn ? (sets + 3) / 4 : 1 : 0) + s.raw_tokens;   /* units past the end of the step */
     s.loads = (s.tn ? sets * 2 : 8) + s.rows / 8 * (s.step / 32) + ends;
     return s;
 }
 
-/* Steps of K of the warp that has most. */
+/* Steps of K of the warp with the most. */
 static int64_t steps_of(const shape *s, const gs_problem *problem)
 {
     const int64_t steps = (problem->k + s->step - 1) / s->step;
     return (steps + s->parts - 1) / s->parts;
 }
 
-/* The ring of each warp, whose place its partial sums take, then what the leader of a cluster collects. */
+/* The ring of each warp, which its partial sums reuse, and the buffer in which a cluster's leader collects partial sums. */
 static int smem_of(const shape *s)
 {
     if (s->parts == 1 && !s->shared) return 0;
@@ -144,7 +144,7 @@ static int blocks_of(const shape *s, const gs_caps *caps)
     return GS_MAX(1, GS_MIN(GS_MIN(by_registers, by_smem), GS_MIN(by_threads, by_slots)));
 }
 
-/* What L2 is asked for first: of use beyond the rings only where there is more of K, and where it can stay until it is read. */
+/* Prefetching to L2 beyond the rings is useful only if K is longer than they are, and if the data stay in L2 until they are read. */
 static gs_status check_ahead(const shape *s, const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {
     if (s->ahead == 0) return GS_OK;
@@ -168,7 +168,7 @@ static gs_status check_problem(const gs_problem *problem, const gs_caps *caps, g
     return GS_OK;
 }
 
-/* Schedule strings that no problem can be computed by, or that a shorter one does as well. */
+/* Refuses schedule strings that cannot compute the problem, or that do the same as a shorter one. */
 static gs_status check_shape(const shape *s, const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {
     if (s->tokens > s->rows || (s->rows == 16 && s->tokens <= 8))
@@ -216,7 +216,7 @@ static gs_resources resources_of(const gs_schedule *schedule, const gs_problem *
     const shape s = shape_of(schedule, problem);
     const int blocks = blocks_of(&s, caps);
     const int warps_part = (blocks * s.warps + PARTS - 1) / PARTS;
-    const int allowed = caps->registers_sm / PARTS / (warps_part * 32) / 8 * 8;   /* what the compiler may use for that many blocks */
+    const int allowed = caps->registers_sm / PARTS / (warps_part * 32) / 8 * 8;   /* registers per thread that allow so many resident blocks */
     return (gs_resources){
         .threads   = s.warps * 32,
         .registers = GS_MIN(MOST_REGISTERS, allowed),
@@ -233,7 +233,7 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *problem, c
     const int16_t *const tile = value_of(schedule, GS_GEMV_TILE);
     const shape s = shape_of(schedule, problem);
     const bool swapped = s.swapped, tn = s.tn;
-    const int columns = tn ? 1 : GS_MAX(tile[1] / 64, 1);     /* warps along them */
+    const int columns = tn ? 1 : GS_MAX(tile[1] / 64, 1);     /* warps along the columns */
     const gs_direct d = {
         .bm = swapped ? tile[1] : tile[0], .bn = swapped ? tile[0] : tile[1], .rows = 1, .columns = columns,
         .parts = value_of(schedule, GS_GEMV_WARPS)[0] / columns,
@@ -276,7 +276,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     gs_kernel_define(kernel, "GS_RAW_T", s.raw_tokens);
     if (value_of(schedule, GS_GEMV_SIZES)[0]) gs_kernel_define_sizes(kernel, problem);
 
-    /* f16 accumulation would save nothing: sums are few. The wider accumulator serves both. */
+    /* f16 accumulation would save nothing, because there are few sums; f32 serves both. */
     gs_manifest *const manifest = &kernel->manifest;
     manifest->accumulator = GS_F32;
     manifest->bitwise = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family gemv: its parameters, in order. For its own files and tests. */
+ * Family gemv: the order of its parameters. For its own files and tests. */
 #ifndef GS_FAMILY_GEMV_H
 #define GS_FAMILY_GEMV_H
 

@@ -25,7 +25,7 @@ static const gs_parameter_value warps_values[] = {   /* warps along M x along N 
     {"w4x2", {4, 2}},
 };
 static const gs_parameter_value stages_values[] = {{"s2", {2}}, {"s3", {3}}, {"s4", {4}}, {"s5", {5}}, {"s6", {6}}};
-static const gs_parameter_value split_values[] = {{"k1", {1}}, {"k2", {2}}, {"k4", {4}}, {"k8", {8}}};   /* blocks of a cluster along K */
+static const gs_parameter_value split_values[] = {{"k1", {1}}, {"k2", {2}}, {"k4", {4}}, {"k8", {8}}};   /* blocks per cluster along K */
 
 static const gs_parameter parameters[] = {
     [GS_MMA_TILE]   = {"tile",   GS_VALUES(tile_values)},
@@ -37,26 +37,26 @@ static const gs_parameter parameters[] = {
 
 static const int16_t *value_of(const gs_schedule *schedule, int parameter) { return gs_parameter_numbers(parameters, schedule, parameter); }
 
-/* ---- which schedule strings are valid, and what they ask of a multiprocessor ---- */
+/* ---- which schedule strings are valid, and their resources ---- */
 
 enum {
-    MOST_REGISTERS   = 255,        /* of a thread */
-    RESERVED_SMEM    = 1024,       /* bytes that every resident block costs beyond its own */
-    MOST_TILES       = 2147483647, /* blocks along x of a grid */
-    SPARE            = 24,         /* registers beyond the need, so that raw rows and sums of several blocks are not squeezed into spilling */
-    RAW_REGISTERS    = 21,         /* of each operand whose rows are raw: words before they are put together, addresses */
-    USED_BESIDE      = 34,         /* registers beside accumulators, fragments and copies that the compiler took (NVRTC 13.0) */
+    MOST_REGISTERS   = 255,        /* per thread */
+    RESERVED_SMEM    = 1024,       /* bytes of shared memory that the driver reserves per resident block */
+    MOST_TILES       = 2147483647, /* limit of a grid's x dimension */
+    SPARE            = 24,         /* registers added to the need, so that raw rows and sums of several blocks do not cause spilling */
+    RAW_REGISTERS    = 21,         /* per operand with raw rows: addresses, and words before they are assembled */
+    USED_BESIDE      = 34,         /* registers besides accumulators, fragments and copies that the compiler used (NVRTC 13.0) */
     SLAB_ROWS        = 16,         /* rows of a warp's epilogue buffer */
-    PARTS            = 4           /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
+    PARTS            = 4           /* partitions of a multiprocessor: each has a quarter of the registers, allocated to whole warps */
 };
 
-/* The numbers of a schedule string, and of a warp. */
+/* A schedule string applied to a problem. */
 typedef struct shape {
     int  bm, bn, bk, wm, wn, stages, split;
     int  warp_m, warp_n, threads;
     bool raw_a, raw_b;      /* rows that do not start at multiples of 16 bytes */
-    int  pitch_a, pitch_b;  /* bytes from row to row in shared memory */
-    int  halves;            /* tiles of B: two with a gate, but where its columns and up's alternate in stored rows */
+    int  pitch_a, pitch_b;  /* bytes from one row to the next in shared memory */
+    int  halves;            /* tiles of B: two with a gate, unless gate and up alternate along stored rows */
 } shape;
 
 static shape shape_of(const gs_schedule *schedule, const gs_problem *problem)
@@ -75,14 +75,13 @@ static shape shape_of(const gs_schedule *schedule, const gs_problem *problem)
     };
 }
 
-/* Bytes of a stage, whose rows are along K, or along M and N. */
+/* Bytes of a stage. Its rows are along K for an operand stored along K, else along M or N. */
 static int stage_of(const shape *s, const gs_problem *problem)
 {
     return (gs_is_a_transposed(problem->layout) ? s->bk : s->bm) * s->pitch_a + (gs_is_b_transposed(problem->layout) ? s->bn : s->halves * s->bk) * s->pitch_b;
 }
 
-/* Stages, or what takes their place: the epilogue's slabs, 16 rows of each warp's tile in an odd number of 8-column units; the sums of a
- * block that shares K. */
+/* Stages, or what reuses their memory: the epilogue's slabs (16 rows of each warp's tile in an odd number of 8-column units), or the sums of a block that shares K. */
 static int smem_of(const shape *s, const gs_problem *problem)
 {
     const int ring = s->stages * stage_of(s, problem);
@@ -91,22 +90,22 @@ static int smem_of(const shape *s, const gs_problem *problem)
     return GS_MAX(ring, s->split > 1 ? sums : slabs);
 }
 
-/* Copy instructions of a thread for one k-block. */
+/* Copy instructions per thread and k-block. */
 static int copies_of(const shape *s) { return (s->bm + s->bn) * s->bk / 8 / s->threads + (s->raw_a || s->raw_b); }
 
-/* Registers that a thread needs without spilling: accumulators, two sets of fragments, and addresses, which grow with the number of copies.
- * Checked against the compiler in tests/family/mma.c. */
+/* Registers that a thread needs without spilling: accumulators, two sets of fragments, and addresses, whose number grows with the number of copies. Checked against
+ * the compiler in tests/family/mma.c. */
 static int registers_of(const shape *s, const gs_problem *problem)
 {
     const int accumulators = s->warp_m * s->warp_n / (problem->acc == GS_F32 ? 32 : 64);
     const int fragments = 2 * (s->warp_m / 4 + s->warp_n / 4);
     const int raw = s->raw_a + s->raw_b, addresses = 44 + copies_of(s) * (raw ? 3 : 1) + raw * RAW_REGISTERS + (s->threads == 32 || gs_is_a_transposed(problem->layout) ? 8 : 0);
-    const int sums = problem->bias == GS_DBIAS ? s->warp_n / 4 : 0;   /* of columns */
-    const int pointers = !problem->matrices ? 0 : problem->beta != 0 ? 48 : 16;   /* to the matrices of A to D, and what is read of them again */
+    const int sums = problem->bias == GS_DBIAS ? s->warp_n / 4 : 0;   /* column sums */
+    const int pointers = !problem->matrices ? 0 : problem->beta != 0 ? 48 : 16;   /* pointers to the matrices of A to D, and values that are reloaded through them */
     return accumulators + fragments + addresses + sums + pointers + (problem->gate ? 8 + s->raw_b * RAW_REGISTERS : 0);
 }
 
-/* Blocks of a multiprocessor at the same time, with so many registers per thread; at least 1. */
+/* Resident blocks per multiprocessor with so many registers per thread; at least 1. */
 static int blocks_with(const shape *s, int registers, const gs_problem *problem, const gs_caps *caps)
 {
     const int granted = GS_MIN((registers + 7) / 8 * 8, 256);
@@ -119,14 +118,14 @@ static int blocks_with(const shape *s, int registers, const gs_problem *problem,
 
 static bool has_ends(const gs_problem *problem) { return problem->bias || problem->activation || problem->scales; }
 
-/* Registers that are promised beyond the need. */
+/* Registers granted beyond the need. */
 static int spare_of(const shape *s, const gs_problem *problem)
 {
     if (has_ends(problem)) return gs_is_gradient(problem->activation) ? 3 * SPARE : problem->beta != 0 || gs_has_aux(problem) ? 2 * SPARE : SPARE;
     return s->raw_a || s->raw_b || s->split > 1 ? SPARE : 0;
 }
 
-/* Registers that C and what follows it cost at least, found by compiling: little alone, more where something follows it or rows of odd places are put together. */
+/* Least registers for C and the operations after it, found by compiling: few for C alone, more with an epilogue or if rows are assembled from unaligned units. */
 static int beside_c(const shape *s, const gs_problem *problem)
 {
     const bool widens = problem->acc == GS_F16 && problem->out == GS_F32 && (s->raw_a || s->raw_b);
@@ -134,13 +133,13 @@ static int beside_c(const shape *s, const gs_problem *problem)
     return widens || has_ends(problem) ? SPARE : 8;
 }
 
-/* The same, promised. */
+/* Resident blocks per multiprocessor with the registers that are granted. */
 static int blocks_of(const shape *s, const gs_problem *problem, const gs_caps *caps)
 {
     return blocks_with(s, registers_of(s, problem) + spare_of(s, problem), problem, caps);
 }
 
-/* Blocks that a multiprocessor is expected to hold: the compiler takes fewer registers than resources promise. */
+/* Resident blocks per multiprocessor to expect: the compiler uses fewer registers than are granted. */
 static int resident_of(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
 {
     const shape s = shape_of(schedule, problem);
@@ -178,7 +177,7 @@ static gs_status check(const gs_schedule *schedule, const gs_problem *problem, c
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "%d rows of a warp are too many for C that is found by pointers; take more warps along M", s.warp_m);
     if (gs_is_gradient(problem->activation) && s.warp_m * s.warp_n >= 64 * 64)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "%d x %d results of a warp are too many for the gradient of an activation", s.warp_m, s.warp_n);
-    const int beside = gs_has_aux(problem) + (problem->beta != 0) + (problem->bias == GS_DBIAS) + (problem->scales != 0);   /* the product, for the epilogue */
+    const int beside = gs_has_aux(problem) + (problem->beta != 0) + (problem->bias == GS_DBIAS) + (problem->scales != 0);   /* epilogue operands besides the product */
     if (problem->activation && beside > 1 && s.warp_n >= 64 && s.warp_m * s.warp_n >= 32 * 64)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "warps", "%d x %d results of a warp are too many for an activation with two of C, aux, scales and the gradient of a bias; take fewer columns",
                        s.warp_m, s.warp_n);
@@ -197,7 +196,7 @@ static gs_resources resources_of(const gs_schedule *schedule, const gs_problem *
     const shape s = shape_of(schedule, problem);
     const int blocks = blocks_of(&s, problem, caps);
     const int warps_part = (blocks * s.threads / 32 + PARTS - 1) / PARTS;
-    const int allowed = caps->registers_sm / PARTS / (warps_part * 32) / 8 * 8;   /* what the compiler may use for that many blocks */
+    const int allowed = caps->registers_sm / PARTS / (warps_part * 32) / 8 * 8;   /* registers per thread that allow so many resident blocks */
     return (gs_resources){
         .threads   = s.threads,
         .registers = GS_MIN(MOST_REGISTERS, allowed),
@@ -209,17 +208,17 @@ static gs_resources resources_of(const gs_schedule *schedule, const gs_problem *
 
 /* ---- the time model ---- */
 
-/* Elements per store of D and of aux: the widest that their rows allow, given an aligned pointer. */
+/* Elements per store of D and of aux: as many as the alignment of their rows allows, given an aligned pointer. */
 static int store_vector(const gs_problem *problem)
 {
     const int64_t size = (int64_t)gs_type_size(problem->out);
     int vector = (int)(16 / size);
-    const int64_t in_aux = gs_rows_unit(problem, 'g') | (problem->gate == GS_GATE_STACKED ? problem->n : 0);   /* up begins behind the gate */
+    const int64_t in_aux = gs_rows_unit(problem, 'g') | (problem->gate == GS_GATE_STACKED ? problem->n : 0);   /* up begins after the gate */
     while (gs_rows_unit(problem, 'd') % vector || (problem->aux && in_aux % vector)) vector /= 2;
     return vector;
 }
 
-/* Stores of a warp's slab of 16 rows of D, wn columns: 16 bytes each, but for the ends of rows where they do not start at multiples of that. */
+/* Stores for a warp's slab of 16 rows of D, wn columns: 16 bytes each, except at the ends of rows that are not aligned to 16 bytes. */
 static double slab_stores(const gs_problem *problem, double wn)
 {
     const double unit = 16 / (double)gs_type_size(problem->out), vector = store_vector(problem);
@@ -236,13 +235,13 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const g
     const int resident = resident_of(schedule, p, &profile->caps);
     const int stages = s.stages;
     const double bm = tile[0], bn = tile[1], bk = tile[2], warps = s.wm * s.wn, k_steps = bk / 16, split = s.split;
-    const double wm = bm / s.wm, wn = bn / s.wn, mmas = wm / 16 * wn / 8;              /* of a warp and k-step */
-    const double copies = (bm + bn) * bk / 8 / 32;                                     /* warp instructions */
+    const double wm = bm / s.wm, wn = bn / s.wn, mmas = wm / 16 * wn / 8;              /* per warp and k-step */
+    const double copies = (bm + bn) * bk / 8 / 32;                                     /* warp instructions for copies */
     const double copy_port = s.raw_a || s.raw_b ? r->raw_port : r->copy_port;
-    const double reads = warps * (wm + wn) * bk * 2;                                   /* bytes of fragments */
-    const double words = warps * k_steps * (s.raw_a * wm / 16 * 8 + s.raw_b * wn / 8 * 4);   /* loads of single words instead of ldmatrix, by warps */
+    const double reads = warps * (wm + wn) * bk * 2;                                   /* bytes of fragments read */
+    const double words = warps * k_steps * (s.raw_a * wm / 16 * 8 + s.raw_b * wn / 8 * 4);   /* warp loads of single words instead of ldmatrix */
     const double pieces = slab_stores(p, wn);
-    const double slabs = ceil(gs_inside(wm, p->m) / 16);                                  /* that lie in D, of a warp */
+    const double slabs = ceil(gs_inside(wm, p->m) / 16);                                  /* slabs of a warp that are inside D */
     const gs_walk walked = {bm, bn, raster[0], raster[1] != 0, (double)profile->caps.sms * resident};
     return (gs_work){
         .blocks = fmax(1, gs_ceil_div((double)p->m, bm) * gs_ceil_div((double)p->n, bn) * (double)p->batch) * split,

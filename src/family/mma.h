@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family mma: its parameters, in order. For its own files and tests. */
+ * Family mma: the order of its parameters. For its own files and tests. */
 #ifndef GS_FAMILY_MMA_H
 #define GS_FAMILY_MMA_H
 

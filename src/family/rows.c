@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Rows of A and B that tensor copies do not take, or take slowly. */
+ * Rows of A and B that tensor copies (TMA) cannot read, or read slowly. */
 #include "family/rows.h"
 
 #include <stdio.h>
@@ -9,10 +9,10 @@
 
 const gs_parameter_value gs_rows_values[4] = {{"given", {GS_ROWS_GIVEN}}, {"pack", {GS_ROWS_PACK}}, {"cpasync", {GS_ROWS_CPASYNC}}, {"shift", {GS_ROWS_SHIFT}}};
 
-static int64_t pitch(const gs_problem *problem, char operand) { return gs_rows_unit(problem, operand); }   /* elements, or what has as many factors of two */
+static int64_t pitch(const gs_problem *problem, char operand) { return gs_rows_unit(problem, operand); }   /* elements, or a value with the same power of two as factor */
 static bool is_slow(const gs_problem *problem, char operand) { return pitch(problem, operand) % 16 != 0; }               /* or impossible */
 
-/* Columns of gate and up that tensor copies cannot bring in turn: they lie along the rows of B. */
+/* Whether gate and up alternate along the rows of B: tensor copies cannot interleave such columns. */
 static bool has_turns_along_rows(const gs_problem *problem) { return problem->gate && !gs_is_b_transposed(problem->layout); }
 
 static bool packs(int rows, const gs_problem *problem, char operand)
@@ -31,7 +31,7 @@ int gs_rows_feed(int rows, const gs_problem *problem, char operand)
 
 enum { EIGHTHS = 8 };
 
-/* Both operands are shifted, or there is no gain: what one alone needs in shared memory takes the other's stages. */
+/* Both operands must need shifting: if only one did, its shared memory would cost the other's stages, and nothing would be gained. */
 static gs_status check_shift(const gs_problem *p, gs_error *error)
 {
     if (p->layout != GS_TN || p->batch > 1 || p->groups || p->matrices || p->gate || p->m < EIGHTHS || p->n < EIGHTHS || pitch(p, 'a') % 8 == 0 || pitch(p, 'b') % 8 == 0)
@@ -56,7 +56,7 @@ gs_status gs_rows_check(int rows, const gs_problem *problem, gs_error *error)
 
 double gs_rows_bytes(int rows, const gs_problem *problem, char operand, const gs_profile *profile)
 {
-    static const double across = 9.0 / 8;   /* rows of 128 bytes lie across sectors of 32 [judgement] */
+    static const double across = 9.0 / 8;   /* rows of 128 bytes that are not aligned to 32-byte sectors [judgement] */
     if (rows == GS_ROWS_SHIFT) return across;
     if (gs_rows_feed(rows, problem, operand) != GS_FEED_TENSOR) return profile->rates.cpasync_feed;
     return rows == GS_ROWS_GIVEN && is_slow(problem, operand) ? profile->rates.pitch_feed : 1;
@@ -65,17 +65,17 @@ double gs_rows_bytes(int rows, const gs_problem *problem, char operand, const gs
 double gs_rows_port(int rows, const gs_problem *problem, char operand)
 {
     const int feed = gs_rows_feed(rows, problem, operand);
-    return feed == GS_FEED_SHIFTED ? 4 : feed == GS_FEED_EIGHTHS ? 3 + 1.0 / 8 : 1;   /* written, read with the unit behind (of each, or of a row's last), written again */
+    return feed == GS_FEED_SHIFTED ? 4 : feed == GS_FEED_EIGHTHS ? 3 + 1.0 / 8 : 1;   /* written, read with the next unit (of each unit, or only of a row's last), written again */
 }
 
 int gs_rows_beside(int rows, const gs_problem *problem, char operand, int extent, int k)
 {
-    return gs_rows_feed(rows, problem, operand) == GS_FEED_SHIFTED ? extent * k / 4 : 0;   /* 16 bytes for 64 elements */
+    return gs_rows_feed(rows, problem, operand) == GS_FEED_SHIFTED ? extent * k / 4 : 0;   /* 16 bytes per 64 elements */
 }
 
-enum { ROW = 128, RING = 2 };   /* bytes of a row's 64 elements; as GS_SHIFTED */
+enum { ROW = 128, RING = 2 };   /* bytes of 64 elements of a row; stages of the ring, as GS_SHIFTED */
 
-/* A stage has eight parts, each of whole eights of rows. */
+/* A stage has eight parts, each with a multiple of eight rows. */
 int gs_rows_padding(int rows, int extent) { return rows == GS_ROWS_SHIFT ? ((extent / EIGHTHS + 7) / 8 * 8 * EIGHTHS - extent) * ROW : 0; }
 int gs_rows_ring(int rows, int extent) { return rows == GS_ROWS_SHIFT ? RING * extent * ROW : 0; }
 int gs_rows_more_k(int rows) { return rows == GS_ROWS_SHIFT ? 7 : 0; }
@@ -88,14 +88,14 @@ void gs_rows_eighths(gs_entry *entry, int bm, int bn)
 
 double gs_rows_cycles(int rows, const gs_problem *problem, const gs_profile *profile)
 {
-    static const double launch_us = 1.2, share = 0.8;   /* from that launch's end to the next one's start; of the memory's rate [judgement] */
+    static const double launch_us = 1.2, share = 0.8;   /* gap between that launch and the next; share of the memory bandwidth [judgement] */
     const double a = packs(rows, problem, 'a') ? (double)problem->m * (double)problem->k : 0;
     const double b = packs(rows, problem, 'b') ? (double)gs_columns_of_b(problem) * (double)problem->k : 0;
     if (rows != GS_ROWS_PACK) return 0;
     return (launch_us + (a + b) * 4 / (profile->caps.memory_gbs * 1e3 * share)) * profile->caps.clock_mhz;
 }
 
-/* Every row of a copy starts at a multiple of 128 bytes. */
+/* Rows of a packed copy start at multiples of 128 bytes. */
 static gs_status set_workspace(gs_manifest *manifest, const gs_problem *problem, gs_error *error)
 {
     const char *const a = !manifest->packed[0] ? "" : gs_is_a_transposed(problem->layout) ? "k*cdiv(m,64)*128" : "m*cdiv(k,64)*128", *const twice = problem->gate ? "2*" : "";
@@ -107,7 +107,7 @@ static gs_status set_workspace(gs_manifest *manifest, const gs_problem *problem,
 
 static gs_status set_entry(gs_entry *entry, gs_error *error)
 {
-    enum { THREADS = 256, BLOCKS_SM = 8 };   /* as in kernels/common/pack.cuh: all that a multiprocessor holds */
+    enum { THREADS = 256, BLOCKS_SM = 8 };   /* as in kernels/common/pack.cuh: fills a multiprocessor */
     char text[GS_FORMULA];
     *entry = (gs_entry){.block = {THREADS, 1, 1}, .cluster = {1, 1, 1}, .dependent = true};
     snprintf(entry->name, sizeof entry->name, "gs_pack");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * What several families have. */
+ * Shared by several families. */
 #include "family/shared.h"
 
 #include "problem/layout.h"
 
-/* tiles are walked in groups of that many tile rows (g) or tile columns (h): second value 0 or 1 */
+/* tiles are visited in groups of so many tile rows (g) or tile columns (h): second value 0 or 1 */
 const gs_parameter_value gs_raster_values[10] = {
     {"g1", {1, 0}}, {"g2", {2, 0}}, {"g4", {4, 0}}, {"g8", {8, 0}}, {"g16", {16, 0}},
     {"h1", {1, 1}}, {"h2", {2, 1}}, {"h4", {4, 1}}, {"h8", {8, 1}}, {"h16", {16, 1}},

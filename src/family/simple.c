@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family simple: one thread per element. Any problem, any alignment; slow and obviously right. */
+ * Family simple: one thread per element. Any problem, any alignment; slow and obviously correct. */
 #include <stdio.h>
 
 #include "base/error.h"
@@ -8,7 +8,7 @@
 #include "schedule/family.h"
 #include "schedule/model.h"
 
-/* ---- which schedule strings are valid, and what they ask of a multiprocessor ---- */
+/* ---- which schedule strings are valid, and their resources ---- */
 
 #define THREADS   256
 #define REGISTERS 64   /* upper bound: pointers, indices, one accumulator, a few loads in flight */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family slicek: fragments straight from global memory, K shared by warps and clusters. Mirrors kernels/slicek.cu; docs/internals/slicek.md explains it. */
+ * Family slicek: fragments directly from global memory, K shared by warps and clusters. Mirrors kernels/slicek.cu; docs/internals/slicek.md explains it. */
 #include "family/slicek.h"
 
 #include <stdio.h>
@@ -30,8 +30,8 @@ static const gs_parameter_value warps_values[] = {   /* along M x along N x alon
     {"w4x2x1", {4, 2, 1}}, {"w4x2x2", {4, 2, 2}}, {"w2x4x1", {2, 4, 1}}, {"w2x4x2", {2, 4, 2}}, {"w4x4x1", {4, 4, 1}},
 };
 static const gs_parameter_value depth_values[] = {{"d1", {1}}, {"d2", {2}}, {"d3", {3}}, {"d4", {4}}, {"d8", {8}}};   /* steps of 32 k in flight per warp */
-static const gs_parameter_value split_values[] = {{"k1", {1}}, {"k2", {2}}, {"k4", {4}}, {"k8", {8}}, {"k16", {16}}};   /* blocks of a cluster along K */
-static const gs_parameter_value fetch_values[] = {{"f128", {128}}, {"f256", {256}}};   /* bytes that a load which misses brings to L2 */
+static const gs_parameter_value split_values[] = {{"k1", {1}}, {"k2", {2}}, {"k4", {4}}, {"k8", {8}}, {"k16", {16}}};   /* blocks per cluster along K */
+static const gs_parameter_value fetch_values[] = {{"f128", {128}}, {"f256", {256}}};   /* bytes that a load which misses brings into L2 */
 
 static const gs_parameter parameters[] = {
     [GS_SLICEK_TILE]  = {"tile",  GS_VALUES(tile_values)},
@@ -44,31 +44,31 @@ static const gs_parameter parameters[] = {
 
 static const int16_t *value_of(const gs_schedule *schedule, int parameter) { return gs_parameter_numbers(parameters, schedule, parameter); }
 
-/* ---- which schedule strings are valid, and what they ask of a multiprocessor ---- */
+/* ---- which schedule strings are valid, and their resources ---- */
 
 enum {
-    STEP           = 32,           /* k of a warp's step */
-    MOST_REGISTERS = 255,          /* of a thread */
-    MOST_TILES     = 65535,        /* blocks along y and z of a grid */
-    MOST_BLOCKS    = 2147483647,   /* along x */
-    MOST_LD        = 1073741823,   /* elements from row to row: twice that fits an int */
-    RESERVED_SMEM  = 1024,         /* bytes that every resident block costs beyond its own */
+    STEP           = 32,           /* k per step of a warp */
+    MOST_REGISTERS = 255,          /* per thread */
+    MOST_TILES     = 65535,        /* limit of a grid's y and z dimensions */
+    MOST_BLOCKS    = 2147483647,   /* limit of its x dimension */
+    MOST_LD        = 1073741823,   /* largest leading dimension in elements: twice it fits an int */
+    RESERVED_SMEM  = 1024,         /* bytes of shared memory that the driver reserves per resident block */
     BARRIER_BYTES  = 16,
-    BESIDE         = 26,           /* registers beside what is counted */
-    C_REGISTERS    = 16,           /* of C on its way, at most */
-    LOOP_REGISTERS = 12,           /* more in a loop over K, beside a set of fragments */
-    RAW_REGISTERS  = 24,           /* more where rows have any alignment: ends of matrices, masks, pairs */
-    STRIDED_REGISTERS = 16,        /* more where rows of B are loaded with a stride that is no constant */
-    PARTS          = 4             /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
+    BESIDE         = 26,           /* registers not counted otherwise */
+    C_REGISTERS    = 16,           /* most registers for loading C */
+    LOOP_REGISTERS = 12,           /* more in a loop over K, besides a set of fragments */
+    RAW_REGISTERS  = 24,           /* more for rows of any alignment: ends of matrices, masks, pairs */
+    STRIDED_REGISTERS = 16,        /* more if rows of B are loaded with a stride that is not a constant */
+    PARTS          = 4             /* partitions of a multiprocessor: each has a quarter of the registers, allocated to whole warps */
 };
 
-/* The numbers of a schedule string, and of a warp. */
+/* A schedule string applied to a problem. */
 typedef struct shape {
     int  bm, bn, wm, wn, wk, depth, split;
     bool fixed;
-    int  mt, nt;       /* mma tiles of a warp: 16 rows, 8 columns */
+    int  mt, nt;       /* mma tiles per warp: 16 rows, 8 columns */
     int  threads;
-    bool raw_a, raw_b; /* rows whose start, or what is multiplied of them, is no multiple of 16 bytes */
+    bool raw_a, raw_b; /* rows whose start, or whose multiplied length, is not a multiple of 16 bytes */
 } shape;
 
 static shape shape_of(const gs_schedule *schedule, const gs_problem *problem)
@@ -85,32 +85,32 @@ static shape shape_of(const gs_schedule *schedule, const gs_problem *problem)
     };
 }
 
-/* Partial tiles of the warps along K, what the cluster's blocks send, and their barrier. */
+/* Partial tiles of the warps along K, the buffer for other blocks of the cluster, and its barrier. */
 static int smem_of(const shape *s)
 {
     const int tile = s->bm * s->bn * 4;
     return (s->wk > 1 ? s->wk * tile : 0) + (s->split > 1 ? tile + BARRIER_BYTES : 0);
 }
 
-/* Steps of the warp with most of them; at least 1, so that K = 0 has a shortest schedule string, too. */
+/* Steps of the warp with the most; at least 1, so that K = 0 has a shortest schedule string, too. */
 static int64_t rounds_of(const shape *s, const gs_problem *p)
 {
     const int64_t span = (int64_t)STEP * s->wk * s->split;
     return GS_MAX((p->k + span - 1) / span, 1);
 }
 
-/* All loads of a warp at once, without a loop. */
+/* Whether all loads of a warp are in flight at once, without a loop. */
 static bool is_straight(const shape *s, const gs_problem *p) { return s->fixed && rounds_of(s, p) <= s->depth; }
 
-/* Of a step's operands: raw pieces of 8 elements, or with nn of up to 8 columns, take a word more. */
+/* Registers for the operands of a step: raw pieces of 8 elements (of up to 8 columns with nn) need one more word. */
 static int step_registers(const shape *s, const gs_problem *p)
 {
     const int columns = GS_MIN(s->nt, 8), pieces = p->layout == GS_TN ? s->nt : s->nt * 8 / columns;
     return s->mt * 8 + s->nt * 4 + (s->raw_a ? s->mt * 2 : 0) + (s->raw_b ? pieces : 0);
 }
 
-/* Registers that a thread needs without spilling: sums, operands in flight, addresses of rows where they are not a constant apart, C on
- * its way. Checked against the compiler in tests/family/slicek.c. */
+/* Registers that a thread needs without spilling: sums, operands in flight, addresses of rows unless they are at a constant distance, values of C. Checked against the
+ * compiler in tests/family/slicek.c. */
 static int registers_of(const shape *s, const gs_problem *p)
 {
     const bool tn = p->layout == GS_TN, edge_m = !s->fixed || p->m % s->bm, edge_n = !s->fixed || p->n % s->bn;
@@ -122,14 +122,14 @@ static int registers_of(const shape *s, const gs_problem *p)
     return sums + s->depth * step_registers(s, p) + 2 * (rows + columns) + (gs_has_epilogue(p) ? C_REGISTERS : 0) + loop + strided + raw + BESIDE;
 }
 
-/* What the compiler is allowed: in a loop it likes to load a step before it has used up the one whose place it takes. */
+/* Registers granted to the compiler: in a loop it tends to load a step before it has used up the one that it replaces. */
 static int granted_registers(const shape *s, const gs_problem *p)
 {
     const int wanted = registers_of(s, p) + (is_straight(s, p) ? 0 : step_registers(s, p));
     return GS_MIN((wanted + 7) / 8 * 8, 256);
 }
 
-/* Blocks of a multiprocessor at the same time; 0: not even one. */
+/* Resident blocks per multiprocessor; 0: not even one. */
 static int blocks_of(const shape *s, const gs_problem *p, const gs_caps *caps)
 {
     const int by_registers = caps->registers_sm / PARTS / (granted_registers(s, p) * 32) * PARTS * 32 / s->threads;
@@ -138,7 +138,7 @@ static int blocks_of(const shape *s, const gs_problem *p, const gs_caps *caps)
     return GS_MIN(GS_MIN(by_registers, by_smem), GS_MIN(caps->threads_sm / s->threads, by_slots));
 }
 
-/* What loads and stores need of the problem. */
+/* Requirements of loads and stores. */
 static gs_status check_problem(const shape *s, const gs_problem *p, const gs_caps *caps, gs_error *error)
 {
     if (caps->cc < 80)
@@ -150,7 +150,7 @@ static gs_status check_problem(const shape *s, const gs_problem *p, const gs_cap
     return GS_OK;
 }
 
-/* What the grid and the kernel's integers hold. */
+/* Limits of the grid and of the kernel's integers. */
 static gs_status check_extents(const shape *s, const gs_problem *p, gs_error *error)
 {
     const int64_t tiles_m = (p->m + s->bm - 1) / s->bm, tiles_n = (p->n + s->bn - 1) / s->bn;
@@ -166,7 +166,7 @@ static gs_status check_extents(const shape *s, const gs_problem *p, gs_error *er
     return GS_OK;
 }
 
-/* Schedule strings that do the same as a smaller one, with idle parts. */
+/* Refuses schedule strings that do the same as a smaller one, with idle parts. */
 static gs_status check_use(const gs_schedule *schedule, const shape *s, const gs_problem *p, gs_error *error)
 {
     const int64_t steps = GS_MAX((p->k + STEP - 1) / STEP, 1), parts = s->wk * s->split, rounds = rounds_of(s, p);
@@ -204,7 +204,7 @@ static gs_resources resources_of(const gs_schedule *schedule, const gs_problem *
     const int blocks = blocks_of(&s, problem, caps), warps_part = (blocks * s.threads / 32 + PARTS - 1) / PARTS;
     return (gs_resources){
         .threads   = s.threads,
-        .registers = GS_MIN(MOST_REGISTERS, caps->registers_sm / PARTS / (warps_part * 32) / 8 * 8),   /* what the compiler may use for that many blocks */
+        .registers = GS_MIN(MOST_REGISTERS, caps->registers_sm / PARTS / (warps_part * 32) / 8 * 8),   /* registers per thread that allow so many resident blocks */
         .smem      = smem_of(&s),
         .blocks_sm = blocks,
         .cluster   = s.split,
@@ -229,7 +229,7 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *problem, c
 
 /* ---- the kernel: kernels/slicek.cu with its defines and manifest ---- */
 
-/* Elements per access of C or D: the widest that its rows allow, given an aligned pointer. */
+/* Elements per access to C or D: as many as the alignment of its rows allows, given an aligned pointer. */
 static int vector_of(const gs_problem *problem, int64_t unit)
 {
     int vector = 16 / (int)gs_type_size(problem->out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family slicek: its parameters, in order. For its own files and tests. */
+ * Family slicek: the order of its parameters. For its own files and tests. */
 #ifndef GS_FAMILY_SLICEK_H
 #define GS_FAMILY_SLICEK_H
 

@@ -14,7 +14,7 @@
 
 /* ---- parameters ---- */
 
-static const gs_parameter_value tile_values[] = {   /* of D, M x N x K; the side that meets wgmma's 64 rows has 64, 128, 192 or 256 */
+static const gs_parameter_value tile_values[] = {   /* of D, M x N x K; the side on wgmma's 64-row dimension has 64, 128, 192 or 256 */
     {"64x16x64", {64, 16, 64}}, {"64x32x64", {64, 32, 64}}, {"64x64x64", {64, 64, 64}}, {"64x96x64", {64, 96, 64}}, {"64x128x64", {64, 128, 64}},
     {"64x192x64", {64, 192, 64}}, {"64x256x64", {64, 256, 64}},
     {"128x32x64", {128, 32, 64}}, {"128x64x64", {128, 64, 64}}, {"128x96x64", {128, 96, 64}}, {"128x128x64", {128, 128, 64}},
@@ -42,11 +42,11 @@ static const gs_parameter_value tile_values[] = {   /* of D, M x N x K; the side
     {"112x256x64", {112, 256, 64}}, {"120x256x64", {120, 256, 64}}, {"48x256x64", {48, 256, 64}}, {"48x192x64", {48, 192, 64}},
 };
 static const gs_parameter_value stages_values[] = {{"s2", {2}}, {"s4", {4}}, {"s6", {6}}, {"s8", {8}}, {"s12", {12}}, {"s16", {16}}, {"s3", {3}}, {"s5", {5}}};
-static const gs_parameter_value order_values[] = {{"ab", {0}}, {"ba", {1}}};   /* whose rows meet the 64-row side of wgmma: A's, or B's columns */
+static const gs_parameter_value order_values[] = {{"ab", {0}}, {"ba", {1}}};   /* operand on wgmma's 64-row side: rows of A, or columns of B */
 static const gs_parameter_value cluster_values[] = {   /* blocks along M x along N that share an operand */
     {"c1x1", {1, 1}}, {"c2x1", {2, 1}}, {"c1x2", {1, 2}}, {"c4x1", {4, 1}}, {"c1x4", {1, 4}},
 };
-static const gs_parameter_value split_values[] = {   /* shares of K: all, whether some meet in the workspace (t), blocks of a cluster (k) */
+static const gs_parameter_value split_values[] = {   /* shares of K; whether some are combined in the workspace (t); blocks per cluster along K (k) */
     {"k1", {1, 0, 1}}, {"k2", {2, 0, 2}}, {"k3", {3, 0, 3}}, {"k4", {4, 0, 4}}, {"k8", {8, 0, 8}}, {"k16", {16, 0, 16}},
     {"t2", {2, 1, 1}}, {"t4", {4, 1, 1}}, {"k4t4", {16, 1, 4}}, {"k8t4", {32, 1, 8}}, {"k8t8", {64, 1, 8}}, {"k8t16", {128, 1, 8}},
     {"t3", {3, 1, 1}}, {"t5", {5, 1, 1}}, {"t6", {6, 1, 1}}, {"t8", {8, 1, 1}}, {"k2t2", {4, 1, 2}}, {"k2t3", {6, 1, 2}},
@@ -65,49 +65,49 @@ static const gs_parameter parameters[] = {
 static const int16_t *value_of(const gs_schedule *schedule, int parameter) { return gs_parameter_numbers(parameters, schedule, parameter); }
 static int rows_of(const gs_schedule *schedule) { return value_of(schedule, GS_SPLITK_ROWS)[0]; }
 
-/* ---- which schedule strings are valid, and what they ask of a multiprocessor ---- */
+/* ---- which schedule strings are valid, and their resources ---- */
 
 enum {
     ALIGN_SLACK      = 1024,
-    RESERVED_SMEM    = 1024,     /* bytes that every resident block costs beyond its own */
-    PORTABLE_CLUSTER = 8,        /* blocks; k16 alone may have more */
+    RESERVED_SMEM    = 1024,     /* bytes of shared memory that the driver reserves per resident block */
+    PORTABLE_CLUSTER = 8,        /* blocks; only k16 may have more */
     MOST_GRID_Y      = 65535,
     MOST_REGISTERS   = 255,
-    REGISTERS_BESIDE = 40,       /* the accumulators, where the compiler must be thrifty (NVRTC 13.0) */
-    REGISTERS_C      = 40,       /* more where C is read: addresses */
-    REGISTERS_BATCH  = 16,       /* more where C is a batch's */
-    REGISTERS_PARTS  = 32,       /* more where parts come from the workspace, many at once */
-    REGISTERS_FEED   = 80,       /* of threads that bring operands */
-    MOST_WITH_C      = 96,       /* accumulators: addresses of C take more registers */
-    MOST_SPLIT_C     = 64,       /* the same where K is split */
-    MOST_OF_THREE    = 80,       /* of three consumers, who have 128 registers each */
-    MOST_OF_THREE_C  = 40,       /* and read C */
-    MOST_SMOOTH      = 80,       /* with gelu, silu and so on */
-    MOST_OF_THREE_FED = 32,      /* and bring operands themselves */
-    MOST_OF_THREE_SHIFT = 56,    /* and shift rows */
-    MOST_SHIFT       = 96,       /* of others who do */
-    MOST_SHIFT_PARTS = 80,       /* and whose parts meet in the workspace; of three 40 */
-    MOST_BOTH        = 48,       /* with C beside a bias or an activation */
+    REGISTERS_BESIDE = 40,       /* besides the accumulators, if the compiler must economise (NVRTC 13.0) */
+    REGISTERS_C      = 40,       /* more if C is read: addresses */
+    REGISTERS_BATCH  = 16,       /* more if C is a batch */
+    REGISTERS_PARTS  = 32,       /* more if parts are read from the workspace, many at once */
+    REGISTERS_FEED   = 80,       /* of threads that load operands */
+    MOST_WITH_C      = 96,       /* most accumulators with C, whose addresses take registers */
+    MOST_SPLIT_C     = 64,       /* the same if K is split */
+    MOST_OF_THREE    = 80,       /* most of three consumers, which have 128 registers per thread */
+    MOST_OF_THREE_C  = 40,       /* the same with C */
+    MOST_SMOOTH      = 80,       /* most with gelu, silu and similar activations */
+    MOST_OF_THREE_FED = 32,      /* most of three consumers if threads load operands */
+    MOST_OF_THREE_SHIFT = 56,    /* most of three consumers that shift rows */
+    MOST_SHIFT       = 96,       /* most of other consumers that shift rows */
+    MOST_SHIFT_PARTS = 80,       /* the same if parts are combined in the workspace; 40 for three consumers */
+    MOST_BOTH        = 48,       /* most with C and a bias or an activation */
     MOST_OF_THREE_BOTH = 24,
-    PARTS            = 4,        /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
+    PARTS            = 4,        /* partitions of a multiprocessor: each has a quarter of the registers, allocated to whole warps */
     MOST_RESIDENT    = 8,
-    MOST_WAVES       = 32,       /* more tiles are for a persistent kernel */
-    SPLIT_BLOCKS     = 2,        /* K is not split into more blocks per multiprocessor */
-    DEEP_SHARE       = 1024,     /* a share of so much K is cut further while less than a fifth of the multiprocessors would be busy */
-    LEAST_AHEAD      = 49152,    /* bytes of a block's stages, where they do not hold its whole share: memory answers late */
-    LEAST_STAGES     = 3         /* there, unless one alone has so many bytes */
+    MOST_WAVES       = 32,       /* for more tiles a persistent kernel is better */
+    SPLIT_BLOCKS     = 2,        /* K is not split if that gives more blocks per multiprocessor */
+    DEEP_SHARE       = 1024,     /* k; a share of at least this is split further while less than a fifth of the multiprocessors would be busy */
+    LEAST_AHEAD      = 49152,    /* least bytes in the stages of a block, if they do not hold its whole share: hides memory latency */
+    LEAST_STAGES     = 3         /* least stages in that case, unless a single one has so many bytes */
 };
 
 static int64_t tiles_of(int64_t extent, int tile) { return (extent + tile - 1) / tile; }
 
-/* D is not stored in whole vectors: its rows do not start or end at multiples of 16 bytes; for f32 8, and whole pairs. */
+/* Whether D cannot be stored by whole vectors: its rows do not start or end at multiples of 16 bytes (8 bytes for f32, which is stored in pairs). */
 static bool is_direct(const gs_problem *problem)
 {
     const int whole = problem->out == GS_F32 ? 2 : 8;
     return gs_rows_unit(problem, 'd') % whole != 0 || problem->n % whole != 0;
 }
 
-/* C or aux is read by units of 16 bytes, through the buffers that only 16-bit results have; aux is written by element. */
+/* C or aux is read by units of 16 bytes through the buffers that only 16-bit outputs have; aux is written by element. */
 static int units_of(const gs_problem *problem)
 {
     const int units = gs_units_of(problem);
@@ -134,11 +134,11 @@ gs_splitk_shape gs_splitk_shape_of(const gs_schedule *schedule, const gs_problem
     const int beside = gs_rows_beside(rows, problem, 'a', s.bm, s.bk) + gs_rows_beside(rows, problem, 'b', s.bn, s.bk);
     s.feeds = rows == GS_ROWS_CPASYNC && (feed_a != GS_FEED_TENSOR || feed_b != GS_FEED_TENSOR);
     s.shifts = rows == GS_ROWS_SHIFT;
-    s.rows_a = !gs_is_a_transposed(problem->layout) && feed_a == GS_FEED_TENSOR ? (int)GS_MIN(s.bm, problem->m) : s.bm;   /* threads bring zeros for rows that there are not */
+    s.rows_a = !gs_is_a_transposed(problem->layout) && feed_a == GS_FEED_TENSOR ? (int)GS_MIN(s.bm, problem->m) : s.bm;   /* threads write zeros for missing rows */
     s.rows_b = gs_is_b_transposed(problem->layout) && feed_b == GS_FEED_TENSOR ? (int)GS_MIN(s.bn, gs_columns_of_b(problem)) : s.bn;
     s.tiles_m = tiles_of(problem->m, s.bm);
     s.tiles_n = tiles_of(gs_columns_of_b(problem), s.bn);
-    s.blocks = tiles_of(tiles_of(problem->k + gs_rows_more_k(rows), s.bk), s.shares) + (s.shifts && s.shares > 1);   /* with the one behind a share, of which the first units are needed */
+    s.blocks = tiles_of(tiles_of(problem->k + gs_rows_more_k(rows), s.bk), s.shares) + (s.shifts && s.shares > 1);   /* the k-block after a share: shifted rows need its first units */
     const int buffers = problem->out == GS_F32 ? 0 : s.consumers * 4 * GS_MIN(slice, 8) * 256;
     s.stage = (s.bm + s.bn) * s.bk * 2 + gs_rows_padding(rows, s.bm) + gs_rows_padding(rows, s.bn);
     s.smem = ALIGN_SLACK + gs_rows_ring(rows, s.bm) + gs_rows_ring(rows, s.bn) + s.stages * (s.stage + beside) + (s.ck - 1) * s.slice_bytes + buffers + s.stages * 2 * 8 +
@@ -148,14 +148,14 @@ gs_splitk_shape gs_splitk_shape_of(const gs_schedule *schedule, const gs_problem
 
 static int threads_of(const gs_splitk_shape *s) { return s->consumers * 128 + (s->feeds ? 128 : 32); }
 
-/* Registers that the compiler may use for so many resident blocks; the warps of each may begin at the same part of the multiprocessor. */
+/* Registers per thread that allow so many resident blocks. The warps of each block may start at the same partition of the multiprocessor. */
 static int registers_for(int blocks, int threads, const gs_caps *caps)
 {
     const int warps_part = blocks * ((threads / 32 + PARTS - 1) / PARTS);
     return GS_MIN(MOST_REGISTERS, caps->registers_sm / PARTS / (warps_part * 32) / 8 * 8);
 }
 
-/* Blocks of a multiprocessor at the same time, with so much shared memory. */
+/* Resident blocks per multiprocessor with so much shared memory. */
 static int resident(const gs_splitk_shape *s, int smem, const gs_problem *problem, const gs_caps *caps)
 {
     const int sums = s->accumulators + REGISTERS_BESIDE + (gs_has_epilogue(problem) ? REGISTERS_C : 0) + ((problem->beta != 0 || gs_has_aux(problem)) && (problem->bias || problem->activation || problem->scales) ? REGISTERS_C : 0) + (s->tickets > 1 ? REGISTERS_PARTS : 0) + (problem->gate ? REGISTERS_C : 0) + (problem->batch > 1 && problem->beta != 0 ? REGISTERS_BATCH : 0);
@@ -181,7 +181,7 @@ static gs_status check_problem(const gs_splitk_shape *s, const gs_problem *p, gs
     return GS_OK;
 }
 
-/* Whether a tile has whole boxes of operands that are not stored along K. */
+/* Whether the tile has whole boxes of the operands that are not stored along K. */
 static bool takes_columns(const gs_problem *p, const int16_t tile[2])
 {
     return (!gs_is_a_transposed(p->layout) || tile[0] % 64 == 0) && (gs_is_b_transposed(p->layout) || tile[1] % 64 == 0);
@@ -196,7 +196,7 @@ static gs_status check_order(const gs_schedule *schedule, gs_error *error)
     return rows >= 64 && rows % 64 == 0 ? GS_OK : gs_fail(error, GS_ERROR_UNSUPPORTED, "order", WRONG_WAY, tile[0], tile[1]);
 }
 
-/* What wgmma can do, and what only wastes rows. */
+/* Limits of wgmma, and tiles that only waste rows. */
 static gs_status check_tile(const gs_splitk_shape *s, const gs_problem *p, gs_error *error)
 {
     const int64_t x = s->swap_ab ? gs_columns_of_b(p) : p->m;
@@ -225,7 +225,7 @@ static gs_status check_tile(const gs_splitk_shape *s, const gs_problem *p, gs_er
     return GS_OK;
 }
 
-/* Stages that go around must have enough under way; an odd number is for where one more has no room. */
+/* Stages that are reused must keep enough bytes in flight; an odd number of stages is allowed only if one more does not fit. */
 static gs_status check_stages(const gs_splitk_shape *s, const gs_problem *p, const gs_caps *caps, gs_error *error)
 {
     const int stage = s->stage;
@@ -239,7 +239,7 @@ static gs_status check_stages(const gs_splitk_shape *s, const gs_problem *p, con
     return GS_OK;
 }
 
-/* No narrower tile of the table makes as few, and no smaller number of stages holds all k-blocks. */
+/* Refuses a tile if a narrower one makes as few tiles, and stages if fewer hold all k-blocks. */
 static gs_status check_smaller(const gs_splitk_shape *s, const gs_problem *p, gs_error *error)
 {
     const int64_t y = s->swap_ab ? p->m : gs_columns_of_b(p), across = s->swap_ab ? s->tiles_m : s->tiles_n;
@@ -285,7 +285,7 @@ static gs_status check_split(const gs_splitk_shape *s, const gs_problem *p, cons
 
 static gs_status check(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {
-    GS_TRY(check_extents(problem, error));   /* what needs no shape is first: most schedules of an enumeration fail there */
+    GS_TRY(check_extents(problem, error));   /* cheapest check first: most schedules of an enumeration fail here */
     GS_TRY(gs_rows_check(rows_of(schedule), problem, error));
     GS_TRY(check_order(schedule, error));
     const gs_splitk_shape s = gs_splitk_shape_of(schedule, problem);
@@ -315,7 +315,7 @@ static gs_resources resources_of(const gs_schedule *schedule, const gs_problem *
 
 /* ---- the time model ---- */
 
-/* The exchange of partial tiles, per block: within the cluster, then of its sums between clusters. */
+/* Cycles per block to exchange partial tiles: within the cluster, then between clusters through the workspace. */
 static double exchange(double elements, int blocks, int clusters, const gs_rates *r)
 {
     double cycles = 0;
@@ -332,18 +332,18 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const g
     const int16_t *const cluster = value_of(schedule, GS_SPLITK_CLUSTER);
     const int16_t *const split = value_of(schedule, GS_SPLITK_SPLIT);
     const bool swap_ab = value_of(schedule, GS_SPLITK_ORDER)[0] != 0;
-    const int sharing = split[2], meeting = split[0] / split[2];   /* blocks of a cluster along K, clusters that meet by tickets */
+    const int sharing = split[2], meeting = split[0] / split[2];   /* blocks per cluster along K; clusters that are combined by tickets */
     const double bm = tile[0], bn = tile[1], bk = tile[2];
     const double tiles = gs_ceil_div((double)p->m, bm * cluster[0]) * cluster[0] * gs_ceil_div((double)p->n, bn * cluster[1]) * cluster[1] * (double)p->batch;
-    const double wide = swap_ab ? bm : bn, blocks64 = (swap_ab ? bn : bm) / 64;   /* of wgmma: its columns; 64-row blocks */
+    const double wide = swap_ab ? bm : bn, blocks64 = (swap_ab ? bn : bm) / 64;   /* columns of wgmma; blocks of 64 rows */
     const double wgmmas = blocks64 * bk / 16, elements = gs_inside(bm, p->m) * gs_inside(bn, p->n);
     const double ideal = 64.0 * 16 * 2 / profile->caps.tensor_flops;
     const double a = gs_inside(bm, p->m) * gs_rows_bytes(rows_of(schedule), p, 'a', profile) * (1 - (cluster[1] > 1 ? r->multicast * (1 - 1.0 / cluster[1]) : 0));
     const double b = gs_inside(bn, p->n) * gs_rows_bytes(rows_of(schedule), p, 'b', profile) * (1 - (cluster[0] > 1 ? r->multicast * (1 - 1.0 / cluster[0]) : 0));
-    const double stored = elements * (double)gs_type_size(p->out) / sharing;   /* by a block that stores */
+    const double stored = elements * (double)gs_type_size(p->out) / sharing;   /* bytes stored by each storing block */
     const gs_walk walked = {bm, bn, 1, p->m > p->n, (double)profile->caps.sms * resources.blocks_sm};
     const double clusters_m = gs_ceil_div((double)p->m, bm * cluster[0]), clusters_n = gs_ceil_div((double)p->n, bn * cluster[1]);
-    const bool along_n = gs_ceil_div((double)p->n, bn) < gs_ceil_div((double)p->m, bm);   /* launched first: tiles of the shorter side */
+    const bool along_n = gs_ceil_div((double)p->n, bn) < gs_ceil_div((double)p->m, bm);   /* tiles of the shorter side are launched first */
     const gs_order order = {along_n ? clusters_n : clusters_m, along_n ? clusters_m : clusters_n, along_n ? clusters_n : clusters_m,
                             along_n ? bn : bm, along_n ? bm : bn, cluster[along_n], cluster[!along_n], resources.cluster,
                             clusters_m * clusters_n * meeting * (double)p->batch};
@@ -395,7 +395,7 @@ static void define(gs_kernel *kernel, const gs_splitk_shape *s, const gs_problem
     if (s->fixed) gs_kernel_define_sizes(kernel, problem);
 }
 
-/* Slices of the tiles, by tile, ticket and rank along K, behind a counter for each slice of a tile. */
+/* Slices of the tiles, by tile, ticket and rank along K, after one counter per slice of a tile. */
 static gs_status set_workspace(gs_manifest *manifest, const gs_splitk_shape *s, const gs_problem *problem, gs_error *error)
 {
     char text[GS_FORMULA];
@@ -412,12 +412,12 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
 {
     const gs_splitk_shape s = gs_splitk_shape_of(schedule, problem);
     const gs_resources resources = resources_of(schedule, problem, caps);
-    const bool direct = is_direct(problem), along_n = s.tiles_n < s.tiles_m;   /* the shorter side runs fastest */
+    const bool direct = is_direct(problem), along_n = s.tiles_n < s.tiles_m;   /* the shorter side varies fastest */
     const int out_bytes = (int)gs_type_size(problem->out);
     define(kernel, &s, problem, &resources);
 
     gs_manifest *const manifest = &kernel->manifest;
-    manifest->accumulator = GS_F32;   /* also where f16 would do: it is as fast, and a tile's accumulators fit */
+    manifest->accumulator = GS_F32;   /* also for f16 accumulation: it is as fast, and the accumulators of a tile fit */
     manifest->bitwise = true;
     manifest->align[2] = units_of(problem) ? 16 : out_bytes;
     manifest->align[3] = direct ? out_bytes : problem->out == GS_F32 ? 8 : 16;

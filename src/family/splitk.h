@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family splitk: its parameters, in order, and what a schedule string means for a problem. For its own files and tests. */
+ * Family splitk: the order of its parameters, and the shape that a schedule string gives for a problem. For its own files and tests. */
 #ifndef GS_FAMILY_SPLITK_H
 #define GS_FAMILY_SPLITK_H
 
@@ -7,22 +7,22 @@
 
 enum { GS_SPLITK_TILE, GS_SPLITK_STAGES, GS_SPLITK_ORDER, GS_SPLITK_CLUSTER, GS_SPLITK_SPLIT, GS_SPLITK_SIZES, GS_SPLITK_ROWS };
 
-/* What a splitk schedule string means for a problem: the constants of kernels/splitk.cu. */
+/* A splitk schedule string applied to a problem: the constants of kernels/splitk.cu. */
 typedef struct gs_splitk_shape {
     int  bm, bn, bk, stages;
     bool swap_ab, fixed;           /* order ba; sizes compiled in */
-    bool feeds, shifts;           /* threads bring A or B; consumers shift the rows of both */
-    int  cm, cn, ck, tickets;     /* blocks of a cluster along M, N, K; shares of K that meet in the workspace */
+    bool feeds, shifts;           /* threads load A or B; consumers shift the rows of both */
+    int  cm, cn, ck, tickets;     /* blocks per cluster along M, N, K; shares of K that are combined in the workspace */
     int  shares;                  /* of K: ck * tickets */
-    int  bx, by;                  /* of the tile: wgmma's 64-row side, and its columns */
-    int  consumers;               /* warpgroups */
-    int  accumulators;            /* of a thread */
-    int  slice_bytes;             /* of a tile's sums: what one of ck blocks stores */
-    int  rows_a, rows_b;          /* of a box of A, and of B in layout tn */
+    int  bx, by;                  /* tile on wgmma's 64-row side, and on its column side */
+    int  consumers;               /* consumer warpgroups */
+    int  accumulators;            /* per thread */
+    int  slice_bytes;             /* bytes of sums that one of ck blocks stores */
+    int  rows_a, rows_b;          /* rows per box of A, and of B in layout tn */
     int64_t tiles_m, tiles_n;
     int64_t blocks;               /* k-blocks of the largest share */
-    int  stage;                   /* bytes of a stage, as copies leave it */
-    int  smem;                    /* of a block */
+    int  stage;                   /* bytes of a stage, including padding */
+    int  smem;                    /* bytes per block */
 } gs_splitk_shape;
 gs_splitk_shape gs_splitk_shape_of(const gs_schedule *schedule, const gs_problem *problem);
 

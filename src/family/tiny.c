@@ -26,31 +26,31 @@ static const gs_parameter parameters[] = {
 
 static int value_of(const gs_schedule *schedule, int parameter) { return gs_parameter_numbers(parameters, schedule, parameter)[0]; }
 
-/* ---- which schedule strings are valid, and what they ask of a multiprocessor ---- */
+/* ---- which schedule strings are valid, and their resources ---- */
 
 enum {
-    MOST_REGISTERS = 255,    /* of a thread */
-    RESERVED_SMEM  = 1024,   /* bytes that every resident block costs beyond its own */
-    PARTS          = 4,      /* of a multiprocessor: each holds a quarter of the registers, for whole warps */
-    MOST_COPY      = 1 << 20 /* bytes that an mbarrier counts */
+    MOST_REGISTERS = 255,    /* per thread */
+    RESERVED_SMEM  = 1024,   /* bytes of shared memory that the driver reserves per resident block */
+    PARTS          = 4,      /* partitions of a multiprocessor: each has a quarter of the registers, allocated to whole warps */
+    MOST_COPY      = 1 << 20 /* most bytes that an mbarrier counts */
 };
 
-/* An operand as it lies in memory. */
+/* How an operand is stored. */
 typedef struct operand {
     int64_t rows, cols, pitch;   /* elements */
-    int64_t stride;              /* from a matrix to the next; 0: all have the same */
-    int     vector;              /* elements of an access: none crosses the end of a row */
-    int     align;               /* elements that its first one is promised to be a multiple of */
-    int64_t place;               /* bytes in a stage */
+    int64_t stride;              /* from one matrix to the next; 0: all share one */
+    int     vector;              /* elements per access, chosen so that none crosses the end of a row */
+    int     align;               /* the pointer is a multiple of so many elements */
+    int64_t place;               /* offset in a stage, bytes */
 } operand;
 
-/* The numbers of a schedule string for a problem: the constants of kernels/tiny.cu. */
+/* A schedule string applied to a problem: the constants of kernels/tiny.cu. */
 typedef struct shape {
-    int     warps, matrices, tiles, strips, stages;   /* tiles of 16 rows in a strip, strips of a matrix */
-    int     columns;                                  /* tiles of 8 */
-    int     steps;                                    /* of 16 k */
+    int     warps, matrices, tiles, strips, stages;   /* tiles of 16 rows per strip, strips per matrix */
+    int     columns;                                  /* tiles of 8 columns */
+    int     steps;                                    /* steps of 16 k */
     operand a, b;
-    int64_t stage;                                    /* bytes */
+    int64_t stage;                                    /* bytes per stage */
 } shape;
 
 /* The largest power of two that divides x, at most `most`. */
@@ -85,10 +85,10 @@ static shape shape_of(const gs_schedule *schedule, const gs_problem *p)
     return s;
 }
 
-static int64_t smem_of(const shape *s) { return s->stages * (s->stage + 16); }   /* and two mbarriers */
+static int64_t smem_of(const shape *s) { return s->stages * (s->stage + 16); }   /* with two mbarriers per stage */
 
-/* Registers of a lane's words of an operand: rows of A or columns of B, `lines` of them. Loads that are narrower than a word, and rows across K, are put
- * together from as many registers. */
+/* Registers for a lane's words of an operand: rows of A or columns of B, `lines` of them. If loads are narrower than a word, or rows run across K, words are assembled
+ * from as many registers. */
 static int words_of(const shape *s, const operand *o, bool along, int lines)
 {
     const int words = lines * (s->stages ? GS_MIN(4, 2 * s->steps) : s->matrices * 2 * s->steps);
@@ -106,13 +106,13 @@ static bool has_ends(const gs_problem *p) { return p->bias || p->activation || p
 static int registers_of(const shape *s, const gs_problem *p)
 {
     const bool singly = s->a.vector == 1 || s->b.vector == 1;
-    const int found = !p->matrices ? 0 : !singly ? 8 : p->beta != 0 ? 48 : has_ends(p) ? 16 : 8;   /* where matrices are: elements one by one, C and an activation hide nothing */
+    const int found = !p->matrices ? 0 : !singly ? 8 : p->beta != 0 ? 48 : has_ends(p) ? 16 : 8;   /* pointers to matrices, live together with other values */
     const int pointers = s->stages ? 0 : 4 * s->matrices + found, ends = (p->beta != 0 ? 12 : 0) + (has_ends(p) ? 12 * s->tiles : 0);
     const int odd = p->n % 2 || p->ldd % 2 ? 8 * s->tiles : 0;   /* elements of D are stored one by one */
     return s->tiles * s->columns * 4 + all_words_of(s, p) + pointers + 40 + ends + odd;
 }
 
-/* The same of large shares, which the compiler orders less well. */
+/* The same for large shares, for which the compiler's instruction order needs more. */
 static int most_registers_of(const shape *s, const gs_problem *p)
 {
     return registers_of(s, p) + (s->stages ? s->tiles > 2 ? 24 : 0 : 32 + all_words_of(s, p) / 4);
@@ -143,7 +143,7 @@ static gs_status check_problem(const gs_problem *p, const gs_caps *caps, gs_erro
     return GS_OK;
 }
 
-/* What bulk copies need. */
+/* Requirements of bulk copies. */
 static gs_status check_ring(const shape *s, const gs_problem *p, const gs_caps *caps, gs_error *error)
 {
     if (p->matrices) return gs_fail(error, GS_ERROR_UNSUPPORTED, "feed", "bulk copies bring matrices that lie one behind the other, and these are found by pointers; take direct");
@@ -182,20 +182,20 @@ static gs_resources resources_of(const gs_schedule *schedule, const gs_problem *
     const shape s = shape_of(schedule, problem);
     const int blocks = blocks_of(&s, problem, caps);
     const int warps_part = (blocks * s.warps + PARTS - 1) / PARTS;
-    const int allowed = caps->registers_sm / PARTS / (warps_part * 32) / 8 * 8;   /* what the compiler may use for that many blocks */
+    const int allowed = caps->registers_sm / PARTS / (warps_part * 32) / 8 * 8;   /* registers per thread that allow so many resident blocks */
     return (gs_resources){.threads = s.warps * 32, .registers = GS_MIN(MOST_REGISTERS, allowed), .smem = (int)smem_of(&s), .blocks_sm = blocks, .cluster = 1};
 }
 
 /* ---- the time model ---- */
 
-/* [judgement] cycles of a block's chunk beside its strips: barriers, a copy that is issued, one latency of shared memory, mma and stores each; what the bytes count
- * where threads ask for them: the nearest to it that was measured, loads into registers, reached nine tenths of the rate */
+/* [judgement] cycles per chunk of a block besides its strips: barriers, issuing a copy, one latency each of shared memory, mma and stores; relative cost of bytes that
+ * threads load directly: the most similar case that was measured, loads into registers, reached nine tenths of the bandwidth */
 static const double chunk_cycles = 300, direct_bytes = 1.1;
 
-/* Bytes that are asked of memory for a matrix: by bulk copies also what lies between its rows and behind them. One for all stays in the caches. */
+/* Bytes read from memory per matrix: bulk copies also read the gaps between and after rows. A shared matrix stays in the caches. */
 static double bytes_of(const operand *o, bool bulk) { return !o->stride ? 0 : bulk ? 2.0 * (double)o->stride : 2.0 * (double)o->rows * (double)o->cols; }
 
-/* Loads of a lane for its words of an operand, of a matrix or strip. lines: its rows of A, or columns of B. */
+/* Loads per lane for its words of an operand, per matrix or strip. lines: its rows of A, or columns of B. */
 static double loads_of(const operand *o, bool along, double lines, double words)
 {
     const double pieces = along ? fmax(1, 4.0 / o->vector) : 2 / fmin(o->vector, fmin(lines, 4)) * 2;   /* for two words */
@@ -207,7 +207,7 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const g
     const gs_rates *const r = &profile->rates;
     const shape s = shape_of(schedule, p);
     const bool bulk = s.stages > 0;
-    const double words = 2 * s.steps, strips = bulk ? (double)s.matrices * s.strips : (double)s.matrices * s.warps;   /* of a block at a time */
+    const double words = 2 * s.steps, strips = bulk ? (double)s.matrices * s.strips : (double)s.matrices * s.warps;   /* per block at a time */
     const double resident = blocks_of(&s, p, &profile->caps), matrices = strips / s.strips;
     const double own = strips / s.warps, mmas = (double)s.tiles * s.columns * s.steps;
     const double loads = loads_of(&s.a, !gs_is_a_transposed(p->layout), 2 * s.tiles, words) + loads_of(&s.b, gs_is_b_transposed(p->layout), s.columns, words);
@@ -215,7 +215,7 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const g
     const double stores = 2.0 * s.tiles * fmax(1, s.columns / 4.0) * (p->beta != 0 ? 2 : 1);
     const double sums = 4.0 * s.tiles * s.columns;
     return (gs_work){
-        .blocks = ceil((double)p->batch / (matrices * resident)),   /* what a multiprocessor has at a time */
+        .blocks = ceil((double)p->batch / (matrices * resident)),   /* the chunks that a multiprocessor works on at a time count as one block */
         .cluster = 1, .resident = (int)resident, .persistent = true,
         .steps   = 1,
         .matrix  = resident * strips * mmas * 2 * 16 * 8 * 16 / (profile->caps.tensor_flops * r->mma_share),
@@ -236,7 +236,7 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *p, const g
 
 /* ---- the kernel: kernels/tiny.cu with its defines and manifest ---- */
 
-/* Blocks take chunks in turn: as many blocks as are there at once, and no more than give each the same number of chunks. */
+/* Blocks loop over chunks: the grid has at most as many blocks as are resident at once, and no more than needed for an equal number of chunks each. */
 static gs_status set_grid(gs_entry *entry, const shape *s, int blocks, gs_error *error)
 {
     char chunks[40], text[GS_FORMULA];
@@ -274,7 +274,7 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     if (s.stages && problem->stride_a) gs_kernel_define(kernel, "GS_STRIDE_A", (int)s.a.stride);
     if (s.stages && problem->stride_b) gs_kernel_define(kernel, "GS_STRIDE_B", (int)s.b.stride);
 
-    /* f16 accumulation would save nothing: memory is what counts. The wider accumulator serves both. */
+    /* f16 accumulation would save nothing, because memory is the limit; f32 serves both. */
     gs_manifest *const manifest = &kernel->manifest;
     *manifest = (gs_manifest){.accumulator = GS_F32, .bitwise = true, .entry_count = 1,
                               .align = {2 * s.a.align, 2 * s.b.align, (problem->beta != 0 ? align_c : 1) * out_bytes, align_d * out_bytes}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family tiny: its parameters, in order. For its own files and tests. */
+ * Family tiny: the order of its parameters. For its own files and tests. */
 #ifndef GS_FAMILY_TINY_H
 #define GS_FAMILY_TINY_H
 
@@ -7,6 +7,6 @@
 
 enum { GS_TINY_MATRICES, GS_TINY_ROWS, GS_TINY_FEED, GS_TINY_WARPS };
 
-enum { GS_TINY_MOST = 64, GS_TINY_LEAST_BATCH = 64 };   /* of M, N and K; of the batch */
+enum { GS_TINY_MOST = 64, GS_TINY_LEAST_BATCH = 64 };   /* largest M, N and K; smallest batch */
 
 #endif

@@ -14,9 +14,8 @@
 
 /* ---- parameters ---- */
 
-/* tile M x N x K, of a block or, in mode pp, of each of its two consumers; consumer warpgroups that share a tile: 1 for M = 64, 3 for M = 192,
- * else 2; they share its rows, and its columns where N > 256. Where M is no multiple of 64, wgmma's 64-row side meets the columns: what is said
- * of M then holds for N */
+/* M x N x K, per block or, in mode pp, per consumer (there are two). Consumer warpgroups that share a tile: 1 for M = 64, 3 for M = 192, else 2; they divide its rows,
+ * or its columns if N > 256. If M is not a multiple of 64, the columns are on wgmma's 64-row side, and the statements about M hold for N */
 static const gs_parameter_value tile_values[] = {
     {"64x64x64",   { 64,  64, 64}}, {"64x128x64",  { 64, 128, 64}}, {"64x192x64",  { 64, 192, 64}}, {"64x256x64",  { 64, 256, 64}},
     {"128x64x64",  {128,  64, 64}}, {"128x128x64", {128, 128, 64}}, {"128x192x64", {128, 192, 64}}, {"128x256x64", {128, 256, 64}},
@@ -59,7 +58,7 @@ static const gs_parameter_value stages_values[] = {
 };
 static const gs_parameter_value cluster_values[] = {{"c1x1", {1, 1}}, {"c2x1", {2, 1}}, {"c1x2", {1, 2}}, {"c2x2", {2, 2}}};   /* blocks along M x along N */
 
-/* consumers, 0: as the tile says; how they work; 1: what is stored is the first to leave L2 */
+/* consumers, 0: determined by the tile; how they work; 1: D is stored with the L2 policy evict_first */
 static const gs_parameter_value mode_values[] = {
     {"coop",  {0, GS_WS_COOP, 0}}, {"pp",    {0, GS_WS_PP, 0}}, {"lag",   {0, GS_WS_LAG, 0}}, {"coop4", {4, GS_WS_COOP, 0}},
     {"coopf", {0, GS_WS_COOP, 1}}, {"ppf",   {0, GS_WS_PP, 1}}, {"lagf",  {0, GS_WS_LAG, 1}},
@@ -77,26 +76,26 @@ static const gs_parameter parameters[] = {
 static const int16_t *value_of(const gs_schedule *schedule, int parameter) { return gs_parameter_numbers(parameters, schedule, parameter); }
 static int rows_of(const gs_schedule *schedule) { return value_of(schedule, GS_WS_ROWS)[0]; }
 
-/* Threads bring A or B. */
+/* Whether threads load A or B. */
 static bool feeds(const gs_schedule *schedule, const gs_problem *problem)
 {
     const int rows = rows_of(schedule);
     return rows == GS_ROWS_CPASYNC && (gs_rows_feed(rows, problem, 'a') != GS_FEED_TENSOR || gs_rows_feed(rows, problem, 'b') != GS_FEED_TENSOR);
 }
 
-/* ---- which schedule strings are valid, and what they ask of a multiprocessor ---- */
+/* ---- which schedule strings are valid, and their resources ---- */
 
 enum {
-    SMEM_BLOCK = 232448,    /* of every device with compute capability 9.0 */
+    SMEM_BLOCK = 232448,    /* of all devices with compute capability 9.0 */
     ALIGN_SLACK = 1024,
     SLAB_BYTES = 2048,      /* 16 rows of 128 bytes */
     BARRIER_BYTES = 8,
     GROUP_BYTES = 8,        /* first row and first tile of a group */
-    MOST_GROUPS = 1024,     /* so that their table leaves room for stages */
+    MOST_GROUPS = 1024,     /* limits their table, to leave memory for stages */
 };
 
-/* D is stored by threads: a tensor copy needs rows that start at multiples of 16 bytes, and it writes whole 16-byte units, also
- * beyond the last column: into the rows' padding, and past the end of D. */
+/* Whether D is stored by threads: a tensor copy needs rows that start at multiples of 16 bytes, and it writes whole 16-byte units, even beyond the last column: into
+ * the padding of rows, and past the end of D. */
 static bool is_direct(const gs_problem *problem)
 {
     return (gs_rows_unit(problem, 'd') * (int64_t)gs_type_size(problem->out)) % 16 != 0 || (problem->n * (int64_t)gs_type_size(problem->out)) % 16 != 0;
@@ -130,8 +129,8 @@ gs_ws_shape gs_ws_shape_of(const gs_schedule *schedule, const gs_problem *proble
     return s;
 }
 
-/* GS_UNITS: what is read or written by units of 16 bytes. C is read by element where registers are few, and with swapped operands and a gate, where a warp's share has rows of 8 columns; aux of
- * a gradient with rows of D at any element. */
+/* GS_UNITS: what is accessed by units of 16 bytes. C is read by element if registers are scarce, and with swapped operands and a gate, where a warp's share has rows
+ * of 8 columns; the aux of a gradient if the rows of D are not aligned. */
 static int units_of(const gs_schedule *schedule, const gs_problem *problem, const gs_ws_shape *s)
 {
     const int units = gs_units_of(problem);
@@ -139,20 +138,19 @@ static int units_of(const gs_schedule *schedule, const gs_problem *problem, cons
     return (problem->gate && s->swap_ab) || s->consumers >= (feeds(schedule, problem) ? 3 : 4) ? 0 : units;
 }
 
-/* Whether a tile has registers for aux of a gradient that is read by units. By element it would take twice as long. */
+/* Whether a tile has enough registers to read the aux of a gradient by units. By element it would take twice as long. */
 static bool has_room_for_aux(const gs_ws_shape *s, const gs_schedule *schedule, const gs_problem *problem, int blocks)
 {
     if (s->consumers > 2 && (problem->batch > 1 || gs_has_offsets(problem) || problem->acc == GS_F16 || feeds(schedule, problem))) return false;
     return s->accumulators <= 64 || (s->consumers <= 2 && blocks <= 2 && !gs_has_offsets(problem) && (problem->batch == 1 || s->dy % s->chunk == 0));
 }
 
-/* The registers of a consumer thread are 232 (240 beyond 200 sums), 152 or 104 for 2, 3, 4 consumers; how many can be sums was found by
- * compiling. */
+/* A consumer thread has 232 registers (240 for more than 200 sums), 152 or 104 with 2, 3, 4 consumers. The number of sums that fit was found by compiling. */
 static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedule, const gs_problem *problem, gs_error *error)
 {
     const int16_t *const cluster = value_of(schedule, GS_WS_CLUSTER);
     const int limit = rows_of(schedule) == GS_ROWS_SHIFT ? (s->consumers == 3 ? 64 : 128) : s->consumers == 2 && feeds(schedule, problem) ? 176 : s->consumers == 4 ? 64 : s->consumers == 3 ? 112 : s->mode == GS_WS_PP ? 200 : 208;
-    const int kept = s->mode == GS_WS_LAG ? s->wx / 64 * s->wy / 4 : 0;   /* words of the tile before */
+    const int kept = s->mode == GS_WS_LAG ? s->wx / 64 * s->wy / 4 : 0;   /* words of the previous tile */
     if (s->accumulators + kept > limit)
         return gs_fail(error, GS_ERROR_UNSUPPORTED, "tile", "%d registers per thread for sums, at most %d fit", s->accumulators + kept, limit);
     if (s->accumulators > 128 && s->consumers == 2 && (gs_has_epilogue(problem) || is_direct(problem)))
@@ -196,10 +194,10 @@ static gs_status check_registers(const gs_ws_shape *s, const gs_schedule *schedu
     return GS_OK;
 }
 
-/* Whether the operand that meets wgmma's columns is stored along K. */
+/* Whether the operand on wgmma's column side is stored along K. */
 static bool is_y_along_k(const gs_ws_shape *s, const gs_problem *problem) { return s->swap_ab ? !gs_is_a_transposed(problem->layout) : gs_is_b_transposed(problem->layout); }
 
-/* What a mode can do with a tile and a problem. */
+/* Which tiles and problems a mode supports. */
 static gs_status check_mode(const gs_ws_shape *s, const gs_schedule *schedule, const gs_problem *problem, gs_error *error)
 {
     const int16_t *const mode = value_of(schedule, GS_WS_MODE);
@@ -216,7 +214,7 @@ static gs_status check_mode(const gs_ws_shape *s, const gs_schedule *schedule, c
     return GS_OK;
 }
 
-/* The matrices of a batch, and B's of groups, have a dimension of the tensor maps. */
+/* A batch, or the matrices B of groups, adds a dimension to the tensor maps. */
 static gs_status check_batch(const gs_ws_shape *s, const gs_schedule *schedule, const gs_problem *p, gs_error *error)
 {
     const int16_t *const tile = value_of(schedule, GS_WS_TILE);
@@ -262,7 +260,7 @@ static gs_resources resources_of(const gs_schedule *schedule, const gs_problem *
     (void)caps;
     const int16_t *const cluster = value_of(schedule, GS_WS_CLUSTER);
     const gs_ws_shape shape = gs_ws_shape_of(schedule, problem);
-    static const int registers[] = {0, 255, 168, 128, 96};   /* at launch, by consumers */
+    static const int registers[] = {0, 255, 168, 128, 96};   /* at launch, by number of consumers */
     return (gs_resources){
         .threads   = (shape.consumers + 1) * 128,
         .registers = registers[shape.consumers],
@@ -274,16 +272,16 @@ static gs_resources resources_of(const gs_schedule *schedule, const gs_problem *
 
 /* ---- the time model ---- */
 
-/* A tile's end, in cycles: what the consumers do, and what of it the next tile's main loop does not hide. */
+/* The end of a tile, in cycles: the work of the consumers that the next tile's main loop does not hide. */
 typedef struct ws_end {
-    double finish;   /* that holds the next main loop up */
-    double last;     /* more at the end of the launch, where nothing hides it */
+    double finish;   /* delays the next main loop */
+    double last;     /* in addition at the end of the launch, where nothing hides it */
     double store;    /* bytes that are stored meanwhile */
 } ws_end;
 
 static ws_end ws_end_of(const gs_schedule *schedule, const gs_problem *problem, double loop, const gs_rates *r)
 {
-    enum { HAND_OVER = 60, ROUNDING = 40 };   /* pp: to the other consumer; lag: per chunk, to registers [judgement] */
+    enum { HAND_OVER = 60, ROUNDING = 40 };   /* pp: hand-over to the other consumer; lag: rounding into registers, per chunk [judgement] */
     const int16_t *const tile = value_of(schedule, GS_WS_TILE);
     const gs_ws_shape shape = gs_ws_shape_of(schedule, problem);
     const double chunks = shape.wx / 64.0 * shape.wy / shape.chunk;
@@ -291,7 +289,7 @@ static ws_end ws_end_of(const gs_schedule *schedule, const gs_problem *problem, 
     const double finish = r->ws_finish + chunks * chunk;
     const double store = gs_inside(tile[0], problem->m) * gs_inside(tile[1], problem->n) * (double)gs_type_size(problem->out) * (problem->beta != 0 ? 2 : 1);
     if (shape.mode == GS_WS_COOP) return (ws_end){finish, 0, store};
-    const double all = gs_together(finish, store / r->store_bytes);   /* pp: of one consumer, while the other one's loop runs */
+    const double all = gs_together(finish, store / r->store_bytes);   /* pp: of one consumer, during the other one's main loop */
     const double shown = shape.mode == GS_WS_PP ? HAND_OVER + fmax(0, all - loop) / 2 : chunks * ROUNDING + fmax(0, all - loop);
     return (ws_end){shown, fmax(0, all - shown), 0};
 }
@@ -308,12 +306,12 @@ static gs_work work_of(const gs_schedule *schedule, const gs_problem *given, con
     const double lines = given->groups ? gs_group_tiles(given, bm * cluster[0]) / (double)p->batch : gs_ceil_div((double)p->m, bm * cluster[0]);
     const double rows = fmax(1, lines) * cluster[0];
     const double columns = fmax(1, gs_ceil_div((double)p->n, bn * cluster[1])) * cluster[1];
-    const double ideal = 64.0 * 16 * 2 / profile->caps.tensor_flops;   /* cycles of a wgmma per column */
+    const double ideal = 64.0 * 16 * 2 / profile->caps.tensor_flops;   /* cycles of a wgmma, per column */
     const gs_ws_shape shape = gs_ws_shape_of(schedule, p);
     const double wgmmas = shape.bx / 64.0 * (shape.by / (double)shape.wy) * bk / 16;
     const bool alone = shape.consumers == 1 || shape.mode == GS_WS_PP;
     const double sync = (alone ? r->ws_sync_alone : r->ws_sync) + (blocks > 1 ? r->cluster_sync : 0);
-    const double a = bm * gs_rows_bytes(rows_of(schedule), p, 'a', profile) * (1 - (cluster[1] > 1 ? r->multicast / 2 : 0));   /* whole boxes: rows outside the matrix take as long */
+    const double a = bm * gs_rows_bytes(rows_of(schedule), p, 'a', profile) * (1 - (cluster[1] > 1 ? r->multicast / 2 : 0));   /* whole boxes: rows outside cost as much */
     const double b = bn * gs_rows_bytes(rows_of(schedule), p, 'b', profile) * (1 - (cluster[0] > 1 ? r->multicast / 2 : 0));
     const gs_walk walked = {bm * cluster[0], bn * cluster[1], raster[0], raster[1] != 0, fmax(1, profile->caps.sms / blocks)};
     const bool along_n = raster[1] != 0;
@@ -347,14 +345,14 @@ static gs_map map_of(char operand, int inner, int outer, int swizzle)
     return (gs_map){.operand = operand, .inner = inner, .outer = outer, .swizzle = swizzle};
 }
 
-/* What a warp stores of a part: 16 along X (of a gate's pairs 8), `wide` along Y. Rows of 32, 64 and 128 bytes are swizzled. */
+/* The box that a warp stores of a part: 16 along X (8 with gated pairs), `wide` along Y. Rows of 32, 64 and 128 bytes are swizzled. */
 static gs_map stored_map(const gs_ws_shape *shape, int wide, bool gated, int out_bytes)
 {
     const int columns = shape->swap_ab ? gated ? 8 : 16 : wide, row_bytes = columns * out_bytes;
     return map_of('d', columns, shape->swap_ab ? wide : 16, row_bytes == 128 || row_bytes == 64 || row_bytes == 32 ? row_bytes : 0);
 }
 
-/* Boxes follow kernels/ws.cu. A slice of an operand that a cluster shares: by rows where these are along K, else by k. */
+/* The boxes match kernels/ws.cu. If a cluster shares an operand, it is divided by rows if it is stored along K, else by k. */
 static void set_maps(gs_entry *entry, const gs_ws_shape *shape, const gs_schedule *schedule, const gs_problem *problem)
 {
     const int16_t *const tile = value_of(schedule, GS_WS_TILE), *const cluster = value_of(schedule, GS_WS_CLUSTER);
@@ -408,14 +406,15 @@ static gs_status build(gs_kernel *kernel, const gs_schedule *schedule, const gs_
     gs_manifest *const manifest = &kernel->manifest;
     manifest->accumulator = problem->acc;
     manifest->bitwise = true;
-    manifest->align[2] = units_of(schedule, problem, &shape) % 3 ? 16 : out_bytes;   /* what is read */
+    manifest->align[2] = units_of(schedule, problem, &shape) % 3 ? 16 : out_bytes;   /* the operand that is read by units */
     manifest->align[3] = direct ? out_bytes : 16;
     GS_TRY(gs_rows_build(kernel, rows_of(schedule), problem, error));
 
-    /* Clusters of four do not fill every group of multiprocessors: one that has to wait for another's end would double the time. */
+    /* Clusters of four cannot use every multiprocessor of each GPC. A cluster that had to wait for another one's end would double the time, so the grid is one cluster
+     * smaller. */
     gs_entry *const entry = &manifest->entry[manifest->entry_count++];
     snprintf(entry->name, sizeof entry->name, "gs_ws");
-    char text[GS_FORMULA], more[24] = "";   /* each group may have a last tile of its own */
+    char text[GS_FORMULA], more[24] = "";   /* each group may have a last, partial tile of its own */
     if (problem->groups) snprintf(more, sizeof more, "+%d)", (int)problem->groups);
     snprintf(text, sizeof text, "min(%s%d%s,%scdiv(cdiv(m,%d),%d)%s*cdiv(cdiv(%sn,%d),%d)%s)*%d", blocks > 2 ? "max(sms/" : "sms/", blocks,
              blocks > 2 ? "-1,1)" : "", problem->groups ? "(" : "", tile[0], cluster[0], more, problem->gate ? "2*" : "", tile[1], cluster[1], problem->batch > 1 ? "*batch" : "", blocks);

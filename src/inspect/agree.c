@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What is compiled and what the manifest declares agree. Who launches copies as many bytes as the compiled entry asks for, from memory that is
- * as large as the manifest says: parameters must be the same. Shapes that the code was compiled for must be those of the launch. */
+ * Checks that the compiled code matches the manifest. The launcher copies as many bytes of parameters as the compiled entry declares, from memory sized by the
+ * manifest, so the parameters must be the same. Block and cluster sizes that the code was compiled for must be those of the launch. */
 #include "inspect/internal.h"
 
 #define REFUSE(...) gs_inspect_refuse(i, GS_REFUSAL_MISMATCH, NULL, __VA_ARGS__)
@@ -31,7 +31,7 @@ static gs_status check_parameters(const gs_inspector *i, const gs_entry *declare
     return GS_OK;
 }
 
-/* An extent that is left out or 0 counts 1. */
+/* An extent that is missing or 0 counts as 1. */
 static bool same(const uint32_t compiled[3], const int declared[3])
 {
     for (int d = 0; d < 3; d++)
@@ -70,7 +70,7 @@ static gs_status check_cluster(const gs_inspector *i, const gs_entry *declared)
     return GS_OK;
 }
 
-/* Dynamic shared memory that is used and not declared: whatever the block gets is not its own. */
+/* Dynamic shared memory that is used but not declared: the block would use memory that it was not given. */
 static gs_status check_dynamic(const gs_inspector *i, const gs_entry *declared)
 {
     if (declared->smem.text[0]) return GS_OK;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Parameters and results of calls. The parser has put the functions where they are called, so whatever holds for an entry holds for them; what
- * is left are the places through which values go in and out. They may lie in local memory, where an earlier launch has left something:
- * no byte is loaded that nobody stores. */
+ * Parameters and results of calls. The parser has inlined the functions at their calls, so every check of an entry covers them; what is left are the variables through
+ * which values are passed. They may be in local memory, where an earlier launch may have left data, so every byte that is loaded must be stored somewhere. */
 #include "inspect/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define PASSED_MAX (1u << 20)   /* bytes of an entry */
+#define PASSED_MAX (1u << 20)   /* most bytes per entry */
 
 int64_t gs_inspect_passed_at(const gs_inspect_passed *passed, const gs_inspector *i, const gs_ptx_operand *o)
 {

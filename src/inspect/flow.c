@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * Variables of the module can be read only. NVRTC puts constant arrays and static members into .global memory as well as into .const, with
- * values or, for zeros, without, so a variable is no state by itself; it becomes one where somebody writes to it.
- * Nothing is followed: a register that may hold such an address is one for the whole entry, and the few instructions that indexing needs are
- * listed, with the one operand where the address may stand. They give the address plus something that does not depend on it. Any other
- * use is refused, so no number that is computed, compared, stored or loaded depends on where a variable lies, and nobody can point there but
- * through such a register, which only loads take. */
+ * Variables of the module may only be read. NVRTC puts constant arrays and static members into .global memory as well as into .const, with initial values or, for
+ * zeros, without, so a variable alone is no state between launches; it becomes one if it is written. There is no data flow analysis: a register that may hold the
+ * address of a variable counts as holding one in the whole entry. The few instructions that indexing needs are listed with the one operand that may hold the address;
+ * their result is the address plus something that does not depend on it. Any other use is refused. So no number that is computed, compared, stored or loaded depends
+ * on where a variable is, and a variable can be accessed only through such a register, which only loads accept. */
 #include "inspect/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define PASSES 64   /* how often the instructions are gone through: more than any honest table needs */
+#define PASSES 64   /* most passes over the instructions: more than any honest table needs */
 
 typedef struct flow {
     const gs_inspector *i;
     const gs_inspect_passed *passed;
-    bool               *address;   /* of registers: may hold the address of a variable */
+    bool               *address;   /* per register: may hold the address of a variable */
     bool                changed;
 } flow;
 
@@ -43,7 +42,7 @@ static bool has_type(const gs_ptx_instruction *at, int part, const char *const t
     return at->parts == part + 1 && (is(at->part[part], types[0]) || is(at->part[part], types[1]) || is(at->part[part], types[2]));
 }
 
-/* Which operands of an instruction may hold an address, as bits; where there are any, operand 0 is a register that holds one afterwards. */
+/* The operands of an instruction that may hold an address, as bits. If one does, operand 0 must be a register, which then holds one too. */
 static unsigned takes_address(const gs_ptx_instruction *at)
 {
     static const char *const whole[3] = {"b64", "s64", "u64"}, *const half[3] = {"s32", "u32", "u32"};
@@ -58,7 +57,7 @@ static unsigned takes_address(const gs_ptx_instruction *at)
     return 0;
 }
 
-/* The operand that is loaded from, -1: none. What cp.async takes may stand in shared memory then. */
+/* Index of the operand that is loaded from; -1: none. cp.async may copy the data of a variable to shared memory. */
 static int source_of(const gs_ptx_instruction *at)
 {
     static const char *const elsewhere[] = {"shared", "shared::cta", "shared::cluster", "local", "param"};
@@ -80,7 +79,7 @@ static gs_status refuse(const flow *f, const gs_ptx_instruction *at, const gs_pt
                              : "%.60s takes the address of a variable of the module: it can be indexed and loaded from, and nothing else", at->name);
 }
 
-/* Whether operand 0 is what the instruction writes. */
+/* Whether operand 0 is written by the instruction. */
 static bool gives_result(const gs_ptx_instruction *at, int source)
 {
     static const char *const others[] = {"bar", "barrier", "brx", "setmaxnreg"};
@@ -89,7 +88,7 @@ static bool gives_result(const gs_ptx_instruction *at, int source)
     return source != 0;
 }
 
-/* A parameter or a result of a call is to an address what a register is. true: the instruction puts one there or takes one out. */
+/* Parameters and results of calls are treated like registers. true: the instruction stores an address to one or loads an address from one. */
 static bool goes_through_call(flow *f, const gs_ptx_instruction *at, const gs_ptx_operand *operand)
 {
     const bool stores = is(at->part[0], "st");
@@ -105,7 +104,7 @@ static bool goes_through_call(flow *f, const gs_ptx_instruction *at, const gs_pt
     return true;
 }
 
-/* Whether a load takes some bytes of an address out of a call. */
+/* Whether a load reads only part of an address that is passed by a call. */
 static bool cuts_address(const flow *f, const gs_ptx_instruction *at, const gs_ptx_operand *operand)
 {
     const int64_t place = is(at->part[0], "ld") && at->operands == 2 ? gs_inspect_passed_at(f->passed, f->i, &operand[1]) : -1;
@@ -126,7 +125,7 @@ static gs_status follow(flow *f, const gs_ptx_instruction *at)
     int addresses = 0;
     for (int n = 0; n < at->operands; n++) {
         const gs_ptx_operand *const o = &operand[n];
-        if (n == 0 && o->kind != GS_PTX_ADDRESS && o->kind != GS_PTX_VARIABLE && gives_result(at, source)) continue;   /* overwritten */
+        if (n == 0 && o->kind != GS_PTX_ADDRESS && o->kind != GS_PTX_VARIABLE && gives_result(at, source)) continue;   /* overwritten by the instruction */
         if (!holds(f, o)) continue;
         if (n == source && o->kind == GS_PTX_ADDRESS && o->children == 1) continue;
         if (!(taken >> n & 1) || !holds_itself(f, o) || o->negated) return refuse(f, at, o);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The inspection of a user kernel's PTX. What may stand there is listed, not what may not: an instruction or a special register that
- * is new to this page is refused until somebody has thought about it. */
+ * Inspection of a user kernel's PTX. It is a list of what is allowed: an instruction or a special register that is not listed is refused until somebody has judged it. */
 #include "inspect/internal.h"
 
 #include <stdarg.h>
@@ -8,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INSTRUCTIONS_MAX (1 << 20)   /* of a module */
+#define INSTRUCTIONS_MAX (1 << 20)   /* per module */
 
 static bool listed(const char *const *list, size_t count, const char *name)
 {
@@ -21,8 +20,8 @@ static bool listed(const char *const *list, size_t count, const char *name)
 
 /* ---- special registers ---- */
 
-/* Where a thread stands and how large things are: the same in every launch. The rest tells the time, or one launch from another
- * (%gridid counts them, %current_graph_exec knows a graph, %envreg and %pm are set from outside). */
+/* Position of the thread and extents of the launch: the same in every launch. The other special registers give the time, or distinguish launches (%gridid counts them,
+ * %current_graph_exec identifies a graph, %envreg and %pm are set from outside). */
 static bool is_place(const char *name)
 {
     static const char *const vectors[] = {"%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"};
@@ -57,7 +56,7 @@ static gs_status check_operands(const gs_inspector *i, const gs_ptx_instruction 
     return GS_OK;
 }
 
-/* A register that bears the name of a special one is one to us; the assembler may see it otherwise. NVRTC names none so. */
+/* A register named like a special register is an ordinary register for this inspection, but perhaps not for the assembler. NVRTC never creates such names. */
 static gs_status check_registers(const gs_inspector *i)
 {
     static const char *const taken[] = {"%clock", "%globaltimer", "%gridid", "%pm", "%envreg", "%current_graph", "%reserved", "WARP_SZ"};
@@ -72,11 +71,10 @@ static gs_status check_registers(const gs_inspector *i)
 
 /* ---- opcodes ---- */
 
-/* Not here, and why: brkpt, pmevent (signals to somebody outside), nanosleep (waits for a time), discard (leaves memory undefined),
- * .mmio (devices' registers), alloca, stacksave, stackrestore (stacks are for spills), multimem (other GPUs), tensormap (maps come from the manifest), tex, surf
- * and their kin (no textures are bound), tcgen05, clusterlaunchcontrol (other GPUs' instructions). trap is an honest assertion: when it is
- * reached, the launch has faulted. createpolicy, applypriority and prefetch are here: hints cannot outlast what timing rotates through, but for
- * evict_last (policy.c). */
+/* Not listed, and why: brkpt, pmevent (signal to the outside), nanosleep (waits for a time), discard (leaves memory undefined), .mmio (device registers), alloca,
+ * stacksave, stackrestore (stacks are for spills), multimem (other GPUs), tensormap (maps come from the manifest), tex, surf and similar (no textures are bound),
+ * tcgen05, clusterlaunchcontrol (instructions of other GPUs). trap is allowed as an assertion: if it is reached, the launch has faulted. createpolicy, applypriority
+ * and prefetch are allowed: their effects do not outlast the data that timing rotates through, except evict_last (policy.c). */
 static const char *const opcodes[] = {
     "abs", "activemask", "add", "addc", "and", "applypriority", "atom", "bar", "barrier", "bfe", "bfi", "bfind", "bmsk", "bra", "brev", "brx",
     "clz", "cnot", "copysign", "cos", "cp", "createpolicy", "cvt", "cvta", "div", "dp2a", "dp4a", "elect", "ex2", "exit", "fence", "fma", "fns",
@@ -92,9 +90,9 @@ static gs_status check_opcode(const gs_inspector *i, const gs_ptx_instruction *a
     return gs_inspect_refuse(i, GS_REFUSAL_OPCODE, at, "%.64s", at->name);
 }
 
-/* ---- waits that last a time ---- */
+/* ---- waits with a time limit ---- */
 
-#define WAIT_LEAST 1000000   /* ns: longer than what is timed, so that a thread that sleeps so long has gained nothing */
+#define WAIT_LEAST 1000000   /* ns: longer than anything that is timed, so that a thread that sleeps so long gains nothing */
 
 static bool is_timed_wait(const gs_ptx_instruction *at)
 {
@@ -103,7 +101,7 @@ static bool is_timed_wait(const gs_ptx_instruction *at)
 
 typedef enum set_to { NOT_SET, LONG_TIMES, OTHERS } set_to;
 
-/* What each register is set to: whole numbers alone, none below WAIT_LEAST, or others. */
+/* Whether each register is set only to integer constants of at least WAIT_LEAST, or to something else. */
 static void find_long_times(const gs_inspector *i, uint8_t *known)
 {
     const gs_ptx_entry *const e = i->entry;
@@ -118,8 +116,8 @@ static void find_long_times(const gs_inspector *i, uint8_t *known)
     }
 }
 
-/* mbarrier.try_wait sleeps no longer than its last operand says, where it has one: a clock, by way of a barrier that never completes. What
- * others write there is a constant that stands for "long". */
+/* With the optional last operand, mbarrier.try_wait sleeps at most that long; with a barrier that never completes it can serve as a clock. Honest code passes a
+ * constant that means "long". */
 static gs_status check_wait(const gs_inspector *i, const gs_ptx_instruction *at, const uint8_t *known)
 {
     const gs_ptx_operand *const time = &i->entry->operand[at->operand + 3];
@@ -151,7 +149,7 @@ static const gs_entry *declared(const gs_inspector *i)
 {
     for (int e = 0; e < i->manifest->entry_count; e++)
         if (strcmp(i->manifest->entry[e].name, i->entry->name) == 0) return &i->manifest->entry[e];
-    return NULL;   /* nobody launches it */
+    return NULL;   /* it is never launched */
 }
 
 static gs_status check_entry(const gs_inspector *i)
@@ -183,8 +181,8 @@ static gs_status check_entry(const gs_inspector *i)
 
 /* ---- the module ---- */
 
-/* Dynamic shared memory is the one thing that may be defined elsewhere. Local memory lies in the device's memory and holds what a thread
- * of an earlier launch left there, which nobody sees being read; a fast kernel has no arrays there. */
+/* Only dynamic shared memory may be defined elsewhere. Local memory is refused: it is in device memory and may hold what a thread of an earlier launch left there, and
+ * reading that cannot be detected; fast kernels have no arrays there. */
 static gs_status check_variables(const gs_inspector *i)
 {
     uint64_t tables = 0;
@@ -217,9 +215,9 @@ static gs_status check_module(gs_inspector *i)
     return GS_OK;
 }
 
-/* ---- what the parser does not read ---- */
+/* ---- text that the parser skips ---- */
 
-/* A line of the text, shortened and made printable; number 0: none. */
+/* A line of the text, shortened and made printable; number 0: an empty string. */
 static void line_of(const char *ptx, size_t size, int number, char out[96])
 {
     const char *at = ptx, *const end = ptx + size;
@@ -252,12 +250,12 @@ static gs_status unreadable(const char *ptx, size_t size, const gs_ptx_unread *w
     return gs_fail(error, GS_ERROR_FORBIDDEN, gs_refusal_name(refusal_of(what->kind)), "PTX %.160s: %s", why->text, line);
 }
 
-/* What NVRTC never writes and what two readers may take differently: a backslash in a string or at a line's end, a carriage return behind
- * a comment. The assembler must see the text that was read here. */
+/* Bytes that NVRTC never writes and that two parsers may interpret differently: a backslash in a string or at the end of a line, a carriage return after a comment.
+ * The assembler must read the same text as this inspection. */
 static gs_status check_bytes(const char *ptx, size_t size, gs_error *error)
 {
     int line = 1;
-    if (size > 0 && ptx[size - 1] == '\0') size--;   /* NVRTC counts its terminator */
+    if (size > 0 && ptx[size - 1] == '\0') size--;   /* NVRTC's size includes the terminating 0 */
     for (size_t i = 0; i < size; i++) {
         const unsigned char c = (unsigned char)ptx[i];
         line += c == '\n';

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * What the code of a user kernel may not do: a user kernel, written by somebody who gains when a wrong or timed-out
- * answer passes. Its source is looked at before it is compiled, the PTX of it before it is loaded; what cannot be read is refused.
- * docs/internals/hacks.md says what each refusal is for. Families' own kernels are not inspected when they run; a test does it.
+ * What the code of a user kernel may not do. User kernels come from authors who may gain if a wrong result or a false time is accepted. The source is inspected before
+ * it is compiled, the PTX before it is loaded; anything that cannot be parsed is refused. docs/internals/hacks.md gives the reason for each refusal. The families' own
+ * kernels are not inspected when they run; a test does it.
  *
- * A refusal is FORBIDDEN, its field one of the names of inspect.def, its text "mine.cu:12 (PTX line 57): what stands there". */
+ * A refusal has the code FORBIDDEN, a name from inspect.def as its field, and a text "mine.cu:12 (PTX line 57): what was found there". */
 #ifndef GS_INSPECT_INSPECT_H
 #define GS_INSPECT_INSPECT_H
 
@@ -27,14 +27,14 @@ const char *gs_refusal_name(gs_refusal refusal);        /* "clock" */
 const char *gs_refusal_text(gs_refusal refusal);
 gs_refusal  gs_refusal_find(const char *name);          /* GS_REFUSALS if unknown */
 
-/* CUDA C before it is compiled: may it include what it includes? Codes: FORBIDDEN. */
+/* Checks which files CUDA C source includes, before it is compiled. Codes: FORBIDDEN. */
 gs_status gs_inspect_source(const char *name, const char *text, gs_error *error);
 
-/* PTX (size bytes, no terminator needed) before it is loaded, against what the manifest declares and the problem asks for. Codes:
- * FORBIDDEN, MEMORY. Any text may be given; time and memory are in proportion to its size. */
+/* Checks PTX (size bytes, no terminator needed) before it is loaded, against the manifest and the problem. Codes: FORBIDDEN, MEMORY. Accepts any text; takes time and
+ * memory proportional to its size. */
 gs_status gs_inspect_ptx(const char *ptx, size_t size, const gs_manifest *manifest, const gs_problem *problem, gs_error *error);
 
-/* Both, for gs_device.inspector. */
+/* Both checks, for gs_device.inspector. */
 extern const gs_kernel_inspector gs_inspect_user_kernels;
 
 #endif

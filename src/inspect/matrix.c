@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Types of arithmetic: matrix instructions take the problem's inputs and give the accumulators that were declared; where f32 is declared,
- * nothing is added or multiplied in 16 bits; nothing is converted to types that no operand has. */
+ * Types of arithmetic: matrix instructions must take the problem's input types and have the declared accumulators; if f32 is declared, nothing may be added or
+ * multiplied in 16 bits; nothing may be converted to types that no operand has. */
 #include "inspect/internal.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static bool any_half(const gs_ptx_instruction *at)
     return false;
 }
 
-/* A part that is the type of a matrix operand. */
+/* Whether a part of an opcode is the type of a matrix operand. */
 static bool is_type(const char *part)
 {
     static const char *const types[] = {"f16", "bf16", "tf32", "f32", "f64", "e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "s8", "u8", "s4", "u4", "b1", "s32"};
@@ -38,7 +38,7 @@ static gs_status check_input(const gs_inspector *i, const gs_ptx_instruction *at
     return gs_inspect_refuse(i, GS_REFUSAL_TYPE, at, "%.100s multiplies %s, the problem's operands are %s", at->name, type, wanted);
 }
 
-/* mma and wmma: D A B C, wmma of f16 inputs D C alone; wgmma: D A B. */
+/* Order of the types: mma and wmma D A B C, wmma of f16 inputs D C only, wgmma D A B. */
 static gs_status check_matrix(const gs_inspector *i, const gs_ptx_instruction *at)
 {
     const char *type[4];
@@ -62,7 +62,7 @@ static bool multiplies(const gs_ptx_instruction *at)
     return (is(at->part[0], "wmma") && is(at->part[1], "mma")) || (is(at->part[0], "wgmma") && is(at->part[1], "mma_async"));
 }
 
-/* Types that A, B, C, D and accumulators do not have: an input squeezed through one of them has lost bits. */
+/* The allowed types of conversions, those of A, B, C, D, accumulators and indices: an input converted to any other type could have lost bits. */
 static gs_status check_conversion(const gs_inspector *i, const gs_ptx_instruction *at)
 {
     static const char *const known[] = {"f16", "f16x2", "bf16", "bf16x2", "f32", "f64", "u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"};

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * Lines that are evicted last outlast the launch and all that timing reads in between, so later calls would find operands in L2 that a program's
- * calls do not. They are refused by name, and a cache hint must be a policy that createpolicy made or whose constant is known. */
+ * Lines with priority evict_last survive the launch and everything that timing reads in between, so later calls would find operands in L2 that they would not find in
+ * a real program. evict_last is refused by name, and a cache hint must be a policy made by createpolicy or a known constant. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "inspect/internal.h"
 
-enum { COPIES = 8 };   /* most, one after the other, from createpolicy to the hint */
-#define EVICT_FIRST  0x12f0000000000000ull   /* as createpolicy makes them for the whole of an access */
+enum { COPIES = 8 };   /* most copies in a chain from createpolicy to the hint */
+#define EVICT_FIRST  0x12f0000000000000ull   /* the values that createpolicy gives for all of an access */
 #define EVICT_NORMAL 0x1000000000000000ull
 
-/* Which registers hold a policy, by what sets them. */
+/* Finds which registers hold a policy, by the instructions that set them. */
 typedef struct holders {
     const gs_inspector *i;
-    int32_t *set;      /* instructions that set a register, */
-    int32_t *right;    /* and those of them that set it to a policy */
+    int32_t *set;      /* number of instructions that set the register */
+    int32_t *right;    /* number of those that set it to a policy */
     bool    *holds;
 } holders;
 
@@ -32,7 +32,7 @@ static void note(holders *h, const gs_ptx_operand *o, bool right)
     h->right[o->index] += right;
 }
 
-/* One copy farther than before. */
+/* One pass over the instructions; follows chains of copies by one more copy. */
 static void look_at_all(holders *h)
 {
     const gs_ptx_entry *const e = h->i->entry;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Refusals of a user kernel: their names, and what they say. */
+ * Refusals of a user kernel: their names and messages. */
 #include "inspect/internal.h"
 
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What a user CUDA C text includes. The compiler searches no folder, but opens an absolute path, and its messages would show what it
- * found there. A text is not understood here: wherever `#` and `include` stand behind each other, in a comment or a string too, a plain name
- * of common/ must follow. So nothing hides behind quotes, comments, joined lines, digraphs or macros. */
+ * The includes of a user's CUDA C source. The compiler searches no folder, but it opens absolute paths, and its messages would show what it found there. The text is
+ * not parsed as C: wherever `#` and `include` follow each other, even in a comment or a string, a plain name in common/ must follow. So nothing can hide behind
+ * quotes, comments, joined lines, digraphs or macros. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
@@ -17,7 +17,7 @@ typedef struct reader {
     gs_error   *error;
 } reader;
 
-/* Over joined lines: "\" and the end of a line are nothing to the compiler. */
+/* Skips line joins: a "\" at the end of a line. */
 static void skip_joins(reader *r)
 {
     while (r->at[0] == '\\') {
@@ -49,7 +49,7 @@ static gs_status refuse_as(const reader *r, gs_refusal why, const char *what, co
 
 static gs_status refuse(const reader *r, const char *what, const char *name) { return refuse_as(r, GS_REFUSAL_INCLUDE, what, name); }
 
-/* Blanks and comments, which may stand anywhere in a directive. A long comment there is refused: each `#` looks through it anew. */
+/* Skips blanks and comments, which may be anywhere in a directive. A long comment there is refused, because it is scanned again for each `#`. */
 static gs_status skip_blanks(reader *r)
 {
     for (;;) {
@@ -69,7 +69,7 @@ static gs_status skip_blanks(reader *r)
     }
 }
 
-/* "include" of "#include"; what it is cut short to fits no word that matters. */
+/* Reads a word such as the "include" of "#include". It is cut to the buffer; cut words match none that matter. */
 static void read_word(reader *r, char word[32])
 {
     size_t n = 0;
@@ -78,7 +78,7 @@ static void read_word(reader *r, char word[32])
     word[n] = '\0';
 }
 
-/* Behind "include": a name in quotes or angles that starts with common/ and stays there. */
+/* After "include": a name in quotes or angle brackets that starts with common/ and stays in that folder. */
 static gs_status check_name(reader *r)
 {
     char name[96];
@@ -95,7 +95,7 @@ static gs_status check_name(reader *r)
     return GS_OK;
 }
 
-/* Behind the number of a #line: nothing, or a name, which will stand in every message about the rest of the text. So it is one word, as an identifier is. */
+/* After the number of a #line: nothing, or a file name. The name appears in every later message of the compiler, so it must be a single word like an identifier. */
 static gs_status check_line_name(reader *r)
 {
     GS_TRY(skip_blanks(r));
@@ -117,7 +117,7 @@ static gs_status check_line(reader *r)
     return isdigit((unsigned char)*digits) ? check_line_name(r) : refuse(r, "a #line without a number", "");
 }
 
-/* At a "#", "%:" or "??=", behind it. */
+/* Checks a directive, after its "#", "%:" or "??=". */
 static gs_status check_directive(reader *r)
 {
     char word[32];
@@ -133,7 +133,7 @@ static gs_status check_directive(reader *r)
     return strcmp(word, "include") == 0 ? check_name(r) : GS_OK;
 }
 
-/* Whether a word is one that the compiler replaces by the time, or could be the last piece of one that is pasted together. */
+/* Whether a word is a macro that the compiler replaces by the time, or with token pasting could be the last part of one. */
 static bool tells_time(const char *word, bool pastes)
 {
     static const char *const names[] = {"__TIME__", "__DATE__", "__TIMESTAMP__"};
@@ -145,7 +145,7 @@ static bool tells_time(const char *word, bool pastes)
     return false;
 }
 
-/* "##" anywhere, in whatever spelling: "%:%:", "??=??=". */
+/* Whether "##" is used anywhere, in any spelling: "%:%:", "??=??=". */
 static bool has_pasting(const char *text)
 {
     reader r = {.at = text};
@@ -158,7 +158,7 @@ static bool has_pasting(const char *text)
     return false;
 }
 
-/* Words that ask the compiler for files outside of a directive of their own, or for the time. */
+/* Refuses words outside of include directives that make the compiler look for files, and words for the time. */
 static gs_status check_word(const reader *r, const char *word, bool pastes)
 {
     if (tells_time(word, pastes)) return refuse_as(r, GS_REFUSAL_CLOCK, "the time of compilation:", word);
@@ -198,7 +198,7 @@ gs_status gs_inspect_source(const char *name, const char *text, gs_error *error)
             continue;
         }
         r = ahead;
-        GS_TRY(check_directive(&ahead));   /* what it skips is read once more: it may be no comment to the compiler */
+        GS_TRY(check_directive(&ahead));   /* what the directive skipped is scanned again, because for the compiler it may not be a comment */
     }
     return GS_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the arguments of a call are checked for. */
+ * Checks the arguments of a run. */
 #include <stddef.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ static void operands_of(const gs_plan *plan, const gs_args *args, operand out[MO
     memcpy(out, all, sizeof all);
 }
 
-/* The first that is needed and not there, or not aligned; NULL: none. */
+/* The first operand that is needed and NULL, or misaligned; NULL if there is none. */
 static const operand *missing(const operand operands[MOST])
 {
     for (int i = 0; i < MOST; i++)
@@ -54,7 +54,7 @@ static const operand *misaligned(const operand operands[MOST])
     return NULL;
 }
 
-/* error NULL: nobody reads it. */
+/* error may be NULL. */
 static gs_status check(const gs_plan *plan, const gs_args *args, gs_error *error)
 {
     const gs_problem *const problem = &plan->problem;

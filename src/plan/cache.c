@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * gs_gemm and the plans that it keeps. The lock is held for look-ups only, never while a plan is made or run: an entry whose plan is being
- * made stands in the cache, and those that ask for the same one wait for it. An entry that a call uses is counted and stays. */
+ * gs_gemm and its cache of plans. The lock is held for look-ups only, never while a plan is made or run: an entry is inserted before its plan is made, and other calls
+ * that need the same plan wait for it. An entry in use has a count above 0 and is not dropped. */
 #include "plan/plan_internal.h"
 
 #include <stdatomic.h>
@@ -16,19 +16,19 @@
 
 typedef struct entry entry;
 struct entry {
-    entry          *next;                 /* of its bucket */
+    entry          *next;                 /* next entry of the same bucket */
     entry          *newer, *older;        /* by last use */
     uint64_t        hash;
     gs_problem      problem;
-    bool            unaligned;            /* a plan for pointers that are less aligned than the first plan needs */
-    bool            made;                 /* the plan is there, or making it has failed */
-    gs_stream       stream;               /* of the call that made it; counts where the plan has a workspace: calls on two streams may
-                                             overlap on the device, and must not share it */
+    bool            unaligned;            /* a plan for pointers that are less aligned than the usual plan needs */
+    bool            made;                 /* the plan has been made, or making it has failed */
+    gs_stream       stream;               /* of the call that made it. Matters only if the plan has a workspace: calls on two streams may overlap on the device and
+                                             must not share it */
     gs_status       status;               /* of making the plan */
     gs_error        error;
     gs_plan        *plan;
     atomic_int      users;                /* raised under the lock */
-    pthread_mutex_t launching;            /* of a plan with a workspace: the kernels of one run follow each other */
+    pthread_mutex_t launching;            /* held during a run if the plan has a workspace: the kernels of two runs must not interleave */
 };
 
 struct gs_plan_cache {
@@ -82,8 +82,8 @@ void gs_plan_cache_destroy(gs_plan_cache **address)
 
 /* ---- the table, all under the lock ---- */
 
-/* One plan serves every alpha and beta, as long as C is read or is not; cuBLAS with f16 accumulation takes its scalars as f16,
- * which not every value fits, so there they count. */
+/* One plan serves every alpha and beta, as long as beta is 0 in both or in neither. With f16 accumulation cuBLASLt takes alpha and beta as f16, which not every value
+ * fits; such problems must have equal scalars. */
 static bool same_problem(const gs_problem *x, const gs_problem *y)
 {
     if (x->acc == GS_F16 && (x->alpha != y->alpha || x->beta != y->beta)) return false;
@@ -102,7 +102,7 @@ static uint64_t hash_of(const gs_problem *p, bool unaligned)
 
 static entry **bucket_of(gs_plan_cache *cache, uint64_t hash) { return &cache->bucket[hash & (cache->buckets - 1)]; }
 
-/* While a plan is being made nobody knows whether it is for one stream only: who waits for it looks again. */
+/* An entry whose plan is not made yet always matches: whether it needs a workspace is not known. enter() waits for it and looks again. */
 static bool serves(const entry *e, gs_stream stream) { return !e->made || e->stream == stream || !e->plan || e->plan->workspace_bytes == 0; }
 
 static entry *find(gs_plan_cache *cache, uint64_t hash, const gs_problem *problem, bool unaligned, gs_stream stream)
@@ -144,7 +144,7 @@ static void take_out(gs_plan_cache *cache, entry *e)
     cache->count--;
 }
 
-/* The one used longest ago that nobody uses, taken out, if there are too many. */
+/* Removes the least recently used entry that is not in use and returns it, if the cache is over its limit; else NULL. */
 static entry *too_many(gs_plan_cache *cache)
 {
     if (cache->count <= cache->most) return NULL;
@@ -158,7 +158,7 @@ static entry *too_many(gs_plan_cache *cache)
 
 /* ---- finding or making ---- */
 
-/* What was put on the device with them may not have run yet. Without an answer from the device they stay in memory. */
+/* Frees surplus entries after the device has finished its work, which may still use them. If waiting for the device fails, they are not freed. */
 static void drop_surplus(gs_context *context)
 {
     gs_plan_cache *const cache = context->cache;
@@ -209,7 +209,7 @@ static entry *entry_new(const gs_problem *problem, uint64_t hash, bool unaligned
     return e;
 }
 
-/* A failed entry is out of the table and goes with its last user. */
+/* A failed entry is already out of the table; its last user frees it. */
 static void leave(gs_plan_cache *cache, entry *e)
 {
     if (e->status == GS_OK) {
@@ -222,7 +222,7 @@ static void leave(gs_plan_cache *cache, entry *e)
     if (last) entry_free(e);
 }
 
-/* The entry, counted as used, with its plan made; leave it in any case. NULL: no memory. */
+/* The entry for the problem, with its plan made and its use counted; call leave() in any case. NULL: no memory. */
 static entry *enter(gs_context *context, const gs_problem *problem, bool unaligned, gs_stream stream)
 {
     gs_plan_cache *const cache = context->cache;
@@ -255,7 +255,7 @@ static entry *enter(gs_context *context, const gs_problem *problem, bool unalign
 
 /* ---- the call ---- */
 
-/* The problem's scalars, unless the arguments name others: the plan may have been made for a problem with others. */
+/* The arguments' alpha and beta, else those of the problem of this call: the plan may have been made for a problem with others. */
 static gs_status run(entry *e, const gs_problem *problem, const gs_args *args, gs_stream stream)
 {
     const gs_problem *const planned = &e->plan->problem;
@@ -280,12 +280,12 @@ static gs_status run_cached(gs_context *context, const gs_problem *problem, bool
     if (!e) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a plan");
     const gs_status status = e->status == GS_OK ? run(e, problem, args, stream) : e->status;
     if (e->status != GS_OK && error) *error = e->error;
-    if (e->status == GS_OK && status != GS_OK && (unaligned || status != GS_ERROR_ALIGNMENT)) gs_plan_check(e->plan, args, error);   /* which argument it was, if it was one */
+    if (e->status == GS_OK && status != GS_OK && (unaligned || status != GS_ERROR_ALIGNMENT)) gs_plan_check(e->plan, args, error);   /* names the argument at fault, if any */
     leave(context->cache, e);
     return status;
 }
 
-/* Of another version of the struct, with a reserved field set, or with more than most have: worth a closer look. */
+/* Whether a struct needs the full check: another version's size, a reserved field set, or a feature that few problems use. */
 static inline bool unusual(uint32_t size, size_t known, uint64_t flags) { return size != known || flags != 0; }
 
 gs_status gs_gemm(gs_context *context, const gs_problem *problem, const gs_args *args, gs_stream stream, gs_error *error)

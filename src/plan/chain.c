@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Launches that begin while the one before them ends: whether a plan's are, and putting a plan into a captured queue, where what stands before is known. */
+ * Dependent launches: whether a plan uses them, and launching a plan into a captured queue, where the previous launch is known. */
 #include "plan/chain.h"
 
 #include <string.h>
 
 #include "plan/member.h"
 
-/* Both were measured against cuBLASLt in their own run, if it was there. */
+/* Compares the ratios to cuBLASLt, which each run measured itself, because times of different runs are not comparable; without ratios, the times. */
 static bool is_faster(const gs_row *chained, const gs_row *alone)
 {
     return chained->ratio > 0 && alone->ratio > 0 ? chained->ratio > alone->ratio : chained->us < alone->us;
@@ -14,10 +14,11 @@ static bool is_faster(const gs_row *chained, const gs_row *alone)
 
 static bool is_dependent(const gs_loaded *loaded) { return gs_loaded_manifest(loaded)->entry[0].dependent; }
 
-/* Kernels of ours gain, but one whose blocks wait for each other's tickets holds up what it waits for. What a user's manifest says is not proved. */
+/* Own kernels are assumed to gain, except those whose blocks wait for each other's tickets: started early, they would delay the kernel that they wait for. A user
+ * kernel's manifest is not verified in this respect. */
 static bool gains(const gs_loaded *loaded) { return is_dependent(loaded) && gs_loaded_zeroed(loaded) == 0 && !gs_loaded_image(loaded)->user; }
 
-/* Of dependent launches, which read a constant B early or do not. */
+/* The table's row for dependent launches, with or without an early read of a constant B. */
 static const gs_row *dependent_row(const gs_plan *plan, uint32_t constant)
 {
     gs_problem problem = plan->problem;
@@ -35,7 +36,7 @@ bool gs_plan_reads_early(const gs_plan *plan, const gs_schedule *schedule)
     return strcmp(gs_row_choice(early, text), gs_schedule_format(schedule, own)) == 0;
 }
 
-/* What the table says of the kernel that its row chose: 1 it is faster in a chain, -1 it is not, 0 nothing. */
+/* What the table says about the chosen kernel: 1 it is faster with dependent launches, -1 slower, 0 unknown. */
 static int measured(const gs_plan *plan)
 {
     const gs_row *const alone = gs_table_find(plan->context->table, &plan->problem), *const chained = dependent_row(plan, GS_CONSTANT_NONE);

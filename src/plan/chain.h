@@ -5,14 +5,15 @@
 
 #include "plan/plan_internal.h"
 
-/* The end of making a plan: whether its launches are dependent behind one that lets them begin early. As the table's rows with and without dependent launches say of its kernel; of others,
- * unless its blocks wait for each other's tickets. */
+/* Called at the end of making a plan: decides whether its launches are dependent after a kernel that lets the next one begin early. The table's rows with and without
+ * dependent launches decide for the kernel that they name; other kernels use them unless their blocks wait for each other's tickets. */
 void gs_plan_chain(gs_plan *plan);
 
-/* Whether dependent launches of this schedule, which read B early, win: the problem's B is constant, and the table's rows say so. Before its kernel is built. */
+/* Whether dependent launches of this schedule that read B early are fastest: the problem's B is constant, and the table's rows say so. Called before the kernel is
+ * built. */
 bool gs_plan_reads_early(const gs_plan *plan, const gs_schedule *schedule);
 
-/* A run into a queue that is being captured. out: NULL where nobody will change the launches. */
+/* Puts a run of the plan on a queue that is being captured. out: where the launches are described for later changes, or NULL. */
 gs_status gs_plan_put(const gs_plan *plan, const gs_args *args, gs_queue queue, gs_captured *out, gs_error *error);
 
 #endif

@@ -21,7 +21,7 @@ void gs_config_init(gs_config *config, size_t size)
     memcpy(config, &made, GS_MIN(size, sizeof made));
 }
 
-/* What the context does without: a line in the log; the first is what gs_context_status says. */
+/* Logs a defect that the context works around, and keeps the first one for gs_context_status. */
 static void do_without(gs_context *context, int level, const char *what, const gs_error *why)
 {
     char line[512];
@@ -29,7 +29,7 @@ static void do_without(gs_context *context, int level, const char *what, const g
     if (context->lost.status == GS_OK) gs_fail_at(&context->lost, why->status == GS_ERROR_PARSE ? GS_ERROR_CORRUPT : why->status, why->column, why->field, "%.120s%.250s", what, why->text);
 }
 
-/* Rows that cannot be read are skipped and reported; rows that somebody changed are used and reported. */
+/* Rows that cannot be read are skipped and reported; rows that were edited by hand are used and reported. */
 static gs_status load_table(gs_context *context, const char *path, gs_error *error)
 {
     int skipped = 0;
@@ -41,17 +41,17 @@ static gs_status load_table(gs_context *context, const char *path, gs_error *err
     return status;
 }
 
-/* One that was asked for by name: without it a program would run untuned and nobody would notice. */
+/* A table that was asked for by name must load: otherwise a program would run untuned without anyone noticing. */
 static gs_status load_named(gs_context *context, const char *by, const char *path, gs_error *error)
 {
     gs_error why = {0};
     const gs_status status = load_table(context, path, &why);
     if (status == GS_OK) return GS_OK;
-    /* what is wrong in a file is no wrong argument */
+    /* a fault in the file is not a fault of the argument, so not PARSE */
     return gs_fail(error, status == GS_ERROR_PARSE ? GS_ERROR_CORRUPT : status, NULL, "%s: %.380s", by, why.text);
 }
 
-/* One that is missing is no error; one that cannot be read is reported and the others still count. */
+/* A table in its usual place: a missing one is no error; an unreadable one is reported, and the others are still used. */
 static void load_usual(gs_context *context, const char *path)
 {
     gs_error error = {0};
@@ -71,7 +71,7 @@ static gs_status load_tables(gs_context *context, const char *path, gs_error *er
     return GS_OK;
 }
 
-/* One that cannot be used is a line, and the next rung serves. */
+/* A pack that cannot be used is reported; plans are then made without it. */
 static void load_pack(gs_context *context, const char *path)
 {
     gs_error error = {0};
@@ -105,7 +105,7 @@ static void load_packs(gs_context *context, const char *paths)
     }
 }
 
-/* The time model does without weights that cannot be read. */
+/* Weights that cannot be read are reported; the time model is then used instead. */
 static void load_weights(gs_context *context)
 {
     const char *const path = gs_weights_path_for(&context->device->caps);
@@ -148,7 +148,7 @@ static gs_status open_device(gs_context *context, gs_error *error)
     }
     context->device->dependent = dependent == 1;
     context->chains = dependent >= 0 && gs_device_is_programmatic(context->device);
-    context->joins = context->chains && dependent != 1;   /* else all launches that may be are dependent anyway */
+    context->joins = context->chains && dependent != 1;   /* otherwise every launch that can be dependent is so anyway */
     context->device->kept_only = !compiles;
     return GS_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a plan is filled with once a choice is made: one of our kernels or cuBLASLt, and a workspace. */
+ * Fills a plan once a choice is made: one of our kernels or cuBLASLt, and a workspace. */
 #include "plan/chain.h"
 
 #include <stdio.h>
@@ -73,7 +73,7 @@ gs_status gs_plan_use_schedule(gs_plan *plan, const gs_schedule *schedule, const
 gs_status gs_plan_use_cublaslt(gs_plan *plan, int suggestion, gs_error *error)
 {
     if (plan->problem.invariant) return gs_fail(error, GS_ERROR_UNSUPPORTED, "inv", "the bits of cuBLASLt's rows depend on M");
-    if (plan->device->paper) {   /* nobody is asked: where the plan is to run, cuBLASLt is */
+    if (plan->device->paper) {   /* a device that cannot run anything: cuBLASLt is asked where the plan runs */
         if (gs_has_offsets(&plan->problem) || plan->problem.scalars) return gs_fail(error, GS_ERROR_UNSUPPORTED, NULL, "cuBLASLt does not take it");
         gs_row_choice(&(gs_row){.library = GS_MAX(suggestion, 1)}, plan->schedule);
         return GS_OK;
@@ -83,7 +83,7 @@ gs_status gs_plan_use_cublaslt(gs_plan *plan, int suggestion, gs_error *error)
         gs_suggestion list[GS_LIBRARY_MOST];
         suggestion = gs_ranker_choose(&plan->context->weights.ranker, &plan->problem, &plan->device->caps, list, gs_library_suggestions(plan->library, list)) + 1;
     }
-    /* one that is not there or rounds its sums (an older row may name such) leaves the choice that was made with the list */
+    /* if the suggestion does not exist or rounds its partial sums (an older table row may name it), the library's default choice stays */
     const gs_status chosen = gs_library_choose(plan->library, suggestion - 1);
     if (chosen != GS_OK && chosen != GS_ERROR_RANGE && chosen != GS_ERROR_UNSUPPORTED)
         return gs_fail(error, chosen, NULL, "cuBLASLt's suggestion %d cannot be prepared", suggestion);
@@ -93,7 +93,7 @@ gs_status gs_plan_use_cublaslt(gs_plan *plan, int suggestion, gs_error *error)
     return GS_OK;
 }
 
-/* Behind what was said of the choice. A plan that was saved says it already. */
+/* Appends to plan->why how the epilogue is computed, unless it is there already: loaded plans bring their text. */
 static void say_epilogue(gs_plan *plan)
 {
     const size_t length = strlen(plan->why);
@@ -116,7 +116,7 @@ gs_status gs_plan_finish(gs_plan *plan, gs_origin origin, gs_error *error)
         gs_loaded_destroy(&plan->loaded);
         gs_library_destroy(&plan->library);
     }
-    /* cuBLASLt's object holds its own workspace; ours is allocated here, never while running. */
+    /* The cuBLASLt object owns its workspace. Ours is allocated here, never during a run. */
     if (plan->loaded) GS_TRY(gs_loaded_alloc(plan->loaded, &plan->workspace, error));
     if (plan->library) plan->workspace_bytes = gs_library_workspace(plan->library);
     gs_plan_chain(plan);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Who takes part in a race, and what becomes of its winner: the plan, a row in the context's memory, a row in the user's table. */
+ * The entrants of a race, and what becomes of its winner: the plan, a row in the context's memory, a row in the user's table. */
 #include "plan/measure.h"
 
 #include <stdio.h>
@@ -16,15 +16,15 @@
 
 enum {
     OWN        = 8,      /* most own kernels in a race */
-    TRIED      = 12,     /* most that are compiled for it */
-    LOOKED_AT  = 32,     /* schedules that are asked for */
-    BEST       = 5,      /* of these that are taken in their order; behind them, families that are not there yet come first */
+    TRIED      = 12,     /* most kernels compiled for it */
+    LOOKED_AT  = 32,     /* schedules requested from the weights or the time model */
+    BEST       = 5,      /* how many of these are taken in order; after them, families that are not represented yet come first */
     SUGGESTED  = 8,      /* most suggestions of cuBLASLt */
     DEFAULT_MS = 100, DEFAULT_TOTAL_MS = 10000
 };
 _Static_assert(OWN + SUGGESTED <= GS_RACERS, "they all race");
 
-/* One race at a time in a process: two would measure each other. It also guards what all have taken. */
+/* One race at a time in a process: two would disturb each other's times. The lock also guards taken_us, the device time of all races so far. */
 static pthread_mutex_t racing = PTHREAD_MUTEX_INITIALIZER;
 static double          taken_us;
 
@@ -39,7 +39,7 @@ static gs_status switched_on(int *measure, gs_error *error)
     return gs_fail(error, GS_ERROR_PARSE, "GEMMSMITH_MEASURE", "\"%.32s\" is neither on nor off", text);
 }
 
-/* The table that this context reads last: the named one, in a folder the device's, else the user's. */
+/* The table where this context would find a row again: the named file, the device's file in the named folder, or the user's table. */
 static void choose_path(char path[GS_PATH], const char *named, const gs_caps *caps)
 {
     char tail[128];
@@ -83,8 +83,8 @@ static bool remembered(gs_measurer *measured, const gs_problem *problem, gs_row 
     return row != NULL;
 }
 
-/* In memory first: a disk that is full or a home that is read-only costs later processes the row, and this one a line in its log. What was
- * measured with fewer choices than others have is not for them. */
+/* The row is kept in memory first: if the disk is full or the home directory is read-only, this process still has it and logs the failure. A result that was measured
+ * with restricted choices is not written for other processes. */
 static void remember(gs_context *context, const gs_row *row, bool replace)
 {
     gs_measurer *const measured = &context->measured;
@@ -117,7 +117,7 @@ static bool is_among(const gs_schedule *schedule, const gs_schedule *list, int c
     return false;
 }
 
-/* The neighbour's schedule, the first choices, the first of each family that is not among them, the others. */
+/* The nearest row's schedule, then the best choices, then the first choice of each family not yet in the list, then the rest. */
 static int own_choices(const gs_context *context, const gs_plan *plan, const gs_row *near, gs_schedule list[LOOKED_AT + 1])
 {
     const gs_problem *const problem = &plan->problem;
@@ -135,11 +135,11 @@ static int own_choices(const gs_context *context, const gs_plan *plan, const gs_
 
 typedef struct entrants {
     gs_racer racer[GS_RACERS];
-    gs_plan *plan[GS_RACERS];        /* complete: the winner's becomes the caller's */
+    gs_plan *plan[GS_RACERS];        /* complete plans: the winner becomes the caller's */
     int      suggestion[GS_RACERS];  /* of cuBLASLt, from 1; 0: own */
     gs_schedule schedule[GS_RACERS]; /* own */
     int      count, own, suggested;
-    int      asked, of_library;      /* suggestions so far, and that there are; -1: not asked yet */
+    int      asked, of_library;      /* suggestions tried so far, and how many there are; -1: not known yet */
 } entrants;
 
 static gs_status run_plan(void *self, const gs_args *args, gs_queue queue, gs_error *error)
@@ -148,7 +148,7 @@ static gs_status run_plan(void *self, const gs_args *args, gs_queue queue, gs_er
     return plan->loaded ? gs_loaded_run_in(plan->loaded, args, (void *)(uintptr_t)plan->workspace, queue, error) : gs_library_run(plan->library, args, queue, error);
 }
 
-/* schedule NULL: cuBLASLt's next suggestion. */
+/* Adds one contender. schedule NULL: cuBLASLt's next suggestion. */
 static gs_status enter(entrants *e, gs_context *context, const gs_problem *problem, const gs_schedule *schedule, gs_error *error)
 {
     const int suggestion = schedule ? 0 : ++e->asked;
@@ -157,7 +157,7 @@ static gs_status enter(entrants *e, gs_context *context, const gs_problem *probl
     gs_status status = schedule ? gs_plan_use_schedule(plan, schedule, problem, error) : gs_plan_use_cublaslt(plan, suggestion, error);
     if (status == GS_OK) status = gs_plan_finish(plan, GS_ORIGIN_MEASURED, error);
     if (plan->library) e->of_library = gs_library_count(plan->library);
-    if (status != GS_OK || (suggestion && gs_library_parse(plan->schedule) != suggestion)) {   /* one that rounds its sums: another stands in for it */
+    if (status != GS_OK || (suggestion && gs_library_parse(plan->schedule) != suggestion)) {   /* it rounds partial sums: its substitute takes part itself */
         gs_plan_free(plan);
         return status;
     }
@@ -171,7 +171,7 @@ static gs_status enter(entrants *e, gs_context *context, const gs_problem *probl
     return GS_OK;
 }
 
-/* Own kernels and suggestions by turns: where calls are so long that not all can run, the most promising of both have. */
+/* Own kernels and suggestions alternate: if calls are so long that not all contenders can run, the most promising of both kinds still do. */
 static gs_status gather(entrants *e, gs_context *context, const gs_plan *plan, const gs_row *near, gs_error *error)
 {
     const gs_config *const config = &context->config;
@@ -187,7 +187,7 @@ static gs_status gather(entrants *e, gs_context *context, const gs_plan *plan, c
         if (own) {
             why = (gs_error){0};
             const gs_status entered = enter(e, context, problem, &list[next++], &why);
-            tried += entered == GS_OK || strcmp(why.field, "workspace_limit") != 0;   /* of those nothing was compiled */
+            tried += entered == GS_OK || strcmp(why.field, "workspace_limit") != 0;   /* for those over the limit nothing was compiled */
             if (entered != GS_OK && e->own == 0) {
                 status = entered;
                 if (error) *error = why;
@@ -205,7 +205,7 @@ static gs_status gather(entrants *e, gs_context *context, const gs_plan *plan, c
 
 /* ---- the winner ---- */
 
-/* The fastest of own kernels or of suggestions; -1: none came to a result. */
+/* The fastest own kernel, or the fastest suggestion; -1: none has a result. */
 static int fastest(const entrants *e, bool library)
 {
     int best = -1;
@@ -217,7 +217,7 @@ static int fastest(const entrants *e, bool library)
     return best;
 }
 
-/* cuBLASLt's time over ours, with what rounds of both said at least and at most. */
+/* cuBLASLt's time over ours, with the lowest and highest ratio of single rounds. */
 static void compare(gs_row *row, const gs_racer *own, const gs_racer *library)
 {
     row->ratio = row->low = row->high = library->us / own->us;
@@ -263,7 +263,7 @@ static gs_status use_row(gs_plan *plan, const gs_row *row, gs_error *error)
     return gs_plan_finish(plan, GS_ORIGIN_MEASURED, error);
 }
 
-/* The caller's plan becomes the winner's. */
+/* Moves the winner's plan into the caller's. */
 static void take(gs_plan *plan, gs_plan **winner, const gs_row *row)
 {
     *plan = **winner;
@@ -274,7 +274,7 @@ static void take(gs_plan *plan, gs_plan **winner, const gs_row *row)
 
 /* ---- the race ---- */
 
-/* Time for a race, of what the program may still take; 0: none. */
+/* Device time for a race, from what the program may still spend; 0: none. */
 static double allowance(const gs_config *config, const gs_plan *plan)
 {
     const double left = config->measure_total_ms * 1000.0 - taken_us;
@@ -286,7 +286,7 @@ static gs_status hold(gs_context *context, gs_plan *plan, entrants *e, gs_row *r
     double spent = 0;
     pthread_mutex_lock(&racing);
     const double budget = allowance(&context->config, plan);
-    const bool known = remembered(&context->measured, &plan->problem, row);   /* another thread was first */
+    const bool known = remembered(&context->measured, &plan->problem, row);   /* another thread may have measured it meanwhile */
     gs_status status = GS_OK;
     *winner = -1;
     if (!known && budget <= 0)

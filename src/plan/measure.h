@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Choosing by measuring: the rung of the ladder behind an exact row of a table. For src/plan alone. */
+ * Choosing a kernel by measuring, if no table has an exact row. For src/plan alone. */
 #ifndef GS_PLAN_MEASURE_H
 #define GS_PLAN_MEASURE_H
 
@@ -9,21 +9,21 @@
 #include "base/file.h"
 #include "table/table.h"
 
-/* What a context has measured. */
+/* What a context has measured so far. */
 typedef struct gs_measurer {
     pthread_mutex_t lock;
-    gs_table       *rows;            /* of a library's row, ratio says how it did against the best own kernel */
-    char            path[GS_PATH];   /* where rows go; "": nowhere */
-    bool            told;            /* that they cannot be written */
+    gs_table       *rows;            /* in a row that names cuBLASLt, ratio is its speed relative to the best own kernel */
+    char            path[GS_PATH];   /* the table file that rows are written to; "": none */
+    bool            told;            /* a failure to write has been logged */
 } gs_measurer;
 
-/* tuned_path: of the settings. Reads $GEMMSMITH_MEASURE where the settings do not say whether plans are measured, and fills in the defaults of
- * those fields. PARSE: it is neither on nor off. */
+/* tuned_path: from the settings. If the settings do not say whether plans are measured, reads $GEMMSMITH_MEASURE; sets the defaults of the measuring fields. PARSE:
+ * the variable is neither on nor off. */
 gs_status gs_measurer_open(gs_measurer *measured, gs_config *config, const gs_caps *caps, gs_error *error);
 void      gs_measurer_close(gs_measurer *measured);
 
-/* Fills the plan with the winner of a race, or of an earlier one of this context. near: the row of a problem like it, or NULL; replace: a row
- * that the table has does not work. False: a line in the log says why not, and the plan is as it was. */
+/* Fills the plan with the winner of a race, or of an earlier race of this context. near: the row of a similar problem, or NULL; replace: the table has a row for the
+ * problem that does not work, to be replaced. False: the plan is unchanged and the reason is logged. */
 bool gs_plan_measure(gs_context *context, gs_plan *plan, const gs_row *near, bool replace);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The context's device memory, for callers who have no other, as on an emulated device. */
+ * The context's device memory, for callers who have no other way to allocate it (emulated devices). */
 #include <gemmsmith/plan.h>
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Plans from packs: no compiler, no cache, no file but the packs that are mapped. */
+ * Plans from packs: no compiler, no cache, no files but the mapped packs. */
 #include "plan/plan_internal.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 
-/* With a terminator behind it, which a parser of PTX wants. NULL for nothing, or without memory. */
+/* A copy with a terminating 0, which the PTX parser needs. NULL for size 0, or without memory. */
 static void *copy_of(const void *bytes, size_t size)
 {
     char *const copy = size ? malloc(size + 1) : NULL;
@@ -24,7 +24,7 @@ static gs_status unlike(const gs_pack *pack, const gs_pack_entry *entry, gs_erro
     return gs_fail(error, GS_ERROR_CORRUPT, NULL, "pack %s has another kernel than it says, %s: make it again", gs_pack_name(pack), entry->choice);
 }
 
-/* The texts that are in the pack are those that the entry names. */
+/* A user kernel of a pack must have the source and manifest that the entry's name was made from. */
 static gs_status check_user(const gs_pack *pack, const gs_pack_entry *entry, const gs_pack_kernel *kernel, gs_error *error)
 {
     const char *const slash = strchr(entry->choice, '/');
@@ -35,7 +35,8 @@ static gs_status check_user(const gs_pack *pack, const gs_pack_entry *entry, con
     return same ? GS_OK : unlike(pack, entry, error);
 }
 
-/* Launched as the schedule is: entries of its names have its blocks, clusters and shared memory. What else is in a manifest depends on rows and devices, and on the code nobody can say anything. */
+/* An own kernel of a pack must be launched as its schedule says: entry points have the block size, cluster size and shared memory of the schedule's kernel. Other
+ * parts of a manifest depend on the rows and the device and are not compared; nor can the code be. */
 static gs_status check_own(const gs_plan *plan, const gs_pack *pack, const gs_pack_entry *entry, const gs_schedule *schedule, const gs_manifest *manifest, gs_error *error)
 {
     gs_kernel kernel;
@@ -59,7 +60,7 @@ static gs_status use_kernel(gs_plan *plan, const gs_pack *pack, const gs_pack_en
     GS_TRY(gs_pack_kernel_at(pack, entry->kernel, &kernel, error));
     GS_TRY(gs_manifest_parse(&manifest, kernel.manifest, error));
     if (kernel.user && plan->problem.invariant) return gs_fail(error, GS_ERROR_UNSUPPORTED, "inv", "a user kernel's order of summation may be its own");
-    if (!kernel.user) {   /* a device of the same architecture may have less of something */
+    if (!kernel.user) {   /* another device of the same architecture may have smaller limits */
         GS_TRY(gs_schedule_parse(&schedule, entry->choice, error));
         GS_TRY(gs_schedule_check(&schedule, &plan->problem, &plan->device->caps, error));
         GS_TRY(check_own(plan, pack, entry, &schedule, &manifest, error));
@@ -96,7 +97,7 @@ gs_status gs_plan_use_pack(gs_plan *plan, gs_error *error)
 {
     const gs_context *const context = plan->context;
     gs_pack_entry entry;
-    gs_error lost = {0};   /* what was wrong where the problem was found first */
+    gs_error lost = {0};   /* the first failure; reported if no other pack has the problem */
     for (int i = 0; i < context->pack_count; i++) {
         const gs_pack *const pack = context->pack[i];
         gs_error why = {0};

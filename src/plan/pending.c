@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Plans that are made in the background: one thread each. */
+ * Plans that are made in the background, one thread each. */
 #include "plan/plan_internal.h"
 
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Plans: the ladder of choices for a problem (pack, table, twin, weights or nearest and model, library), and running what was chosen. */
+ * Plans: choosing for a problem (pack, table row, row of the other input type, weights or nearest row and time model, cuBLASLt), and running what was chosen. */
 #include "plan/chain.h"
 #include "plan/made.h"
 #include "plan/plan_internal.h"
@@ -14,8 +14,8 @@
 #include "problem/sized.h"
 
 enum {
-    DEFAULT_TRIES = 4,     /* schedules of the model that are tried before giving up on own kernels */
-    DEFAULT_CHOICES = 32   /* that are looked at: those that need too much workspace are passed over */
+    DEFAULT_TRIES = 4,     /* schedules that are compiled before giving up on own kernels */
+    DEFAULT_CHOICES = 32   /* schedules that are considered: those that need too much workspace are skipped */
 };
 
 void gs_plan_destroy(gs_plan **plan)
@@ -43,7 +43,7 @@ static gs_status choose_row(gs_context *context, gs_plan *plan, const gs_row *ro
     if (row->kernel[0] && plan->problem.invariant) return gs_fail(error, GS_ERROR_UNSUPPORTED, "inv", "the table says a user kernel, whose order of summation may be its own");
     if (row->kernel[0]) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "the table says user kernel %s, which no pack here has (gemmsmith pack)", row->kernel);
     gs_schedule schedule = row->schedule;
-    if (origin == GS_ORIGIN_NEAREST) gs_schedule_suit(&schedule, &plan->problem, &plan->device->caps);   /* what no parameter helps, the next line refuses */
+    if (origin == GS_ORIGIN_NEAREST) gs_schedule_suit(&schedule, &plan->problem, &plan->device->caps);   /* if no parameter can be adapted, the next line refuses it */
     GS_TRY(gs_plan_use_schedule(plan, &schedule, &plan->problem, error));
     if (origin == GS_ORIGIN_TABLE && gs_row_predicted(row))
         snprintf(plan->why, sizeof plan->why, "tuned table, exact: %s, predicted %.2f us", plan->schedule, row->us);
@@ -56,7 +56,7 @@ static gs_status choose_row(gs_context *context, gs_plan *plan, const gs_row *ro
     return gs_plan_finish(plan, origin, error);
 }
 
-/* Nothing was compiled for it. */
+/* Refused for its workspace: nothing was compiled. */
 static bool over_limit(gs_status status, const gs_error *error)
 {
     return status == GS_ERROR_UNSUPPORTED && strcmp(error->field, "workspace_limit") == 0;
@@ -64,18 +64,18 @@ static bool over_limit(gs_status status, const gs_error *error)
 
 static bool has_weights(const gs_context *context) { return context->weights.surrogate.nets > 0; }
 
-/* A row for this very problem whose schedule cannot run it is a mistake in the table, which whoever keeps it should hear of. */
+/* A table row for this very problem whose schedule cannot run it is a mistake in the table, and is logged as a warning. */
 static int row_level(const gs_plan *plan, const gs_row *row)
 {
     const bool bad = row->kernel[0] || (row->library && plan->problem.invariant) || (!row->library && gs_schedule_check(&row->schedule, &plan->problem, &plan->device->caps, NULL) != GS_OK);
     return bad ? GS_LOG_WARNING : GS_LOG_INFO;
 }
 
-/* A rung that fails leaves the plan as it was, for the next rung. level: of the line that says so. */
+/* Ends one attempt of the choice: if it failed, logs that at this level and resets the plan for the next attempt. */
 static bool rung(gs_plan *plan, gs_status status, const gs_error *error, const char *name, int level)
 {
     if (status == GS_OK) return true;
-    if (status == GS_ERROR_COMPILE && level > GS_LOG_WARNING) level = GS_LOG_WARNING;   /* every compiler that is taken should compile every kernel */
+    if (status == GS_ERROR_COMPILE && level > GS_LOG_WARNING) level = GS_LOG_WARNING;   /* every supported compiler should compile every kernel */
     if (gs_log_level() >= level) {
         char text[GS_PROBLEM_TEXT];
         gs_log(level, "%s: %s not used: %s", gs_problem_format(&plan->problem, text), name, error->text);
@@ -85,7 +85,7 @@ static bool rung(gs_plan *plan, gs_status status, const gs_error *error, const c
     return false;
 }
 
-/* Nothing is said of a problem that no pack has. */
+/* Silent if no pack has the problem. */
 static bool choose_pack(gs_plan *plan, gs_error *error)
 {
     gs_status status = gs_plan_use_pack(plan, error);
@@ -94,9 +94,9 @@ static bool choose_pack(gs_plan *plan, gs_error *error)
     return rung(plan, status, error, "pack entry", GS_LOG_WARNING);
 }
 
-typedef struct expected { double own_us, cublaslt_us; } expected;   /* by the weights; 0: nothing, as of a family that they do not know */
+typedef struct expected { double own_us, cublaslt_us; } expected;   /* predicted by the weights; 0: unknown, for example for a family that they were not trained on */
 
-/* There are weights for such problems: they were not trained on groups. */
+/* The weights were not trained on groups. */
 static bool has_weights_for(const gs_context *context, const gs_problem *shape) { return has_weights(context) && !gs_has_offsets(shape); }
 
 static bool is_learned(const gs_context *context, const gs_problem *shape, const gs_schedule *schedule)
@@ -120,7 +120,7 @@ static void say_choice(gs_plan *plan, bool learned, const expected *e)
     snprintf(plan->why, sizeof plan->why, "no table entry: %s is %s choice%s", plan->schedule, learned ? "the learned weights'" : "the time model's", than);
 }
 
-/* cuBLASLt, where the own choice is not expected to be clearly faster. */
+/* Chooses cuBLASLt, because the best own choice is not predicted to be clearly faster. */
 static gs_status doubt(gs_plan *plan, const gs_schedule *first, const expected *e, gs_error *error)
 {
     char text[GS_SCHEDULE_TEXT];
@@ -130,7 +130,7 @@ static gs_status doubt(gs_plan *plan, const gs_schedule *first, const expected *
     return gs_plan_finish(plan, GS_ORIGIN_CUBLASLT, error);
 }
 
-/* doubted: cuBLASLt may be taken in place of a choice. */
+/* doubted: cuBLASLt may be chosen instead. */
 static gs_status choose_default(const gs_context *context, gs_plan *plan, const gs_problem *shape, bool doubted, gs_error *error)
 {
     gs_schedule list[DEFAULT_CHOICES];
@@ -151,7 +151,7 @@ static gs_status choose_default(const gs_context *context, gs_plan *plan, const 
         tried += !over_limit(status, error);
         if (status == GS_ERROR_NO_COMPILER || status == GS_ERROR_DEVICE_MEMORY || status == GS_ERROR_FAULT) return status;
     }
-    if (status != GS_OK && (gs_has_offsets(shape) || shape->scalars || shape->matrices)) {   /* no library is behind, or not for sure: the last rung */
+    if (status != GS_OK && (gs_has_offsets(shape) || shape->scalars || shape->matrices)) {   /* cuBLASLt may not support it: simple is the last resort */
         list[chosen = 0] = gs_schedule_first(GS_FAMILY_SIMPLE);
         status = gs_plan_use_schedule(plan, &list[0], shape, error);
     }
@@ -201,7 +201,7 @@ gs_status gs_plan_begin(gs_context *context, const gs_problem *problem, gs_plan 
     return *out ? GS_OK : GS_ERROR_MEMORY;
 }
 
-/* Makes the plan that gs_plan_begin began. */
+/* Completes the plan that gs_plan_begin began. */
 static gs_status make(gs_context *context, gs_plan **out, gs_error *error)
 {
     gs_context_enter(context);
@@ -282,7 +282,7 @@ gs_status gs_plan_create_unaligned(gs_context *context, const gs_problem *proble
         gs_plan_destroy(out);
         return gs_fail(error, GS_ERROR_ALIGNMENT, NULL, "pointers are less aligned than cuBLASLt needs, and own kernels were not allowed");
     }
-    /* Odd leading dimensions promise nothing beyond the alignment of an element; the kernel is run with the real ones. */
+    /* With odd leading dimensions the kernel is built for element alignment only; it is run with the real ones. */
     gs_problem shape = (*out)->problem;
     shape.lda |= 1;
     shape.ldb |= 1;
@@ -297,7 +297,7 @@ gs_status gs_plan_create_unaligned(gs_context *context, const gs_problem *proble
 
 /* ---- running ---- */
 
-/* Whether a call has something to look at: nearly none has, and few comparisons find that out. */
+/* Whether the arguments need the full check. Few calls do, and a few comparisons find that out. */
 static inline bool unusual(const gs_plan *plan, const gs_args *args)
 {
     typedef uint64_t pair __attribute__((vector_size(16), aligned(8), may_alias));

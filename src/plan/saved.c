@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * A plan as bytes: what it computes, how it was chosen, its manifest and its compiled code.
+ * A plan as bytes: its problem, how it was chosen, its manifest and its compiled code.
  *
- *     "gsplan 1\n"  16 bytes: XXH3 of all that follows  8 bytes: size of all  parts
+ *     "gsplan 1\n"  16 bytes: XXH3 of all that follows  8 bytes: total size  parts
  *
- * A part is a size in 8 bytes and as many bytes; numbers are little endian, as they lie in memory. Parts, in this order: version of
- * gemmsmith, compile target and whether the device is emulated, problem, origin, schedule, why, then for an own kernel: manifest, numbers
- * of the image, code, PTX. */
+ * A part is its size in 8 bytes, then so many bytes. Numbers are little endian, as in memory. Parts, in this order: version of gemmsmith, compile target and whether
+ * the device is emulated, problem, origin, schedule, why; for an own kernel also manifest, numbers of the image, code, PTX. */
 #include "plan/plan_internal.h"
 
 #include <stdio.h>
@@ -122,7 +121,7 @@ static const char *get(reader *r, size_t *size)
     return part;
 }
 
-/* A part of exactly that size. */
+/* Reads a part that must have exactly this size. */
 static void get_into(reader *r, void *to, size_t size)
 {
     size_t have;
@@ -140,7 +139,7 @@ static void get_string(reader *r, char *to, size_t size)
     to[r->bad ? 0 : have] = '\0';
 }
 
-/* A copy with a terminator behind it; NULL for an empty part or without memory. */
+/* A copy with a terminating 0; NULL for an empty part or without memory. */
 static char *get_copy(reader *r, size_t *size)
 {
     const char *const part = get(r, size);
@@ -177,7 +176,7 @@ static gs_status load_own(gs_plan *plan, reader *r, gs_error *error)
     image.ptx = get_copy(r, &image.ptx_size);
     gs_status status = r->bad || !text ? corrupt(error) : gs_manifest_parse(&manifest, text, error);
     int align[GS_OPERANDS];
-    memcpy(align, plan->align, sizeof align);   /* as it was saved */
+    memcpy(align, plan->align, sizeof align);   /* as saved */
     if (status == GS_OK) status = gs_plan_use_image(plan, &manifest, &image, error);
     memcpy(plan->align, align, sizeof align);
     gs_image_free(&image);

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * Functions and calls. A call is read as the text of the function it names, in a scope of its own in which nothing of the caller is seen:
- * whoever goes through an entry's instructions goes through all that it calls. The parameters' names stand for the caller's variables, `ret`
- * is a branch to the end. What cannot be read so, recursion and calls through a register, is refused. */
+ * Functions and calls. A call is parsed by reading the text of the called function, in a scope of its own that sees nothing of the caller (inlining): a pass over an
+ * entry's instructions therefore covers everything that it calls. The parameters' names stand for the caller's variables, and `ret` is a branch to the end. What
+ * cannot be inlined, recursion and calls through a register, is refused. */
 #include "ptx/internal.h"
 
 #include <string.h>
 
-#define CALL_PARAMETERS 64           /* of a call, results included */
-#define UNFOLD_SLACK    (1u << 20)   /* bytes of functions that are read for calls: this much, and so many per byte of text */
+#define CALL_PARAMETERS 64           /* most parameters of a call, results included */
+#define UNFOLD_SLACK    (1u << 20)   /* limit of function text read for calls, bytes: this, plus a multiple of the size of the text */
 #define UNFOLD_SHARE    16u
 
 struct gs_ptx_function {
-    const char *at;                  /* behind .func */
+    const char *at;                  /* after .func */
     int         line;
     size_t      size;                /* bytes from there to the end of the body */
-    bool        reading;             /* a call of it is being read */
+    bool        reading;             /* a call of it is being inlined */
 };
 
-/* ---- which functions there are ---- */
+/* ---- finding the functions ---- */
 
 static gs_status skip_list(gs_ptx_parser *p)
 {
@@ -29,7 +29,7 @@ static gs_status skip_list(gs_ptx_parser *p)
     return gs_ptx_next(p);
 }
 
-/* From .func on; *name is the function's, *body whether one stands here and not the promise of one. */
+/* Skips a function, starting at .func. *name is its name; *body: this is its definition, not a declaration. */
 static gs_status skip_function(gs_ptx_parser *p, gs_ptx_name **name, bool *body)
 {
     GS_TRY(gs_ptx_next(p));
@@ -97,10 +97,10 @@ typedef struct call {
     gs_ptx_name *name;
     int          line;
     int          results, all;                  /* results first */
-    int32_t      variable[CALL_PARAMETERS];     /* of the caller */
+    int32_t      variable[CALL_PARAMETERS];     /* variables of the caller */
 } call;
 
-/* (param0, param1): variables of the caller that were declared to be passed */
+/* (param0, param1): variables of the caller that were declared for passing */
 static gs_status read_passed(gs_ptx_parser *p, call *c)
 {
     GS_TRY(gs_ptx_expect(p, '('));
@@ -118,7 +118,7 @@ static gs_status read_passed(gs_ptx_parser *p, call *c)
     return gs_ptx_next(p);
 }
 
-/* A function is called by its own name: what else bears the name hides it. */
+/* The callee must be named by a function's own name, which no other declaration hides. */
 static gs_status read_callee(gs_ptx_parser *p, call *c)
 {
     const gs_ptx_symbol *symbol = NULL;
@@ -149,7 +149,7 @@ static gs_status read_formals(gs_ptx_parser *p, const call *c, int *at)
     return gs_ptx_next(p);
 }
 
-/* From behind .func to the brace of the body. */
+/* Reads the function's head: from after .func to the brace of the body. */
 static gs_status read_head(gs_ptx_parser *p, const call *c)
 {
     int at = 0;
@@ -167,7 +167,7 @@ static gs_status read_head(gs_ptx_parser *p, const call *c)
 
 static gs_ptx_name *end_of_function(gs_ptx_parser *p) { return gs_ptx_intern(p, "\0return", 7); }
 
-/* Makes the instruction, whose guard stands already, a branch to the end of the function. */
+/* Makes the instruction, whose guard has been read, a branch to the end of the function. */
 gs_status gs_ptx_add_return(gs_ptx_parser *p, gs_ptx_instruction *made)
 {
     gs_ptx_name *bra, *const end = end_of_function(p);
@@ -206,7 +206,7 @@ gs_status gs_ptx_enter_call(gs_ptx_parser *p, gs_ptx_instruction *made, gs_ptx_p
     p->floor = p->depth;
     p->scope[p->depth].range_depth = -1;
     GS_TRY(read_head(p, &c));
-    if (made->guard >= 0) {   /* a call that some do not make: they go around it */
+    if (made->guard >= 0) {   /* a guarded call: a branch around it is added */
         made->guard_not = !made->guard_not;
         GS_TRY(gs_ptx_add_return(p, made));
     }
@@ -227,7 +227,7 @@ gs_status gs_ptx_leave_call(gs_ptx_parser *p, const gs_ptx_position *back)
 
 /* ---- parameters of calls ---- */
 
-/* How many bytes ld or st moves for a thread; 0: not known. */
+/* Bytes that ld or st transfers per thread; 0: not known. */
 uint64_t gs_ptx_access_bytes(const gs_ptx_instruction *at)
 {
     uint64_t lanes = 1;
@@ -236,7 +236,7 @@ uint64_t gs_ptx_access_bytes(const gs_ptx_instruction *at)
     return at->parts > 1 ? lanes * (uint64_t)gs_ptx_type_bits(gs_ptx_type_of(at->part[at->parts - 1])) / 8 : 0;
 }
 
-/* An access to one, at a known place in it: nothing else may name it. It becomes one to local memory, where it lies. */
+/* Checks an access to a parameter of a call: only ld and st at a known offset may name it. It becomes an access to local memory, where the parameter is. */
 gs_status gs_ptx_check_passed(gs_ptx_parser *p, gs_ptx_instruction *made, const gs_ptx_operand *o)
 {
     const gs_ptx_variable *const variables = p->variables.data;

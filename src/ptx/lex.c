@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * PTX text into tokens: words (names and the first part of an opcode), directives, numbers, strings, single marks. */
+ * Splits PTX text into tokens: words (names and the first part of an opcode), directives, numbers, strings, single marks. */
 #include "ptx/internal.h"
 
 #include <stdarg.h>
@@ -72,7 +72,7 @@ static gs_status skip_comment(gs_ptx_parser *p)
     return gs_ptx_fail(p, line, GS_ERROR_PARSE, "a comment that is never closed");
 }
 
-/* Blanks and comments. */
+/* Skips blanks and comments. */
 static gs_status skip(gs_ptx_parser *p)
 {
     while (p->at < p->end) {
@@ -107,7 +107,7 @@ static gs_status read_string(gs_ptx_parser *p)
     return GS_OK;
 }
 
-/* All that could belong to a number; value_of() judges it. A sign belongs to a decimal exponent: "1.5e-3", but not "0x1e-3". */
+/* Reads all characters that could belong to a number; value_of() checks them. A sign belongs to a decimal exponent: "1.5e-3", but not "0x1e-3". */
 static void read_number(gs_ptx_parser *p)
 {
     bool decimal = true;
@@ -199,7 +199,7 @@ static gs_status not_a_number(const gs_ptx_parser *p)
     return gs_ptx_fail(p, p->token.line, GS_ERROR_PARSE, "\"%.*s\" is no number", (int)GS_MIN(p->token.size, 40u), p->token.at);
 }
 
-/* 64-bit integer of digits in the base. */
+/* The 64-bit integer that the digits have in this base. */
 static gs_status whole(const gs_ptx_parser *p, const char *at, const char *end, unsigned base, uint64_t *out)
 {
     uint64_t value = 0;
@@ -215,7 +215,7 @@ static gs_status whole(const gs_ptx_parser *p, const char *at, const char *end, 
     return GS_OK;
 }
 
-/* Digits, perhaps with a point, perhaps with an exponent. The point is moved to the end, so that the locale has no say. */
+/* Digits with an optional point and exponent. The point is removed by adjusting the exponent, so that the result does not depend on the locale. */
 static gs_status decimal(const gs_ptx_parser *p, gs_ptx_value *out)
 {
     enum { DIGITS_MAX = 64, EXPONENT_MAX = 100000 };
@@ -249,7 +249,7 @@ static gs_status decimal(const gs_ptx_parser *p, gs_ptx_value *out)
     return GS_OK;
 }
 
-/* The value of the NUMBER. */
+/* The value of a NUMBER token. */
 static gs_status value_of(const gs_ptx_parser *p, gs_ptx_value *out)
 {
     const char *const at = p->token.at, *end = at + p->token.size;
@@ -329,7 +329,7 @@ static gs_status split(gs_ptx_parser *p, gs_ptx_name *name, int line)
     return GS_OK;
 }
 
-/* One more piece of the opcode, up to where it ends or a blank stands. */
+/* Appends the next piece of the opcode, up to its end or a blank. */
 static gs_status add_piece(gs_ptx_parser *p, char *text, size_t *size)
 {
     const char *const start = p->at;
@@ -369,7 +369,7 @@ gs_status gs_ptx_read_opcode(gs_ptx_parser *p, gs_ptx_name **out)
     return gs_ptx_next(p);
 }
 
-/* ---- text that is not read ---- */
+/* ---- skipped text ---- */
 
 gs_status gs_ptx_skip_block(gs_ptx_parser *p)
 {

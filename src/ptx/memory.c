@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Memory of the PTX parser: every byte it holds comes from one call of realloc here. Arenas, lists that grow, interned names. */
+ * Memory of the PTX parser: all of it is allocated by one function here. Arenas, lists that grow, interned names. */
 #include "ptx/internal.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct gs_ptx_chunk {
     _Alignas(max_align_t) unsigned char data[];
 };
 
-/* NULL: no memory, and the old memory stays. */
+/* NULL: no memory, and the old block is unchanged. */
 static void *resize(void *old, size_t size) { return realloc(old, size); }
 
 /* ---- arenas ---- */
@@ -38,7 +38,7 @@ static void *take(gs_ptx_arena *arena, size_t size, size_t align)
     if (!made) return NULL;
     made->size = room;
     made->used = size;
-    if (chunk && room == size) {   /* a big piece fills its chunk: small ones go on in the one before */
+    if (chunk && room == size) {   /* a large piece fills its own chunk; small ones continue in the previous chunk */
         made->older = chunk->older;
         chunk->older = made;
     } else {
@@ -112,7 +112,7 @@ void gs_ptx_list_free(gs_ptx_list *list)
 
 /* ---- names ---- */
 
-/* The slot that holds the name, or the free one where it belongs. */
+/* The slot of the name, or the free slot for it. */
 static gs_ptx_name **slot_of(const gs_ptx_names *names, const char *text, size_t size, uint64_t hash)
 {
     for (size_t i = (size_t)hash & (names->capacity - 1);; i = (i + 1) & (names->capacity - 1)) {

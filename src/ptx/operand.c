@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Instructions: guard, opcode, operands. The children of an operand are in the entry's table before it, the operands of an
- * instruction side by side behind all of their children. */
+ * Instructions: guard, opcode, operands. The children of an operand precede it in the entry's table; the operands of an instruction are adjacent, after all their
+ * children. */
 #include "ptx/internal.h"
 
 #include <string.h>
 
 typedef struct pending {
     gs_ptx_operand operand;
-    gs_ptx_name   *label;      /* not NULL: a label, wherever it stands */
+    gs_ptx_name   *label;      /* not NULL: it is a label, defined before or later */
     int            line;
 } pending;
 
@@ -41,7 +41,7 @@ static bool is_special(const char *name, bool *vector)
     return (strncmp(name, "%pm", 3) == 0 && between(name + 3, 0, 7)) || (strncmp(name, "%envreg", 7) == 0 && between(name + 7, 0, 31));
 }
 
-/* At the word; *found says whether it is one. ".x" stands right behind the word. */
+/* Reads a special register at the word; *found: it is one. ".x" follows the word immediately. */
 static gs_status read_special(gs_ptx_parser *p, gs_ptx_operand *out, bool *found)
 {
     bool vector;
@@ -70,7 +70,7 @@ static gs_status unknown_name(const gs_ptx_parser *p, const gs_ptx_name *name, i
     return gs_ptx_fail(p, line, GS_ERROR_PARSE, "nothing here is named \"%.64s\"", name->text);
 }
 
-/* What follows an operand: one of the marks, else the form is unknown. */
+/* Checks that one of these marks follows the operand; otherwise its form is unknown. */
 static gs_status check_end(const gs_ptx_parser *p, const char *marks, const char *wanted)
 {
     if (p->token.kind == GS_PTX_MARK && strchr(marks, *p->token.at)) return GS_OK;
@@ -79,7 +79,7 @@ static gs_status check_end(const gs_ptx_parser *p, const char *marks, const char
     return gs_ptx_unexpected(p, wanted);
 }
 
-/* [+-] number, where an offset may stand. */
+/* [+-] number, where an offset is allowed. */
 static gs_status read_offset(gs_ptx_parser *p, int64_t *out)
 {
     gs_ptx_value value;
@@ -104,7 +104,7 @@ static gs_status read_number(gs_ptx_parser *p, gs_ptx_operand *out)
     return GS_OK;
 }
 
-/* A word: a register, a variable, a special register, or NULL != *label: perhaps a label. */
+/* Reads a word: a register, a variable, a special register; or, if *label is set, possibly a label. */
 static gs_status read_name(gs_ptx_parser *p, gs_ptx_operand *out, gs_ptx_name **label)
 {
     gs_ptx_name *const name = p->token.name;
@@ -142,7 +142,7 @@ static gs_status read_negated(gs_ptx_parser *p, gs_ptx_operand *out)
     return GS_OK;
 }
 
-/* The token behind the current one starts with a name. */
+/* Whether the next token starts with a name. */
 static bool name_follows(const gs_ptx_parser *p)
 {
     const char *at = p->at;
@@ -224,7 +224,7 @@ static gs_status read_address(gs_ptx_parser *p, gs_ptx_operand *out)
     return gs_ptx_next(p);
 }
 
-/* Behind the left one: | b */
+/* After the left operand: | b */
 static gs_status read_pair(gs_ptx_parser *p, gs_ptx_operand *out)
 {
     const gs_ptx_operand left = *out;
@@ -249,7 +249,7 @@ static gs_status read_operand(gs_ptx_parser *p, pending *out)
     return gs_ptx_mark(p, '|') ? read_pair(p, &out->operand) : GS_OK;
 }
 
-/* The operand of a branch: what the name means elsewhere does not count. */
+/* The operand of a branch is always a label, even if the name has another meaning. */
 static gs_status read_target(gs_ptx_parser *p, pending *out)
 {
     *out = (pending){.operand = {.kind = GS_PTX_LABEL}, .label = p->token.name, .line = p->token.line};
@@ -271,7 +271,7 @@ static gs_status read_guard(gs_ptx_parser *p, gs_ptx_instruction *out)
     return gs_ptx_next(p);
 }
 
-/* All that is read goes into the entry's tables. */
+/* Appends the operands to the entry's tables. */
 static gs_status finish(gs_ptx_parser *p, gs_ptx_instruction *made, const pending *list, int count)
 {
     const size_t first = p->operands.count;

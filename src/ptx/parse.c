@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * A PTX module: directives, entries and their bodies, source places. */
+ * A PTX module: directives, entries and their bodies, source locations. */
 #include "ptx/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- source places ---- */
+/* ---- source locations ---- */
 
 typedef struct place {
     uint64_t file, line, column;
 } place;
 
-/* The name under which a place is kept; no word begins with NUL. */
+/* The key of a location among the interned names; it begins with NUL, as no word does. */
 static size_t place_key(const place *at, char key[25])
 {
     key[0] = '\0';
@@ -26,8 +26,7 @@ static gs_status read_place(gs_ptx_parser *p, place *out)
     return gs_ptx_integer(p, INT32_MAX, &out->column);
 }
 
-/* Where a place of the kernel's own code led to `at`: what was inlined there may itself have been inlined. The chain ends where a place
- * was seen at several ends, or at none. */
+/* Follows inlining outwards from `at`, since the code at that place may itself have been inlined. Ends at a location that was inlined at several places, or nowhere. */
 static void outermost(const gs_ptx_parser *p, const place *at, gs_ptx_location *out)
 {
     char key[25];
@@ -96,7 +95,7 @@ static gs_status read_file(gs_ptx_parser *p)
     return GS_OK;
 }
 
-/* ---- directives that may stand in several places ---- */
+/* ---- directives that are allowed in several places ---- */
 
 /* .pragma "nounroll"; */
 static gs_status read_pragma(gs_ptx_parser *p)
@@ -115,7 +114,7 @@ static gs_status not_supported(const gs_ptx_parser *p)
     return gs_ptx_fail_directive(p, NULL);
 }
 
-/* .extern, .visible and their kin; then a space or, at module scope, .entry is left. */
+/* .extern, .visible and similar; the next token is then a state space or, at module scope, .entry. */
 static gs_status read_linking(gs_ptx_parser *p)
 {
     p->external = gs_ptx_word(p, ".extern");
@@ -145,7 +144,7 @@ static gs_status body_directive(gs_ptx_parser *p)
 
 static gs_status statement(gs_ptx_parser *p);
 
-/* The text of the function stands where it is called. */
+/* Reads a call by inlining the function's text. */
 static gs_status read_call(gs_ptx_parser *p, gs_ptx_instruction *made)
 {
     gs_ptx_position back;
@@ -182,7 +181,7 @@ static gs_status statement(gs_ptx_parser *p)
     return gs_ptx_next(p);
 }
 
-/* 384, 1, 1: one to three numbers, the rest is 1 */
+/* 384, 1, 1: one to three numbers; missing ones are 1 */
 static gs_status read_extent(gs_ptx_parser *p, uint32_t out[3])
 {
     uint64_t value;
@@ -237,10 +236,10 @@ static gs_status read_parameters(gs_ptx_parser *p)
     return gs_ptx_expect(p, ')');
 }
 
-/* Behind the name. */
+/* Reads an entry after its name. */
 static gs_status read_entry_parts(gs_ptx_parser *p)
 {
-    GS_TRY(gs_ptx_open(p));   /* the parameters and the body share it */
+    GS_TRY(gs_ptx_open(p));   /* parameters and body share one scope */
     if (gs_ptx_mark(p, '(')) GS_TRY(read_parameters(p));
     while (p->token.kind == GS_PTX_DIRECTIVE) GS_TRY(performance(p, p->entry));
     GS_TRY(gs_ptx_expect(p, '{'));
@@ -251,7 +250,7 @@ static gs_status read_entry_parts(gs_ptx_parser *p)
     return GS_OK;
 }
 
-/* The tables at their exact sizes into the module. */
+/* Copies the tables into the module at their exact sizes. */
 static gs_status keep_entry(gs_ptx_parser *p, gs_ptx_entry *entry)
 {
     entry->reg         = gs_ptx_keep(&p->kept, &p->registers, sizeof *entry->reg);
@@ -364,7 +363,7 @@ static gs_status read_module(gs_ptx_parser *p)
     return GS_OK;
 }
 
-/* The parser's own memory; `kept` is left. */
+/* Frees the parser's own memory; `kept` remains. */
 static void free_parser(gs_ptx_parser *p)
 {
     gs_ptx_list *const lists[] = {&p->entries, &p->variables, &p->files, &p->init, &p->registers, &p->instructions, &p->operands};
@@ -380,7 +379,7 @@ gs_status gs_ptx_parse(gs_ptx_module **out, const char *text, size_t size, gs_pt
     if (unread) *unread = (gs_ptx_unread){0};
     if (!text) return gs_fail(error, GS_ERROR_PARSE, NULL, "line 1: no text");
     if (size > GS_PTX_TEXT_MAX) return gs_fail(error, GS_ERROR_RANGE, NULL, "a PTX text of more than %u bytes", GS_PTX_TEXT_MAX);
-    if (size > 0 && text[size - 1] == '\0') size--;   /* NVRTC counts its terminator */
+    if (size > 0 && text[size - 1] == '\0') size--;   /* NVRTC's size includes the terminating 0 */
     p.end = text + size;
     p.init_left = GS_PTX_INIT_SLACK + (size_t)GS_PTX_INIT_SHARE * size;
     p.scope[0].range_depth = -1;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * PTX text as NVRTC writes it (ISA 7.0 to 9.x, 64-bit addresses), parsed into plain tables. What an instruction means is
- * decided later (decode.h): here an opcode is its dotted parts. Names are resolved: an operand refers to a register or a
- * variable by index. All tables and strings belong to the module. Any text gives a module or a PARSE error that names the line;
- * sizes are bounded, so that a hostile text costs memory in proportion to its length. */
+ * Parses PTX text as NVRTC writes it (ISA 7.0 to 9.x, 64-bit addresses) into plain tables. The meaning of instructions is decided later (decode.h): here an opcode is
+ * its dotted parts. Names are resolved: an operand refers to a register or a variable by index. All tables and strings belong to the module. Any text gives a module
+ * or a PARSE error that names the line. Sizes are bounded, so that memory stays proportional to the length of the text, even for a hostile one. */
 #ifndef GS_PTX_PTX_H
 #define GS_PTX_PTX_H
 
@@ -36,7 +35,7 @@ typedef enum gs_ptx_operand_kind {
     GS_PTX_FLOAT,         /* bits: of an f32 (0f...) or of an f64 (0d..., or a decimal literal): see wide */
     GS_PTX_VARIABLE,      /* index: into the module's variables; plus offset ("name+16" as an immediate) */
     GS_PTX_SPECIAL,       /* name: "%tid.x", "%laneid", "%cluster_ctarank", "WARP_SZ" */
-    GS_PTX_LABEL,         /* index: of the instruction that the label stands before (== instruction_count: the end) */
+    GS_PTX_LABEL,         /* index: of the instruction after the label (== instruction_count: the end) */
     GS_PTX_ADDRESS,       /* [base + offset, {coordinates}]: child[0] is the base (REGISTER, VARIABLE or INTEGER), the rest coordinates */
     GS_PTX_VECTOR,        /* {a, b, ...}: children */
     GS_PTX_PAIR,          /* a|b: two children (destination and its predicate) */
@@ -56,13 +55,13 @@ typedef struct gs_ptx_operand {
 } gs_ptx_operand;
 
 typedef struct gs_ptx_location {
-    int32_t file, line;         /* innermost place, file as numbered by .file; 0: not known */
-    int32_t at_file, at_line;   /* where it was inlined into the kernel (outermost known), 0: not inlined */
+    int32_t file, line;         /* innermost location, file as numbered by .file; 0: unknown */
+    int32_t at_file, at_line;   /* where it was inlined into the kernel (outermost known); 0: not inlined */
 } gs_ptx_location;
 
 typedef struct gs_ptx_instruction {
     const char     *name;       /* "add.s32", whole opcode */
-    const char     *part[GS_PTX_PARTS];   /* split at '.', "shared::cta" is one part; interned in the module; behind the last: "" */
+    const char     *part[GS_PTX_PARTS];   /* split at '.', "shared::cta" is one part; interned in the module; parts beyond the last are "" */
     uint8_t         parts;
     int32_t         guard;      /* register index of the predicate, -1: none */
     bool            guard_not;
@@ -73,7 +72,7 @@ typedef struct gs_ptx_instruction {
 } gs_ptx_instruction;
 
 typedef struct gs_ptx_register {
-    const char *name;           /* "%r12"; scoped names ({ .reg .pred p; }) get an entry each; only those that are named */
+    const char *name;           /* "%r12"; scoped names ({ .reg .pred p; }) get one entry each; only registers that are used */
     uint8_t     type;           /* gs_ptx_type */
 } gs_ptx_register;
 
@@ -81,12 +80,12 @@ typedef struct gs_ptx_variable {
     const char *name;
     uint8_t     space;          /* GLOBAL, CONST, SHARED, LOCAL, PARAM */
     bool        external;       /* .extern: dynamic shared memory when the size is 0 */
-    bool        passed;         /* LOCAL: a parameter or a result of a call, accessed at known places only */
-    int32_t     entry;          /* index of the entry it is declared in or a parameter of, -1: module scope */
+    bool        passed;         /* LOCAL: a parameter or a result of a call, accessed at constant offsets only */
+    int32_t     entry;          /* index of the entry that declares it, -1: module scope */
     int32_t     parameter;      /* PARAM: position, from 0; else -1 */
     uint32_t    align, size;    /* bytes */
     uint32_t    address;        /* PARAM: offset in the parameter block */
-    uint32_t    place;          /* of its name in the text */
+    uint32_t    place;          /* byte offset of its name in the text */
     const void *init;           /* size bytes, or NULL: zero */
 } gs_ptx_variable;
 
@@ -101,8 +100,8 @@ typedef struct gs_ptx_entry {
     uint32_t            maxntid[3], reqntid[3];   /* 0: not given */
     uint32_t            reqnctapercluster[3];
     uint32_t            maxclusterrank;           /* 0: not given */
-    bool                explicitcluster;          /* runs in clusters only */
-    bool                blocksareclusters;        /* a launch's grid counts clusters */
+    bool                explicitcluster;          /* must run in clusters */
+    bool                blocksareclusters;        /* a launch's grid is counted in clusters */
     int                 line;
 } gs_ptx_entry;
 
@@ -113,29 +112,28 @@ typedef struct gs_ptx_module {
     int              entries;
     gs_ptx_variable *variable;
     int              variables;
-    const char     **file;      /* by number; NULL: not named */
+    const char     **file;      /* by number; NULL: no .file has it */
     int              files;
-    void            *memory;    /* the parser's own */
+    void            *memory;    /* for gs_ptx_free */
 } gs_ptx_module;
 
-/* What stands where a text could not be read. */
+/* The reason why a text could not be parsed. */
 typedef enum gs_ptx_unread_kind {
-    GS_PTX_UNREAD_OTHER,        /* anything but these */
-    GS_PTX_UNREAD_EXTERNAL,     /* something that is defined elsewhere: .extern, .alias */
-    GS_PTX_UNREAD_FUNCTION,     /* a call that cannot be followed */
+    GS_PTX_UNREAD_OTHER,        /* any other reason */
+    GS_PTX_UNREAD_EXTERNAL,     /* a definition is elsewhere: .extern, .alias */
+    GS_PTX_UNREAD_FUNCTION,     /* a call that cannot be inlined */
     GS_PTX_UNREAD_ATTRIBUTE     /* .attribute */
 } gs_ptx_unread_kind;
 
 typedef struct gs_ptx_unread {
     gs_ptx_unread_kind kind;
-    int                line;    /* of the text, from 1; 0: the fault is at no line */
+    int                line;    /* of the text, from 1; 0: no particular line */
 } gs_ptx_unread;
 
-/* Parses text of `size` bytes (no terminator needed). Codes: PARSE (text: "line 12: ..."), UNSUPPORTED (what a kernel could need
- * and the emulated device has not: recursion, indirect calls, textures), MEMORY, RANGE (a bound exceeded). On failure *out is NULL, and *unread, if
- * not NULL, says what could not be read. */
+/* Parses text of `size` bytes (no terminator needed). Codes: PARSE (text: "line 12: ..."), UNSUPPORTED (something that the emulated device does not support:
+ * recursion, indirect calls, textures), MEMORY, RANGE (a limit exceeded). On failure *out is NULL, and *unread, if not NULL, says what could not be read. */
 gs_status gs_ptx_parse(gs_ptx_module **out, const char *text, size_t size, gs_ptx_unread *unread, gs_error *error);
-/* How many bytes ld or st moves for a thread; 0: not known. */
+/* Bytes that ld or st transfers per thread; 0: not known. */
 uint64_t  gs_ptx_access_bytes(const gs_ptx_instruction *at);
 void      gs_ptx_free(gs_ptx_module **module);
 

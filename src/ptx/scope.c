@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a name means where: scopes, registers and their ranges, labels that are named before they stand. */
+ * Scopes and name resolution: registers and their ranges, labels that are used before they are defined. */
 #include "ptx/internal.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ gs_status gs_ptx_open(gs_ptx_parser *p)
     return GS_OK;
 }
 
-/* What the labels of this scope settle is settled; the rest is left to the scope around it, or is an error (the first line counts). */
+/* Resolves references to labels of this scope; the others are passed to the enclosing scope, or are an error (for the first line). */
 static gs_status settle(gs_ptx_parser *p)
 {
     gs_ptx_scope *const scope = &p->scope[p->depth];
@@ -29,7 +29,7 @@ static gs_status settle(gs_ptx_parser *p)
         } else if (p->depth > 1 && p->depth != p->floor) {
             r->next = p->scope[p->depth - 1].references;
             p->scope[p->depth - 1].references = r;
-        } else if (!unknown || r->line <= unknown->line) {   /* the list holds the newest first */
+        } else if (!unknown || r->line <= unknown->line) {   /* the list is in reverse order */
             unknown = r;
         }
     }
@@ -111,10 +111,10 @@ gs_status gs_ptx_declare_range(gs_ptx_parser *p, gs_ptx_name *name, int line, gs
 
 /* ---- resolution ---- */
 
-/* What stands between the module and the function whose call is being read belongs to the caller. */
+/* Scopes between the module and the function that is being inlined belong to the caller. */
 static bool is_hidden(const gs_ptx_parser *p, int depth) { return depth > 0 && depth < p->floor; }
 
-/* The innermost range that the name belongs to, NULL: none. "%r12" may be the 12th of "%r" or the 2nd of "%r1". */
+/* The innermost range that contains the name; NULL: none. "%r12" may be register 12 of "%r" or 2 of "%r1". */
 static gs_status range_of(const gs_ptx_parser *p, const gs_ptx_name *name, int line, const gs_ptx_range **out)
 {
     uint64_t number = 0, scale = 1;
@@ -123,7 +123,7 @@ static gs_status range_of(const gs_ptx_parser *p, const gs_ptx_name *name, int l
         const char digit = name->text[--size];
         if (digit < '0' || digit > '9') break;
         number += (uint64_t)(digit - '0') * scale;
-        if (digit == '0' && size + 1 != name->size) continue;   /* "%r07" belongs to none */
+        if (digit == '0' && size + 1 != name->size) continue;   /* "%r07" is in no range */
         const gs_ptx_name *const prefix = gs_ptx_find(p, name->text, size);
         const gs_ptx_range *range = prefix ? prefix->range : NULL;
         while (range && (number >= range->count || is_hidden(p, range->depth))) range = range->outer;
@@ -153,7 +153,7 @@ static gs_status symbol_of(gs_ptx_parser *p, gs_ptx_name *name, gs_ptx_symbol **
     return GS_OK;
 }
 
-/* A register joins the entry's table when an instruction names it, so that a declared range costs nothing. */
+/* A register is added to the entry's table when an instruction uses it, so that a declared range alone costs nothing. */
 gs_status gs_ptx_resolve(gs_ptx_parser *p, gs_ptx_name *name, const gs_ptx_symbol **out)
 {
     gs_ptx_symbol *symbol;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* ---- what all declarations share ---- */
+/* ---- common to all declarations ---- */
 
 typedef struct declaration {
     gs_ptx_space space;
@@ -12,7 +12,7 @@ typedef struct declaration {
     uint64_t     align;        /* 0: not given */
     uint64_t     lanes;        /* .v2, .v4; else 1 */
     bool         external;
-    /* of one name */
+    /* per name */
     gs_ptx_name *name;
     const char  *at;
     int          line;
@@ -20,7 +20,7 @@ typedef struct declaration {
     uint64_t     dimension[GS_PTX_DIMENSIONS + 1];
     bool         open;         /* the first dimension is [] */
     uint64_t     element;      /* bytes */
-    uint64_t     size;         /* bytes; while the first dimension is open: of what it counts */
+    uint64_t     size;         /* bytes; while the first dimension is open: of one of its elements */
 } declaration;
 
 bool gs_ptx_space_of(const gs_ptx_parser *p, gs_ptx_space *out)
@@ -40,7 +40,7 @@ bool gs_ptx_space_of(const gs_ptx_parser *p, gs_ptx_space *out)
     return false;
 }
 
-/* The type that the DIRECTIVE names, NONE if it is none. */
+/* The type that the DIRECTIVE names; NONE: it is no type. */
 static gs_ptx_type type_of(const gs_ptx_parser *p)
 {
     char text[8];
@@ -59,7 +59,7 @@ static gs_status read_align(gs_ptx_parser *p, uint64_t *out)
     return GS_OK;
 }
 
-/* The directives from the state space up to the name. Behind .ptr stands what the parameter points to, which says nothing of itself. */
+/* Reads the directives from the state space up to the name. After .ptr they describe what the parameter points to, and are ignored. */
 static gs_status read_directives(gs_ptx_parser *p, declaration *d, const char *where)
 {
     bool pointer = false;
@@ -170,7 +170,7 @@ static gs_status not_initial(const gs_ptx_parser *p, const declaration *d, gs_st
     return gs_ptx_fail(p, d->line, status, "\"%.64s\" starts as %s", d->name->text, why);
 }
 
-/* The bytes of the value in the variable's type. */
+/* The bits of the value in the variable's type. */
 static gs_status encode(const gs_ptx_parser *p, const declaration *d, const gs_ptx_value *value, uint64_t *out)
 {
     const bool real = d->type == GS_PTX_F32 || d->type == GS_PTX_F64;
@@ -185,7 +185,7 @@ static gs_status encode(const gs_ptx_parser *p, const declaration *d, const gs_p
     return GS_OK;
 }
 
-/* One value to its place; what the text pays for bounds how far the places reach. */
+/* Stores one value; the limit on initialised bytes also bounds the offset. */
 static gs_status store_value(gs_ptx_parser *p, const declaration *d, uint64_t offset)
 {
     gs_ptx_value value;
@@ -200,7 +200,7 @@ static gs_status store_value(gs_ptx_parser *p, const declaration *d, uint64_t of
     return GS_OK;
 }
 
-/* { { 1, 2 }, { 3, 4 } }: braces as deep as there are dimensions, lists that end early leave zeros. */
+/* { { 1, 2 }, { 3, 4 } }: braces nested as deep as there are dimensions; short lists are filled with zeros. */
 static gs_status read_list(gs_ptx_parser *p, declaration *d)
 {
     uint64_t at[GS_PTX_DIMENSIONS + 1] = {0}, stride[GS_PTX_DIMENSIONS + 1];
@@ -247,7 +247,7 @@ static gs_status read_initialiser(gs_ptx_parser *p, declaration *d, gs_ptx_varia
 
 /* ---- variables ---- */
 
-/* .extern may name again what it named before. */
+/* .extern may repeat a declaration. */
 static bool known(gs_ptx_parser *p, const declaration *d, const gs_ptx_variable *again)
 {
     const gs_ptx_symbol *const symbol = d->name->symbol;
@@ -258,7 +258,7 @@ static bool known(gs_ptx_parser *p, const declaration *d, const gs_ptx_variable 
     return true;
 }
 
-/* Shared memory of a function is there once, however often the entry calls it: *out is what an earlier call declared, -1: nothing. */
+/* Shared memory of a function exists once, however often the entry calls it: *out is the variable of an earlier call, -1: none. */
 static gs_status called_before(gs_ptx_parser *p, const declaration *d, const gs_ptx_variable *again, int32_t *out)
 {
     const gs_ptx_variable *const before = d->name->shared ? (gs_ptx_variable *)p->variables.data + d->name->shared - 1 : NULL;
@@ -317,7 +317,7 @@ gs_status gs_ptx_read_variables(gs_ptx_parser *p)
     }
 }
 
-/* One of an entry's list; the comma or the bracket behind it is left. */
+/* Reads one parameter of an entry; the comma or bracket after it is not consumed. */
 gs_status gs_ptx_read_parameter(gs_ptx_parser *p)
 {
     declaration d = {0};

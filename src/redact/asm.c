@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Inline PTX: is a text a few statements of it, or something else? Opcodes and their dotted parts are listed. A name that is no register of the
- * machine has at most 16 characters and stands there twice at least, as what is declared and used does; no two stand beside each other without a comma. */
+ * Decides whether a text is inline PTX. Opcodes and their dotted parts are on a list. A name that is not a machine register has at most 16 characters and occurs at
+ * least twice (declared and used); two names in a row must be separated by a comma. */
 #include <ctype.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ static bool listed(const char *const *list, size_t count, const char *word, size
 }
 #define LISTED(list, word, size) listed(list, GS_COUNT(list), word, size)
 
-/* m64n256k16, m8n8, 16x256b: letters and numbers in turn, letters one at a time. */
+/* m64n256k16, m8n8, 16x256b: alternating numbers and single letters. */
 static bool is_shape(const char *word, size_t size)
 {
     size_t digits = 0, letters = 0;
@@ -60,7 +60,7 @@ static bool is_shape(const char *word, size_t size)
 
 static bool is_part(const char *word, size_t size)
 {
-    for (;;) {   /* "shared::cta": its pieces; word_size has seen to it that there are two colons, and something behind them */
+    for (;;) {   /* "shared::cta": checks its parts; word_size has checked that there are two colons with something after them */
         const char *const colon = memchr(word, ':', size);
         const size_t length = colon ? (size_t)(colon - word) : size;
         if (!LISTED(parts, word, length) && !is_shape(word, length)) return false;
@@ -70,7 +70,7 @@ static bool is_part(const char *word, size_t size)
     }
 }
 
-/* "ld.global.v4.u32", ".reg", also "ld.global." before a name that a macro puts there. */
+/* "ld.global.v4.u32", ".reg"; also "ld.global." if a macro supplies the rest. */
 static bool is_opcode(const char *word, size_t size)
 {
     for (int n = 0; n < PARTS; n++) {
@@ -109,7 +109,7 @@ static size_t word_size(const reader *r)
     return size;
 }
 
-/* A name that was chosen: counted. */
+/* A name chosen by the author; counts its uses. */
 static bool take_name(reader *r, const char *word, size_t size)
 {
     if (size > NAME || memchr(word, '.', size)) return false;
@@ -139,10 +139,10 @@ static bool take_word(reader *r, const char *word, size_t size)
     return take_name(r, word, size);
 }
 
-/* Operands, up to the end of the statement. */
+/* Reads operands up to the end of the statement. */
 static bool take_operands(reader *r, bool declares)
 {
-    bool beside = false;   /* the last was a word, with nothing behind it */
+    bool beside = false;   /* the previous token was a word with nothing after it */
     for (skip(r); r->at < r->end && *r->at != ';'; skip(r)) {
         const size_t size = word_size(r);
         if (size == 0) {
@@ -197,7 +197,7 @@ static bool is_ptx(const char *text, size_t size)
     return true;
 }
 
-/* Without comments; false: one does not end, or there is a byte that PTX has not. */
+/* Removes comments; false: a comment does not end, or a byte is not allowed in PTX. */
 static bool strip(gs_text *out, const char *text, size_t size)
 {
     const char *const end = text + size;

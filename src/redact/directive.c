@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The directives of a source (scanner.h). Definitions, conditions, includes of common/ and #pragma unroll are shown, other lines left out, and with them groups that
- * no compiler reads. */
+ * Preprocessor directives of a source (scanner.h). Definitions, conditions, includes of common/ and #pragma unroll are shown. Other directives are left out, and so
+ * are groups that are never compiled. */
 #include <ctype.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static void skip_blanks(gs_scanner *s)
     }
 }
 
-/* The rest of the line without blanks, cut to what matters; the gs_scanner stays. */
+/* The rest of the line without blanks, cut to the buffer; the scanner does not move. */
 static void rest_of_line(const gs_scanner *s, char *out, size_t size)
 {
     gs_scanner ahead = *s;
@@ -58,7 +58,7 @@ static bool is_turn(const char *word, size_t size)
     return gs_scanner_same("else", word, size) || gs_scanner_same("elif", word, size) || gs_scanner_same("elifdef", word, size) || gs_scanner_same("elifndef", word, size);
 }
 
-/* Over a group that is never compiled: to the # of its #else, #elif or #endif. */
+/* Skips a group that is never compiled, up to the # of its #else, #elif or #endif. */
 static void skip_group(gs_scanner *s)
 {
     const char *from = s->at;
@@ -120,7 +120,7 @@ static void condition(gs_scanner *s, const char *word, size_t size)
     rest_of_line(s, test, sizeof test);
     if (is_condition(word, size)) {
         if (s->depth == GS_SOURCE_NESTED) {
-            s->out->cut = true;   /* nothing behind it is looked at */
+            s->out->cut = true;   /* nothing after it is read */
             return;
         }
         dead = gs_scanner_same("if", word, size) && (strcmp(test, "0") == 0 || strcmp(test, "false") == 0);
@@ -132,7 +132,7 @@ static void condition(gs_scanner *s, const char *word, size_t size)
     }
     show_directive(s, word, size);
     if (!dead) return;
-    if (gs_scanner_same("if", word, size) || gs_scanner_same("elif", word, size)) gs_scanner_show(s, "0", 1);   /* not what stands there: nobody compiles it */
+    if (gs_scanner_same("if", word, size) || gs_scanner_same("elif", word, size)) gs_scanner_show(s, "0", 1);   /* the original condition is not shown */
     gs_scanner_drop_line(s);
     s->directive = false;
     skip_group(s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a compiler, the inspection or the verifier said of a candidate, without what the candidate made them say: gs_reason_show. */
+ * gs_reason_show: messages about a candidate by a compiler, the inspection or the verifier, without text that the candidate put into them. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 
 enum { LINE = 600, LINES = 20, WINDOW = 16, QUOTE = 120 };
 
-/* ---- what the candidate may have put there ---- */
+/* ---- text that the candidate may have put there ---- */
 
-/* What follows these is the candidate's text. legend: as a compiler says it, what is shown instead */
+/* Text after these phrases comes from the candidate. phrase: as a compiler writes it; instead: shown in its place */
 static const struct { const char *phrase, *instead; } foreign[] = {
     {"static assertion",  "a static assertion failed"},
     {"static_assert",     "a static assertion failed"},
@@ -31,7 +31,7 @@ static const struct { const char *phrase, *instead; } foreign[] = {
     {"attribute",         "an attribute"},
 };
 
-/* Where the line shows something of what was left out of the source, or its length. */
+/* Position in the line of the first part of the source that was left out; the line's length if there is none. */
 static size_t own_words(const char *line, const gs_source_shown *shown)
 {
     const size_t size = strlen(line);
@@ -43,7 +43,7 @@ static size_t own_words(const char *line, const gs_source_shown *shown)
     return size;
 }
 
-/* ---- places ---- */
+/* ---- file names and line numbers ---- */
 
 static bool is_header(const char *name, size_t size)
 {
@@ -68,7 +68,7 @@ static void add_place(gs_text *out, const char *name, size_t size, long line, co
 
 static bool is_file(char c) { return isalnum((unsigned char)c) || (c != '\0' && strchr("_./-", c)); }
 
-/* "candidate.cu(12): error: ...": adds the place; what follows it, or NULL. What stands before it is a file's name, which a #line can make anything. */
+/* "candidate.cu(12): error: ...": adds the place and returns what follows it, or NULL. The file name before it may be arbitrary text because of a #line. */
 static const char *compiler_place(gs_text *out, const char *line, const gs_source_shown *shown)
 {
     static const char *const kinds[] = {"error", "warning", "fatal", "catastrophic", "remark", "internal"};
@@ -90,7 +90,7 @@ static const char *compiler_place(gs_text *out, const char *line, const gs_sourc
 
 /* ---- words ---- */
 
-/* Between quotes: an identifier, a type, a signature; no two names beside each other. */
+/* Quoted text may be shown if it is an identifier, a type or a signature, without two names in a row. */
 static bool is_quotable(const char *text, size_t size)
 {
     bool beside = false;
@@ -117,7 +117,7 @@ static const char *add_quoted(gs_text *out, const char *at)
     const char quote = *at;
     const char *const end = strchr(at + 1, quote);
     if (!end) {
-        gs_text_add(out, " ");   /* what stands on its two sides stays two words */
+        gs_text_add(out, " ");   /* keeps the words on both sides apart */
         return quote == '\'' ? at + 1 : at + strlen(at);
     }
     const size_t size = (size_t)(end - at - 1);
@@ -142,7 +142,7 @@ static const char *add_word(gs_text *out, const char *at, const gs_source_shown 
     return at + word;
 }
 
-/* Up to the end of what may be shown; returns what is shown behind it. */
+/* Cuts the line where the candidate's text begins; returns the text to show instead. */
 static const char *cut(char *line)
 {
     for (char *at = line; *at; at++)
@@ -154,7 +154,7 @@ static const char *cut(char *line)
     return "";
 }
 
-/* "PTX line 12: call: ...: the line": what the parser says behind its first words quotes. */
+/* "PTX line 12: call: ...: the line": after its first words the parser quotes the PTX, which is cut. */
 static void cut_ptx(char *line)
 {
     char *const at = strstr(line, "PTX line ");
@@ -168,7 +168,7 @@ static void cut_ptx(char *line)
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* Between two words that the line did not part: together they could be longer than a word may be. */
+/* Adds a blank between two words that were not separated in the line: together they could exceed the longest allowed word. */
 static void part_words(gs_text *out, const char *next)
 {
     if (out->size > 0 && is_word(out->data[out->size - 1]) && is_word(*next)) gs_text_add(out, " ");
@@ -181,7 +181,7 @@ static void add_line(gs_text *out, char *line, const gs_source_shown *shown)
     const char *at = compiler_place(out, line, shown);
     const bool compiler = at != NULL;
     if (!at) at = line;
-    if (!known && (compiler || strstr(line, ".cu") || strstr(line, "ptxas"))) {   /* a place and a kind alone */
+    if (!known && (compiler || strstr(line, ".cu") || strstr(line, "ptxas"))) {   /* only the place and the kind of message may be shown */
         gs_text_add(out, strstr(at, "error") ? "error" : strstr(at, "warning") ? "warning" : "a message that is not shown");
         return;
     }
@@ -208,7 +208,7 @@ static void add_line(gs_text *out, char *line, const gs_source_shown *shown)
     gs_text_add(out, instead);
 }
 
-/* What quotes the source: indented lines, and those that point into them. */
+/* Lines that quote the source: indented lines, and lines that mark a column. */
 static bool is_quotation(const char *line) { return isspace((unsigned char)line[0]) || line[strspn(line, "^~ ")] == '\0'; }
 
 void gs_reason_show(gs_text *out, const char *reason, const gs_source_shown *shown)

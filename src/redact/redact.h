@@ -1,51 +1,52 @@
 /* SPDX-License-Identifier: MIT
- * A kernel that somebody else wrote, and what a compiler or the verifier said of it, as they may be shown to a model that is to write another one: without what
- * could speak to it. Nothing here is understood by what it means to a compiler; where a text can be taken in two ways, less is shown.
+ * Shows a kernel that somebody else wrote, and messages about it, to a model that is to write another kernel, without text that could address the model. The source is
+ * not parsed like a compiler does; if a text can be read in two ways, less of it is shown.
  *
- * Of CUDA C stay: identifiers of at most 40 characters and at most two in a row beside types, control words and macros (what is more is prose, as in a group that is compiled out), numbers, operators,
- * one letter or digit between quotes; #define, #undef, conditions, #include of common/, #pragma unroll; of assembly what source_asm.c knows as PTX. Comments, strings,
- * other directives, what stands under #if 0, bytes outside of ASCII, and what chat templates or fences could be made of (`, <|, </, <word>) do not. */
+ * Shown of CUDA C: identifiers of at most 40 characters, at most two in a row besides types, control words and macros (more in a row is prose, and is treated like a
+ * group that is compiled out), numbers, operators, single letters or digits in quotes; #define, #undef, conditions, #include of common/, #pragma unroll; of inline
+ * assembly what asm.c knows as PTX. Not shown: comments, strings, other directives, code under #if 0, bytes outside of ASCII, and character sequences that could form
+ * chat templates or code fences (`, <|, </, <word>). */
 #ifndef GS_REDACT_REDACT_H
 #define GS_REDACT_REDACT_H
 
 #include "base/text.h"
 
 enum {
-    GS_SOURCE_NAME    = 40,           /* characters of the longest identifier that is shown; a longer one is name_<hash> */
-    GS_SOURCE_ROW     = 2,            /* identifiers in a row, but for words of types and a few macros */
-    GS_SOURCE_MACROS  = 16,           /* so many */
-    GS_REASON_SHOWN   = 1200,         /* bytes of a reason */
-    GS_SOURCE_DROPPED = 256 << 10     /* bytes of what was left out that are remembered, to be looked for in reasons */
+    GS_SOURCE_NAME    = 40,           /* longest identifier that is shown; a longer one becomes name_<hash> */
+    GS_SOURCE_ROW     = 2,            /* most identifiers in a row, besides words of types and a few macros */
+    GS_SOURCE_MACROS  = 16,           /* number of those macros */
+    GS_REASON_SHOWN   = 1200,         /* most bytes of a shown message */
+    GS_SOURCE_DROPPED = 256 << 10     /* most bytes of omitted text that are kept, to be searched for in messages */
 };
 
 typedef struct gs_source_shown {
-    gs_text text;                     /* the code; ends with a line's end, or is empty */
-    gs_text dropped;                  /* what was left out, in pieces with a line's end behind each; at most GS_SOURCE_DROPPED */
-    int    *line;                     /* line[i]: where line i + 1 of the source went in text, from 1 */
+    gs_text text;                     /* the code; ends with a newline, or is empty */
+    gs_text dropped;                  /* what was left out, each piece followed by a newline; at most GS_SOURCE_DROPPED bytes */
+    int    *line;                     /* line[i]: the line of text, from 1, that has line i + 1 of the source */
     int     lines, capacity;
-    bool    renamed;                  /* there is a #line: file names and lines of messages mean nothing */
-    bool    cut;                      /* text is not all: the limit was reached, or conditions are nested too deep */
+    bool    renamed;                  /* the source has a #line: file names and line numbers in messages are not reliable */
+    bool    cut;                      /* text is incomplete: the limit was reached, or conditions are nested too deep */
     bool    failed;                   /* MEMORY */
 } gs_source_shown;                    /* zero-initialise; gs_source_shown_free */
 
-/* limit: most bytes of the text; the rest of it is cut at a line's end. Codes: MEMORY. Time in proportion to the source. */
+/* limit: most bytes of the text, which is cut at the end of a line. Codes: MEMORY. Takes time proportional to the source. */
 gs_status gs_source_show(gs_source_shown *out, const char *source, size_t limit, gs_error *error);
 void      gs_source_shown_free(gs_source_shown *shown);
 
-/* Adds what was said of a candidate: kinds, places (by the lines of the shown text, where it is given) and plain characters. Lines that quote the source, texts
- * of #error, #warning, static_assert, attributes and pragmas, and what stands in its comments or strings are left out; of quotations identifiers and types stay.
- * shown: of that candidate; NULL: it has no source (a schedule), or it is not known: then places alone stay of what a compiler said. */
+/* Adds a message about a candidate: kinds of errors, places (as lines of the shown text, if given) and plain characters. Left out: lines that quote the source, texts
+ * of #error, #warning, static_assert, attributes and pragmas, and contents of comments or strings. Of quoted text identifiers and types are kept. shown: the same
+ * candidate's source; NULL: it has none (a schedule) or it is not known; then of a compiler's message only the place and kind are kept. */
 void gs_reason_show(gs_text *out, const char *reason, const gs_source_shown *shown);
 
-/* source_asm.c: the text between the quotes of an asm statement, escapes resolved, without its comments; false: there is something in it that is not PTX, and *out is
- * as it was; or memory was short (out->failed). */
+/* asm.c: the text between the quotes of an asm statement, escapes resolved, without its comments. false: it contains something that is not PTX, and *out is unchanged;
+ * or out of memory (out->failed). */
 bool gs_asm_show(gs_text *out, const char *text, size_t size);
 
-/* A word of types and qualifiers, of which several stand beside each other in code; one that chat templates are made of, in any case. */
+/* gs_word_plain: types and qualifiers, several of which may follow each other in code. gs_word_role: words of which chat templates are made, in upper or lower case. */
 bool gs_word_plain(const char *word, size_t size);
 bool gs_word_role(const char *word, size_t size);
 
-/* A name for one: the word as it is, or name_<hash> of one that is too long. */
+/* Adds a name: the word itself, or name_<hash> if it is too long. */
 void gs_name_show(gs_text *out, const char *word, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The scanner of a source: how it moves over the text, and how words and blanks get into what is shown. */
+ * The scanner of a source: moves over the text and adds words and blanks to what is shown. */
 #include "redact/scanner.h"
 
 #include <ctype.h>
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 
-/* Over joined lines; "?\?/" is a backslash to some. */
+/* Skips line joins; some compilers also read the trigraph "?\?/" as a backslash. */
 static void skip_joins(gs_scanner *s)
 {
     for (;;) {
@@ -81,7 +81,7 @@ bool gs_scanner_at_comment(gs_scanner *s)
     return next == '/' || next == '*';
 }
 
-/* Up to the end of the line that a compiler sees. */
+/* Drops the rest of the logical line. */
 void gs_scanner_drop_line(gs_scanner *s)
 {
     const char *from = s->at;
@@ -155,7 +155,7 @@ void gs_scanner_end_row(gs_scanner *s) { s->row = 0; }
 
 /* ---- words ---- */
 
-/* The whole word is gone by; what did not fit into the buffer is known by its length alone. */
+/* Reads the whole word; of a word that does not fit into the buffer only the length is kept. */
 size_t gs_scanner_read_word(gs_scanner *s, char word[GS_SOURCE_WORD])
 {
     size_t size = 0;

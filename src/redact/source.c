@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The tokens of a source (scanner.h). It is read as a compiler does it (joined lines, comments, raw strings, separators in numbers), and what it takes otherwise than a
- * compiler is still held to the same words and characters. */
+ * The tokens of a source (scanner.h). They are read as a compiler does (joined lines, comments, raw strings, separators in numbers). Where this scanner differs from a
+ * compiler, what it shows is still limited to the allowed words and characters. */
 #include "redact/scanner.h"
 
 #include <ctype.h>
@@ -16,7 +16,7 @@ enum { NUMBER = 24, INDENT = 40, DELIMITER = 16, LITERAL = 16 << 10 };
 
 /* ---- characters ---- */
 
-/* Digits, points, separators, exponents and suffixes; what else a compiler would take for one is 0. */
+/* Digits, points, separators, exponents and suffixes; any other number is shown as 0. */
 static void number(gs_scanner *s)
 {
     char text[NUMBER + 1];
@@ -38,8 +38,8 @@ static void number(gs_scanner *s)
 
 /* ---- literals ---- */
 
-/* Behind the opening quote. Adds what stands there to *content (NULL: it is of no interest), with escapes resolved; false: it does not end in its line, or has
- * escapes other than of line ends, tabs, quotes and backslashes. */
+/* Reads a literal after its opening quote. Adds its contents to *content (may be NULL), with escapes resolved; false: it does not end in its line, or has other
+ * escapes than newline, tab, quotes and backslash. */
 static bool read_quoted(gs_scanner *s, char quote, gs_text *content)
 {
     const char *const from = s->at;
@@ -67,7 +67,7 @@ static bool read_quoted(gs_scanner *s, char quote, gs_text *content)
     return fine;
 }
 
-/* Behind R": as it stands there, joined lines too. */
+/* Skips a raw string after R", including line joins. */
 static void skip_raw(gs_scanner *s)
 {
     char end[DELIMITER + 4] = ")";
@@ -121,7 +121,7 @@ static void show_assembly(gs_scanner *s, const char *text)
     s->indent = indent;
 }
 
-/* The string, and what is joined to it, as assembly; "" if that is not what it is. */
+/* Shows the string, and the strings joined to it, as assembly; shows "" if it is not assembly. */
 static void assembly(gs_scanner *s)
 {
     gs_text content = {0}, clean = {0};

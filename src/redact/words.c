@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Words of CUDA C, and of what is no CUDA C: which may stand in a row, which open a chat template, how long one is that is shown. */
+ * Lists of words: which may follow each other in code, which open chat templates; and the longest name that is shown. */
 #include <ctype.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "redact/redact.h"
 
-/* Types, qualifiers and the like, of which several stand beside each other in code. */
+/* Types, qualifiers and similar words, several of which may follow each other in code. */
 static const char *const plain[] = {
     "alignas", "asm", "auto", "bool", "char", "class", "const", "constexpr", "consteval", "decltype", "double", "enum", "extern", "float", "inline", "int", "long", "noexcept",
     "case", "else", "goto", "namespace", "operator", "register", "return", "short", "sizeof", "signed", "static", "struct", "template", "typedef", "typename", "union", "unsigned", "using", "void", "volatile", "half", "half2", "uint2",
@@ -16,7 +16,7 @@ static const char *const plain[] = {
     "__restrict", "__grid_constant__", "__launch_bounds__", "__cluster_dims__", "__align__", "__volatile__", "__inline__", "__asm__",
 };
 
-/* What chat templates are made of. */
+/* Words of which chat templates are made. */
 static const char *const roles[] = {"think", "system", "user", "assistant", "tool", "inst", "sys", "eos", "bos", "pad", "unk", "human", "s"};
 
 bool gs_word_plain(const char *word, size_t size)

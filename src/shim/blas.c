@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * The names that programs call: each puts its arguments into a gs_shim_call. Made to be found before the library's own, so their types are the library's. */
+ * The names that programs call; each puts its arguments into a gs_shim_call. They must be found before the library's own, so they have the same types. */
 #include "shim/shim.h"
 
 #include "cublas/cublas.h"
 #include "shim/real.h"
 
-/* A function that the library lacks: nobody is linked to it. */
+/* If the library lacks the function, no program that is linked to it calls this. */
 #define REAL(field, ...) return i->library->field ? i->library->field(__VA_ARGS__) : GS_CUBLAS_NOT_INITIALIZED
 
-/* The program has no cuBLAS: it found our name alone. */
+/* library NULL: the program has no cuBLAS and found only our name. */
 static int multiply(const gs_shim_call *call) { return call->library ? gs_shim_multiply(call) : GS_CUBLAS_NOT_INITIALIZED; }
 
 /* ---- one product ---- */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Mode check. Both results are sums in the accumulator's type of the same products in another order, each rounded once to D's type. The bound on their
- * difference is that of rounding errors which do not all have one sign: for an element of row x of A and column y of B, of K products,
+ * Mode check. Both results are sums of the same products in the accumulator's type, in different orders, each rounded once to D's type. The bound on their difference
+ * assumes rounding errors of random sign. For an element of row x of A and column y of B, with K products:
  *
  *     2 eps(D) max(|D|, |D'|) + eps(acc) (8 |alpha| |x| |y| + (8 + K / 8) max(|D|, |D'|, |beta C|))
  *
- * where |x| |y| is at least the sum of the products' magnitudes over sqrt(K), and K / 8 allows for sums that grow and are cut off, as matrix units do. */
+ * where |x| |y| is at least the sum of the products' magnitudes over sqrt(K), and K / 8 allows for truncation of growing sums, as in matrix units. */
 #include "shim/check.h"
 
 #include <math.h>
@@ -25,8 +25,8 @@ typedef struct operand {
 typedef struct work {
     const gs_problem *problem;
     gs_device        *device;
-    operand           a, b, before, c, own, real;   /* before: D as it was, with what lies between its rows; c: where it is not D */
-    double           *norm_a, *norm_b;           /* of a row of A, of a column of B, in one matrix of the batch */
+    operand           a, b, before, c, own, real;   /* before: D before the call, with the gaps between its rows; c: C, if it is not D */
+    double           *norm_a, *norm_b;           /* norms of the rows of A and of the columns of B, for one matrix of the batch */
     gs_pointer        scratch;
 } work;
 
@@ -39,7 +39,7 @@ static double value_at(const void *bytes, gs_type type, int64_t at)
 
 static double epsilon(gs_type type) { return type == GS_F16 ? 0x1p-11 : type == GS_BF16 ? 0x1p-8 : 0x1p-23; }
 
-/* The smallest distance between numbers of a type. */
+/* The smallest positive number of a type. */
 static double least(gs_type type) { return type == GS_F16 ? 0x1p-24 : type == GS_BF16 ? 0x1p-133 : 0x1p-149; }
 
 static bool copy(work *w, operand *to, const void *from, size_t size)
@@ -49,7 +49,7 @@ static bool copy(work *w, operand *to, const void *from, size_t size)
     return to->bytes && w->device->ops->copy_out(w->device, to->bytes, (gs_pointer)(uintptr_t)from, size, NULL) == GS_OK;
 }
 
-/* Norms of the vectors along K of matrix i. transposed: K is the inner extent of a row of what is stored the other way. */
+/* Norms of the vectors along K of matrix i. along_rows: each stored row is such a vector; else each stored column. */
 static void norms(double *out, const operand *o, const gs_shape *s, int64_t i, bool along_rows)
 {
     const int64_t start = i * s->stride, count = along_rows ? s->rows : s->row;
@@ -68,7 +68,7 @@ static bool is_near(const work *w, double own, double real, double before, doubl
     if (isnan(own) || isnan(real) || isinf(own) || isinf(real)) return (isnan(own) && isnan(real)) || own == real || isinf(own) != isinf(real);
     const double c = beta == 0 ? 0 : fabs(beta * before), largest = fmax(fmax(fabs(own), fabs(real)), c);
     const double acc = p->acc == GS_F16 ? 0x1p-11 : 0x1p-23, more = p->acc == GS_F16 ? sqrt((double)p->k) : (double)p->k / 8;
-    const double factor = p->bias || p->activation ? 2 : 1;   /* an activation's slope is at most 1.13, a bias is one more addition */
+    const double factor = p->bias || p->activation ? 2 : 1;   /* the slope of an activation is at most 1.13, and a bias is one more addition */
     return fabs(own - real) <= factor * (2 * epsilon(p->out) * largest + acc * (8 * fabs(alpha) * product + (8 + more) * largest) + 2 * least(p->out));
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * A call of cuBLAS as a problem. cuBLAS is column-major: its C is our D stored by rows, its first operand our B, its second our A, its m our N
+ * Converts a call of cuBLAS to a problem. cuBLAS is column-major: its C is our row-major D, its first operand our B, its second our A, its m our N
  * (docs/internals/baseline.md). */
 #include "shim/shim.h"
 
 #include "cublas/cublas.h"
 #include "problem/layout.h"
 
-enum { OP_C = 2, DEFAULT_TENSOR_OP = 99 };   /* of real numbers the conjugate is the number; the old name of the default algorithm */
+enum { OP_C = 2, DEFAULT_TENSOR_OP = 99 };   /* for real numbers conjugate transpose is transpose; older name of the default algorithm */
 
 bool gs_shim_type(int cuda, gs_type *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * cublasLtMatmul: descriptors that were seen before are known by their bytes. */
+ * cublasLtMatmul. Descriptors that were seen before are recognised by their bytes. */
 #include "shim/shim.h"
 
 #include <malloc.h>
@@ -17,23 +17,23 @@
 #include "shim/check.h"
 #include "shim/lt_describe.h"
 
-/* ---- descriptors that were seen ---- */
+/* ---- cache of descriptors ---- */
 
-enum { KNOWN = 256, LAYOUT_BYTES = 64, DESC_BYTES = 256, DESC_LEAST = 88, SUGGESTED = 4096 };   /* DESC_LEAST: of CUDA 11 */
+enum { KNOWN = 256, LAYOUT_BYTES = 64, DESC_BYTES = 256, DESC_LEAST = 88, SUGGESTED = 4096 };   /* DESC_LEAST: size in CUDA 11 */
 
 typedef struct key {
     uint64_t desc[DESC_BYTES / 8], layouts[4][LAYOUT_BYTES / 8];
 } key;
 
 typedef struct known {
-    uint64_t    hash;   /* 0: none */
+    uint64_t    hash;   /* 0: empty */
     key         key;
     gs_lt_asked asked;
 } known;
 
 static pthread_key_t     of_thread;
-static const gs_real_cublaslt *measured;   /* the first that was seen; descriptors of another are read each time */
-static size_t            desc_bytes;   /* of a descriptor, as this library makes them; 0: they cannot be told apart by their bytes */
+static const gs_real_cublaslt *measured;   /* the first library that was seen; descriptors of another one are not cached */
+static size_t            desc_bytes;   /* size of a descriptor in this library; 0: unknown, so nothing is cached */
 static _Thread_local known *table __attribute__((tls_model("initial-exec")));
 
 static void drop_table(void *own)
@@ -42,7 +42,7 @@ static void drop_table(void *own)
     free(own);
 }
 
-/* A descriptor has 11, 23 or 32 words, by version: the library's own allocation says how many there are at most. */
+/* A descriptor has 11, 23 or 32 words, depending on the version; the size of the library's own allocation is an upper limit. */
 static void measure(void)
 {
     void *desc = NULL;
@@ -68,7 +68,7 @@ static known *table_now(const gs_real_cublaslt *real)
     return NULL;
 }
 
-/* Four sums at once: each alone would wait for its own multiplication. It need not be good: bytes are compared. */
+/* Four independent sums, so that multiplications overlap. The hash need not be good, because bytes are compared. */
 static uint64_t mix(const uint64_t *words, size_t count, uint64_t seed)
 {
     uint64_t sum[4] = {seed, seed + 1, seed + 2, seed + 3};
@@ -79,7 +79,7 @@ static uint64_t mix(const uint64_t *words, size_t count, uint64_t seed)
     return (sum[0] ^ sum[1] >> 29 ^ sum[2] >> 31 ^ sum[3] >> 33) * 0xc2b2ae3d27d4eb4full;
 }
 
-/* The five descriptors are aligned to 8 bytes, as their types are. */
+/* The five descriptors are aligned to 8 bytes, as their types require. */
 static uint64_t hash_descriptors(const void *desc, void *const *layouts)
 {
     uint64_t hash = mix(desc, desc_bytes / 8, 1);

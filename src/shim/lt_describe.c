@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Attributes by number, as cublasLt.h of CUDA 13.0 has them. */
+ * Reads attributes by number, as in cublasLt.h of CUDA 13.0. */
 #include "shim/lt_describe.h"
 
 #include <pthread.h>
@@ -9,17 +9,17 @@
 #include "cublas/cublas.h"
 #include "problem/layout.h"
 
-enum { ATTRIBUTES = 64, VALUE = 16 };   /* numbers that are asked for; bytes of a value */
+enum { ATTRIBUTES = 64, VALUE = 16 };   /* attribute numbers that are queried; most bytes of a value */
 
 enum { DESC_COMPUTE = 0, DESC_SCALE = 1, DESC_POINTER_MODE = 2, DESC_AUX = 11, DESC_AUX_LD = 12, DESC_AUX_STRIDE = 13, DESC_AUX_TYPE = 22, DESC_BIAS_TYPE = 26 };
 enum { LAYOUT_TYPE = 0, LAYOUT_ORDER = 1, LAYOUT_ROWS = 2, LAYOUT_COLS = 3, LAYOUT_LD = 4, LAYOUT_PLANE = 7 };
 enum { EPILOGUE_AUX = 128, EPILOGUE_DGELU = 64 | 128, EPILOGUE_BGRAD = 16 };
 
-/* ---- a fresh descriptor ---- */
+/* ---- default attributes ---- */
 
 typedef struct fresh {
     bool          known;
-    uint8_t       size[ATTRIBUTES];   /* bytes of the value; 0: there is no such attribute */
+    uint8_t       size[ATTRIBUTES];   /* bytes of the value; 0: no such attribute */
     unsigned char value[ATTRIBUTES][VALUE];
 } fresh;
 
@@ -33,7 +33,7 @@ static bool learn(const gs_real_cublaslt *real, int compute, int scale, fresh *o
     for (int i = 0; i < ATTRIBUTES; i++) {
         size_t size = 0, written;
         if (real->desc_get(desc, i, NULL, 0, &size) != GS_CUBLAS_SUCCESS || size == 0) continue;
-        if (size > VALUE || real->desc_get(desc, i, out->value[i], size, &written) != GS_CUBLAS_SUCCESS) size = VALUE + 1;   /* it cannot be compared: no descriptor is ours */
+        if (size > VALUE || real->desc_get(desc, i, out->value[i], size, &written) != GS_CUBLAS_SUCCESS) size = VALUE + 1;   /* cannot be compared: no descriptor is accepted */
         out->size[i] = (uint8_t)size;
     }
     real->desc_destroy(desc);
@@ -94,7 +94,7 @@ static bool has_foreign(const gs_real_cublaslt *real, void *desc, const fresh *f
 typedef struct layout {
     int32_t  type, batch;
     int64_t  rows, columns, ld, stride;
-    bool     usual;      /* column-major, one plane, strided */
+    bool     usual;      /* column-major, not planar, batch by strides */
 } layout;
 
 static bool read_layout(const gs_real_cublaslt *real, void *from, layout *out)
@@ -112,7 +112,7 @@ static bool read_layout(const gs_real_cublaslt *real, void *from, layout *out)
                       real->layout_get(from, GS_LT_LAYOUT_BATCH_COUNT, &batch, sizeof batch, &written) == GS_CUBLAS_SUCCESS &&
                       real->layout_get(from, GS_LT_LAYOUT_BATCH_STRIDE, &out->stride, sizeof out->stride, &written) == GS_CUBLAS_SUCCESS &&
                       real->layout_get(from, LAYOUT_PLANE, &plane, sizeof plane, &written) == GS_CUBLAS_SUCCESS;
-    if (real->layout_get(from, GS_LT_LAYOUT_BATCH_MODE, &mode, sizeof mode, &written) != GS_CUBLAS_SUCCESS) mode = 0;   /* before CUDA 13.0 there is but one */
+    if (real->layout_get(from, GS_LT_LAYOUT_BATCH_MODE, &mode, sizeof mode, &written) != GS_CUBLAS_SUCCESS) mode = 0;   /* before CUDA 13.0 there is only one mode */
     out->type = type;
     out->batch = batch;
     out->rows = (int64_t)rows;
@@ -168,7 +168,7 @@ static gs_shim_reason set_epilogue(reader *r, int d_type, gs_lt_asked *out)
     if ((rest && rest != GS_LT_EPILOGUE_RELU && rest != GS_LT_EPILOGUE_GELU && rest != (EPILOGUE_DGELU & ~EPILOGUE_AUX)) || (!rest && epilogue != GS_LT_EPILOGUE_BIAS)) return GS_SHIM_EPILOGUE;
     p->activation = rest == GS_LT_EPILOGUE_RELU ? GS_RELU : rest == GS_LT_EPILOGUE_GELU ? GS_GELU : rest ? GS_DGELU : GS_ACTIVATION_NONE;
     const bool backward = p->activation == GS_DGELU;
-    /* relu's aux is a mask of bits */
+    /* the aux of relu is a bit mask */
     if ((aux && p->activation == GS_RELU) || (gradient && (!backward || p->batch > 1)) || (backward && (!aux || bias))) return GS_SHIM_EPILOGUE;
     if (bias || gradient) {
         p->bias = gradient ? GS_DBIAS : GS_BIAS_N;

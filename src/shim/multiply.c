@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The way of a call of cuBLAS: what it asks for, whether a plan serves it, else the real function. */
+ * Handling of a call of cuBLAS: convert it to a problem and serve it with a plan, else call the real function. */
 #include "shim/shim.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "shim/check.h"
 #include "shim/real.h"
 
-enum { MATH_DEFAULT = 0, MATH_TENSOR_OP = 1, MATH_TF32 = 3, MATH_EXACT_REDUCTION = 16 };   /* cublasMath_t; the last is a bit */
+enum { MATH_DEFAULT = 0, MATH_TENSOR_OP = 1, MATH_TF32 = 3, MATH_EXACT_REDUCTION = 16 };   /* cublasMath_t; MATH_EXACT_REDUCTION is a flag */
 
 static _Thread_local int inside __attribute__((tls_model("initial-exec")));
 
@@ -18,7 +18,7 @@ bool gs_shim_is_inside(void) { return inside > 0; }
 void gs_shim_enter(void) { inside++; }
 void gs_shim_leave(void) { inside--; }
 
-/* Modes that ask for more than sums in the compute type, each rounded once to C's, are not ours. TF32 is about f32 operands. */
+/* Other modes ask for more than sums in the compute type, rounded once to C's type, and are not served. TF32 concerns f32 operands only. */
 static bool is_usual_math(int mode)
 {
     const int rest = mode & ~MATH_EXACT_REDUCTION;
@@ -36,7 +36,7 @@ typedef struct asked {
     gs_problem problem;
 } asked;
 
-/* What the handle says, and the scalars, which only host memory tells. */
+/* Reads the handle's settings, and the scalars, which can be read only in host memory. */
 static gs_shim_reason ask(const gs_shim_call *call, const gs_real_cublas *real, asked *out)
 {
     int pointer_mode, math;
@@ -50,7 +50,7 @@ static gs_shim_reason ask(const gs_shim_call *call, const gs_real_cublas *real, 
     return GS_SHIM_SERVED;
 }
 
-/* cuBLAS has C and D in one. */
+/* In cuBLAS's interface C and D are one argument. */
 static int again(const void *from, const void *c, void *d)
 {
     gs_shim_call call = *(const gs_shim_call *)from;
@@ -73,7 +73,7 @@ static gs_shim_reason serve(const gs_shim_call *call, gs_shim_mode mode)
     if (said != GS_SHIM_SERVED) return said;
     if (mode == GS_SHIM_RECORD) return GS_SHIM_RECORDED;
     if (call->pointers) return GS_SHIM_POINTERS;
-    if (a.alpha == 0 || !isfinite(a.alpha) || !isfinite(a.beta)) return GS_SHIM_SCALARS;   /* with an alpha of 0 A and B are not read */
+    if (a.alpha == 0 || !isfinite(a.alpha) || !isfinite(a.beta)) return GS_SHIM_SCALARS;   /* with alpha 0, cuBLAS does not read A and B */
     if (!call->a || !call->b || !call->c) return GS_SHIM_SIZES;
     gs_shim_place *const place = gs_shim_place_now(real->emulated, &reason);
     if (!place) return reason;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Where a call works: the context that is current in its thread, and a context of ours on its device. */
+ * The driver context that is current in the calling thread, and a gemmsmith context on its device. */
 #include "shim/shim.h"
 
 #include <pthread.h>
@@ -11,13 +11,13 @@
 #include "device/cuda/driver_api.h"
 #include "plan/made.h"
 
-enum { PLACES = 32 };   /* contexts that a process has shown; what comes behind them is passed on */
+enum { PLACES = 32 };   /* most driver contexts of a process; calls in further ones are passed on */
 
 struct gs_shim_place {
-    gs_cu_context  key;        /* of the driver; of an emulated device NULL */
-    unsigned long long id;     /* of the context: after cudaDeviceReset another one may have its address; 0: the driver has no such numbers */
-    gs_device     *device;     /* the context's */
-    gs_context    *context;    /* NULL: there is none, for this reason */
+    gs_cu_context  key;        /* NULL for an emulated device */
+    unsigned long long id;     /* id of the driver context: after cudaDeviceReset another one may have the same address; 0: the driver does not support ids */
+    gs_device     *device;     /* owned by context */
+    gs_context    *context;    /* NULL: not opened; why says the reason */
     gs_shim_reason why;
 };
 
@@ -47,7 +47,7 @@ static gs_status open_named(gs_shim_place *place, const char *name, gs_error *er
     return GS_OK;
 }
 
-/* The number of the device whose context is current, and active as its primary one. -1: none. */
+/* The number of the device whose primary context is active and current. -1: none. */
 static int ordinal_now(const gs_cuda_api *api)
 {
     gs_cu_device wanted, device;
@@ -79,7 +79,7 @@ static void open_current(gs_shim_place *place, const gs_cuda_api *api)
     const gs_status status = open_named(place, name, &error);
     if (status != GS_OK) tell(name, &error);
     if (api->cuCtxGetCurrent(&after) == GS_CU_SUCCESS && after == place->key) return;
-    gs_close(&place->context);   /* it was another context of the device */
+    gs_close(&place->context);   /* the current context is not the device's primary context */
     place->why = GS_SHIM_CONTEXT;
     api->cuCtxSetCurrent(place->key);
 }
@@ -95,7 +95,7 @@ static gs_shim_place *find(const gs_cu_context key, unsigned long long id)
 static gs_shim_place *open_place(gs_cu_context key, unsigned long long id, const gs_cuda_api *api, const char *emulated)
 {
     gs_error error = {0};
-    atomic_store(&used, true);   /* before any lock: a child of a fork in between passes on, whatever was locked */
+    atomic_store(&used, true);   /* set before the lock is taken: a child that is forked in between passes its calls on and so never waits for the lock */
     if (pthread_mutex_lock(&opening) != 0) return NULL;
     gs_shim_place *place = find(key, id);
     const int at = atomic_load_explicit(&count, memory_order_relaxed);
@@ -149,7 +149,7 @@ bool gs_shim_place_capture(gs_shim_place *place, gs_stream stream, uint64_t *id)
     const gs_cuda_api *const api = place->key ? atomic_load_explicit(&driver, memory_order_acquire) : NULL;
     gs_cu_capture_status status = GS_CU_CAPTURE_NONE;
     *id = 0;
-    if (!place->key) {   /* an emulated device captures one queue at a time */
+    if (!place->key) {   /* an emulated device captures one queue at a time, so any id will do */
         *id = gs_shim_place_captures(place, stream);
         return true;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The plans of a process: one for each problem and place, made at first sight, kept to the end. Found without a lock. */
+ * The plans of a process: one for each problem and place, created on demand and kept until the process ends. Look-ups take no lock. */
 #include "shim/shim.h"
 
 #include <pthread.h>
@@ -13,31 +13,31 @@
 #include "device/device.h"
 #include "plan/made.h"
 
-enum { PROBLEMS = 8192, SLOTS = 2 * PROBLEMS, ROOMS = 64 };   /* different problems; workspaces of a plan */
+enum { PROBLEMS = 8192, SLOTS = 2 * PROBLEMS, ROOMS = 64 };   /* most different problems; most workspaces of a plan */
 
-/* Runs on different streams may overlap on the device, and so may the replays of different graphs: each has its own workspace. */
+/* A workspace. Runs on different streams, and replays of different graphs, may overlap on the device, so each has its own. */
 typedef struct room room;
 struct room {
     room           *next;
     gs_stream       stream;
-    uint64_t        capture;    /* which the stream was part of: its kernels run when the graph does; 0: none */
+    uint64_t        capture;    /* id of the capture that the stream was part of, whose kernels run when the graph does; 0: none */
     void           *workspace;
-    pthread_mutex_t launching;  /* the kernels of a run follow each other */
+    pthread_mutex_t launching;  /* held during a run: the kernels of different runs must not interleave */
 };
 
 typedef struct entry {
     uint64_t        hash;
     gs_shim_place  *place;
     gs_problem      problem;
-    atomic_int      reason;     /* gs_shim_reason. WAITING: no plan was made yet; SERVED: by the plan */
-    atomic_uint_fast64_t calls; /* while it waits */
+    atomic_int      reason;     /* gs_shim_reason. WAITING: not planned yet; SERVED: it has a plan */
+    atomic_uint_fast64_t calls; /* calls while WAITING */
     gs_plan        *plan;
     size_t          workspace;  /* bytes */
     _Atomic(room *) rooms;
 } entry;
 
 static _Atomic(entry *) slots[SLOTS];
-static int              entries;      /* under the lock */
+static int              entries;      /* changed under the lock */
 static pthread_mutex_t  making = PTHREAD_MUTEX_INITIALIZER;
 
 static uint64_t hash_of(const gs_shim_place *place, const gs_problem *problem)
@@ -45,7 +45,7 @@ static uint64_t hash_of(const gs_shim_place *place, const gs_problem *problem)
     return gs_hash64(problem, sizeof *problem) ^ (uint64_t)(uintptr_t)place * 0x9e3779b97f4a7c15ull;
 }
 
-/* The entry, or NULL and where it would be. */
+/* The entry, or NULL with *at the free slot for it. */
 static entry *find(uint64_t hash, const gs_shim_place *place, const gs_problem *problem, size_t *at)
 {
     for (*at = hash % SLOTS;; *at = (*at + 1) % SLOTS) {
@@ -64,7 +64,7 @@ static void say(const entry *e, gs_shim_reason reason, gs_shim_function via, con
            reason == GS_SHIM_SERVED || !*text ? "" : ": ", text);
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static void choose(entry *e, gs_shim_function via)
 {
     gs_error error = {0};
@@ -79,7 +79,7 @@ static void choose(entry *e, gs_shim_function via)
     atomic_store_explicit(&e->reason, reason, memory_order_release);
 }
 
-/* The entry of a problem that is new: it waits. NULL: for *why. */
+/* Adds the entry of a new problem, in state WAITING. NULL: *why says the reason. */
 static entry *add(uint64_t hash, gs_shim_place *place, const gs_problem *problem, gs_shim_reason *why)
 {
     size_t at;
@@ -101,7 +101,7 @@ static entry *add(uint64_t hash, gs_shim_place *place, const gs_problem *problem
     return e;
 }
 
-/* Makes the plan of an entry that waits, if it was asked for often enough and nothing is captured. */
+/* Makes the plan of a waiting entry if enough calls have asked for it and nothing is being captured. */
 static gs_shim_reason advance(entry *e, gs_stream stream, gs_shim_function via)
 {
     if (atomic_fetch_add_explicit(&e->calls, 1, memory_order_relaxed) + 1 < gs_shim_after_now()) return GS_SHIM_WAITING;
@@ -147,7 +147,7 @@ static room *make_room(entry *e, gs_stream stream, uint64_t capture)
     return r;
 }
 
-#define PER_THREAD ((gs_stream)2)   /* cudaStreamPerThread: one name of many streams */
+#define PER_THREAD ((gs_stream)2)   /* cudaStreamPerThread: one handle for a different stream in each thread */
 
 static gs_shim_reason run_in_room(entry *e, gs_args *args, gs_stream stream, gs_status *status)
 {
@@ -156,7 +156,7 @@ static gs_shim_reason run_in_room(entry *e, gs_args *args, gs_stream stream, gs_
     if (stream == PER_THREAD) return GS_SHIM_NO_PLAN;
     if (!gs_shim_place_capture(e->place, stream, &capture)) return GS_SHIM_CAPTURED;
     room *r = find_room(e, stream, capture, &count);
-    if (!r && gs_shim_place_captures(e->place, NULL)) return GS_SHIM_CAPTURED;   /* memory is filled on the default stream */
+    if (!r && gs_shim_place_captures(e->place, NULL)) return GS_SHIM_CAPTURED;   /* a new workspace is filled on the default stream, which is captured */
     if (!r) r = make_room(e, stream, capture);
     if (!r) return GS_SHIM_MEMORY;
     args->workspace = r->workspace;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Finds the real library among what is loaded. RTLD_NEXT finds nothing where a program opened it with RTLD_LOCAL, as `import torch` does. */
+ * Finds the real library among the loaded objects. RTLD_NEXT finds nothing if a program opened it with RTLD_LOCAL, as `import torch` does. */
 #include "shim/real.h"
 
 #include <dlfcn.h>
@@ -19,11 +19,11 @@ typedef struct entry {
 } entry;
 
 typedef struct vendor {
-    const char  *beginning, *wheel;   /* of the file's name, and as wheels rename it: libcublas-1a2b3c4d.so.12 */
-    const char  *symbol;              /* one that it has */
+    const char  *beginning, *wheel;   /* prefix of the file name, and prefix after renaming in Python wheels: libcublas-1a2b3c4d.so.12 */
+    const char  *symbol;              /* a symbol that the library has */
     const entry *entries;
     size_t       count;
-    size_t       emulated;            /* offset of that field */
+    size_t       emulated;            /* offset of the field `emulated` */
 } vendor;
 
 #define CUBLAS(field, symbol) {symbol, offsetof(gs_real_cublas, field)}
@@ -58,7 +58,7 @@ static const entry cublaslt_entries[] = {
 static const vendor cublas_vendor = {"libcublas.so", "libcublas-", "cublasGemmEx", cublas_entries, GS_COUNT(cublas_entries), offsetof(gs_real_cublas, emulated)};
 static const vendor cublaslt_vendor = {"libcublasLt.so", "libcublasLt-", "cublasLtMatmul", cublaslt_entries, GS_COUNT(cublaslt_entries), offsetof(gs_real_cublaslt, emulated)};
 
-/* ---- what is loaded ---- */
+/* ---- loaded objects ---- */
 
 typedef struct search {
     const vendor *vendor;
@@ -76,14 +76,15 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
-/* A reference to the first that was loaded. */
+/* Opens a reference to the first one that was loaded. */
 static void *first_loaded(const vendor *v)
 {
     search s = {.vendor = v};
     return dl_iterate_phdr(look_at, &s) ? dlopen(s.path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) : NULL;
 }
 
-/* A reference to the one among the dependencies of the object that has this code. Of the program itself they are those of the whole process, with us before them. */
+/* Opens a reference to the one among the dependencies of the object that contains this code. For the main program this searches the whole process, where our names
+ * come first. */
 static void *library_of(const vendor *v, const void *caller)
 {
     Dl_info object = {0}, found = {0};
@@ -99,7 +100,7 @@ static void *library_of(const vendor *v, const void *caller)
 
 /* ---- its functions ---- */
 
-enum { VERSIONS = 8, CALLERS = 256 };   /* libraries of a kind in one process; callers that are remembered */
+enum { VERSIONS = 8, CALLERS = 256 };   /* most versions of one library in a process; size of the table of known callers */
 
 typedef struct known {
     const void *caller;
@@ -108,9 +109,9 @@ typedef struct known {
 
 typedef struct kind {
     const vendor   *vendor;
-    unsigned char  *tables;              /* VERSIONS of them */
+    unsigned char  *tables;              /* VERSIONS tables */
     size_t          table_size;
-    void           *library[VERSIONS];   /* whose the tables are */
+    void           *library[VERSIONS];   /* the library of each table */
     _Atomic(known *) seen[CALLERS];
 } kind;
 
@@ -130,7 +131,7 @@ static void fill(const vendor *v, void *library, unsigned char *table)
     if (emulated) memcpy(table + v->emulated, emulated, sizeof *emulated);
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static const void *table_for(kind *k, const void *caller)
 {
     void *library = library_of(k->vendor, caller);
@@ -153,8 +154,8 @@ static const void *find(kind *k, const void *caller)
     if (__builtin_expect(seen && seen->caller == caller, 1)) return seen->table;
     if (pthread_mutex_lock(&finding) != 0) return NULL;
     const void *const table = table_for(k, caller);
-    seen = atomic_load_explicit(&k->seen[at], memory_order_relaxed);     /* another thread may have been here first */
-    known *const made = table && !seen ? malloc(sizeof *made) : NULL;   /* one that another caller has is not taken from it: somebody may be reading */
+    seen = atomic_load_explicit(&k->seen[at], memory_order_relaxed);     /* another thread may have added it meanwhile */
+    known *const made = table && !seen ? malloc(sizeof *made) : NULL;   /* a slot is never overwritten: another thread may be reading it */
     if (made) {
         *made = (known){caller, table};
         atomic_store_explicit(&k->seen[at], made, memory_order_release);
@@ -163,7 +164,7 @@ static const void *find(kind *k, const void *caller)
     return table;
 }
 
-/* The lock may belong to a thread that is not here. */
+/* At the fork another thread may have held the lock; that thread does not exist in the child. */
 static void in_child(void)
 {
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;

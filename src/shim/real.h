@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * The real cuBLAS behind the calls that are answered in its place: our declarations of them, and where they are found. */
+ * The real cuBLAS functions: their declarations, and how they are found. */
 #ifndef GS_SHIM_REAL_H
 #define GS_SHIM_REAL_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Types of functions, of the int and of the int64_t interface. Enums and cublasStatus_t are int in the ABI. */
+/* Function types for the int and the int64_t interface. Enums and cublasStatus_t are int in the ABI. */
 #define GS_REAL_GEMM_EX(name, number)                                                                                                                           \
     typedef int name(void *handle, int op_a, int op_b, number m, number n, number k, const void *alpha, const void *a, int type_a, number lda, const void *b,   \
                      int type_b, number ldb, const void *beta, void *c, int type_c, number ldc, int compute, int algo)
@@ -35,7 +35,7 @@ GS_REAL_HGEMM(gs_real_hgemm_64, int64_t);
 GS_REAL_HGEMM_STRIDED(gs_real_hgemm_strided, int);
 GS_REAL_HGEMM_STRIDED(gs_real_hgemm_strided_64, int64_t);
 
-/* A function that the library lacks is NULL; nobody who is linked to that library calls it. */
+/* NULL: the library lacks the function, so no program that is linked to it calls it. */
 typedef struct gs_real_cublas gs_real_cublas;
 struct gs_real_cublas {
     gs_real_gemm_ex            *gemm_ex;
@@ -52,7 +52,7 @@ struct gs_real_cublas {
     int (*set_stream)(void *handle, void *stream);
     int (*get_pointer_mode)(void *handle, int *mode);
     int (*get_math_mode)(void *handle, int *mode);
-    const char *emulated;      /* the emulated device whose memory this library works on, "emu:h200": only a library without a GPU says so; else NULL */
+    const char *emulated;      /* emulated device whose memory this library uses, "emu:h200", if the library exports its name (only one without a GPU does); else NULL */
 };
 
 typedef int gs_real_lt_matmul(void *handle, void *desc, const void *alpha, const void *a, void *a_layout, const void *b, void *b_layout, const void *beta, const void *c, void *c_layout,
@@ -70,12 +70,12 @@ typedef struct gs_real_cublaslt {
     const char *emulated;
 } gs_real_cublaslt;
 
-/* That of the code at `caller`: a process may have several versions, and a handle belongs to one. It is the one among the dependencies of the caller's object, else the first that
- * is loaded; NULL: there is none. Any thread; takes no lock where this caller was seen before. The library stays loaded. */
+/* The functions for the code at `caller`: a process may have several versions, and a handle belongs to one of them. Taken from the dependencies of the caller's
+ * object, else from the first library loaded; NULL: none is loaded. Any thread; takes no lock if this caller was seen before. The library stays loaded. */
 const gs_real_cublas   *gs_real_cublas_of(const void *caller);
 const gs_real_cublaslt *gs_real_cublaslt_of(const void *caller);
 
-/* Where a function that programs call returns to. */
+/* The return address of a function that programs call. */
 #define GS_CALLER __builtin_return_address(0)
 
 #endif

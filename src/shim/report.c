@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The mode, and how often each function was called, served and passed on for which reason. */
+ * The mode, and counts per function: calls, served calls, and calls passed on by reason. */
 #include "shim/shim.h"
 
 #include <fcntl.h>
@@ -50,7 +50,7 @@ void gs_shim_count_check(bool good)
 
 static atomic_int mode = -1;
 
-/* Who set a variable wrongly is told, also where nothing is logged. */
+/* An invalid variable is always reported, even if logging is off. */
 static void tell(const char *format, ...) GS_PRINTF(1, 2);
 static void tell(const char *format, ...)
 {
@@ -115,7 +115,7 @@ static void add_function(gs_text *text, gs_shim_function f)
         if (of[r]) gs_text_addf(text, "%s\t%s\t%llu\n", symbols[f], words[r], (unsigned long long)of[r]);
 }
 
-/* A process that forked and called nothing adds nothing. */
+/* A forked process without calls writes no report. */
 static bool is_empty(void)
 {
     for (int f = 0; f < GS_SHIM_FUNCTIONS; f++)
@@ -124,7 +124,7 @@ static bool is_empty(void)
     return true;
 }
 
-/* In one piece, so that the lines of processes that end together stay apart. */
+/* One string, written at once, so that the reports of processes that end together do not mix. */
 static void make_report(gs_text *text)
 {
     gs_text_addf(text, "# gemmsmith blas, process %ld, mode %s\n", (long)getpid(), modes[gs_shim_mode_now()]);
@@ -133,7 +133,7 @@ static void make_report(gs_text *text)
     if (compared) gs_text_addf(text, "check\tcompared\t%llu\ncheck\twrong\t%llu\n", (unsigned long long)compared, (unsigned long long)bad);
 }
 
-/* Nothing may keep the program from ending: a pipe that nobody reads cannot be opened so. */
+/* Opened so that it cannot block the end of the program: a pipe without a reader fails to open. */
 static bool append(const char *path, const gs_text *text)
 {
     const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
@@ -152,7 +152,7 @@ __attribute__((destructor)) static void at_end(void)
     gs_text_free(&text);
 }
 
-/* The counts so far are the parent's. */
+/* The counts so far belong to the parent. */
 static void in_child(void)
 {
     for (int f = 0; f < GS_SHIM_FUNCTIONS; f++)

@@ -36,7 +36,7 @@ static gs_status enroll(gs_torch_library *out, const char *space, const gs_torch
     return GS_OK;
 }
 
-/* Whether there is such an emulated device: it is opened again where it is first needed. */
+/* Checks that this emulated device exists. It is opened again when it is first needed. */
 static gs_status try_device(const char *device, gs_error *error)
 {
     gs_device *opened;

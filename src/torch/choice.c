@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * An entry is put into its bucket under the device's lock and stays there; who only looks needs no lock. Its plan and its reason are written before its state says
- * that they are there. */
+ * An entry is inserted into its bucket under the device's lock and is never removed, so look-ups need no lock. Its plan and its reason are written before its state
+ * says that they are valid. */
 #include "torch/choice.h"
 
 #include <pthread.h>
@@ -23,23 +23,23 @@ enum { BUCKETS = 1024, UNPLANNED_SHARE = 16, OPERANDS = 7 };
 enum state { UNMADE, MAKING, READY, LEFT };
 
 struct gs_torch_entry {
-    _Atomic(gs_torch_entry *) next;       /* of its bucket */
-    _Atomic(gs_torch_entry *) later;      /* of all, in the order in which they came */
+    _Atomic(gs_torch_entry *) next;       /* next entry of the bucket */
+    _Atomic(gs_torch_entry *) later;      /* list of all entries, in the order of insertion */
     uint64_t            hash;
     gs_torch_key        key;
     gs_problem          problem;
     int                 device;
     atomic_int          state;
-    gs_torch_reason     reason;           /* LEFT */
-    gs_plan            *plan;             /* READY */
-    uintptr_t           below[OPERANDS];  /* of the plan: alignment - 1 of a b c d, the bias, the offsets, aux */
+    gs_torch_reason     reason;           /* valid in state LEFT */
+    gs_plan            *plan;             /* valid in state READY */
+    uintptr_t           below[OPERANDS];  /* alignment - 1 for a b c d, the bias, the offsets, aux */
     gs_torch_workspaces *workspaces;      /* NULL: the plan has no workspace */
     char                origin[16], kernel[96], why[256];
     atomic_ullong       calls, passed;
 };
 
 typedef struct device_state {
-    pthread_mutex_t           lock;       /* of opening, of counting plans and of adding entries */
+    pthread_mutex_t           lock;       /* held while opening the device, counting plans and adding entries */
     _Atomic(gs_torch_entry *) bucket[BUCKETS];
     bool                      tried;
     gs_device                *device;
@@ -52,13 +52,13 @@ static device_state      devices[GS_TORCH_DEVICES];
 static gs_torch_settings settings;
 static gs_recorder      *recorder;
 static atomic_bool       forked, invariant, constant;
-static atomic_ullong     passed[GS_TORCH_REASONS];   /* calls without a key */
+static atomic_ullong     passed[GS_TORCH_REASONS];   /* calls for which no key could be formed */
 static pthread_mutex_t   list_lock = PTHREAD_MUTEX_INITIALIZER, staging = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(gs_torch_entry *) first;
 static gs_torch_entry   *last;
 static pthread_once_t    once = PTHREAD_ONCE_INIT;
 
-/* A lock that another thread held at the fork stays held in the child, whose GPU is gone anyway. */
+/* In the child of a fork, a lock that another thread held at the fork stays held; and no GPU is usable. So the child leaves all calls to torch. */
 static void in_child(void) { atomic_store(&forked, true); }
 
 static void start(void)
@@ -100,7 +100,7 @@ static void enlist(gs_torch_entry *e)
     pthread_mutex_unlock(&list_lock);
 }
 
-/* Under the device's lock. */
+/* The caller holds the device's lock. */
 static gs_torch_entry *add(device_state *d, int device, uint64_t hash, const gs_torch_key *key)
 {
     gs_error error = {0};
@@ -127,7 +127,7 @@ gs_torch_entry *gs_torch_find(int device, const gs_torch_key *key)
     if (device < 0 || device >= GS_TORCH_DEVICES) return NULL;
     device_state *const d = &devices[device];
     gs_torch_key with = *key;
-    if (atomic_load_explicit(&invariant, memory_order_relaxed) && !(key->epilogue >> 28 & 1)) with.epilogue |= 1u << 25;   /* sums along K are of all rows anyway */
+    if (atomic_load_explicit(&invariant, memory_order_relaxed) && !(key->epilogue >> 28 & 1)) with.epilogue |= 1u << 25;   /* along K a row depends on all rows anyway */
     key = &with;
     const uint64_t hash = gs_hash64(key, sizeof *key);
     gs_torch_entry *e = look(d, hash, key);
@@ -141,7 +141,7 @@ gs_torch_entry *gs_torch_find(int device, const gs_torch_key *key)
 
 /* ---- making a plan ---- */
 
-/* Under the device's lock. */
+/* The caller holds the device's lock. */
 static gs_status open_device(device_state *d, int number, gs_error *error)
 {
     char name[32];
@@ -201,10 +201,10 @@ static void describe(gs_torch_entry *e, const gs_plan *plan)
     }
 }
 
-/* What torch's own calls compute: no activation, gate, residual or groups. */
+/* Whether torch's own calls compute it: no activation, gate, residual or groups. */
 static bool is_plain(const gs_torch_key *key) { return (key->epilogue & (0xf0ffff | 1u << 28)) == 0 && key->groups == 0; }
 
-/* Opens the device and takes a place for a plan, under the device's lock: who only looks for an entry does not wait for a compiler. */
+/* Opens the device and reserves one of its plans, under the device's lock. The lock is not held while a plan is compiled. */
 static gs_torch_reason begin(device_state *d, int number, gs_error *error)
 {
     gs_torch_reason reason = GS_TORCH_FITS;
@@ -223,7 +223,7 @@ static void give_up(device_state *d)
     pthread_mutex_unlock(&d->lock);
 }
 
-/* A plan that is what torch does anyway is none. */
+/* Makes the plan. If it would only call cuBLASLt, as torch does, it is dropped and the call is left to torch. */
 static gs_torch_reason create(const device_state *d, gs_torch_entry *e, gs_error *error)
 {
     gs_plan *plan = NULL;
@@ -250,7 +250,8 @@ static gs_torch_reason make(device_state *d, gs_torch_entry *e, gs_error *error)
     return reason;
 }
 
-/* The state that the entry has then. Those that come while it is made do not wait. An emulated device is for one thread at a time; a GPU makes several plans at once. */
+/* Makes the entry's plan, unless another thread is doing so, and returns the entry's state. Other threads do not wait. An emulated device admits one thread at a time;
+ * on a GPU several plans are made at once. */
 static int make_once(gs_torch_entry *e, gs_error *error)
 {
     device_state *const d = &devices[e->device];
@@ -300,12 +301,12 @@ static gs_status launch(const gs_torch_entry *e, const gs_torch_pointers *p, con
     args.offsets = p->offsets;
     args.aux = p->aux;
     args.alpha = alpha;
-    args.beta = p->c ? beta : NULL;   /* the problem's, 0: nothing to compare */
+    args.beta = p->c ? beta : NULL;   /* without C: NULL, the problem's beta, which is 0 */
     args.workspace = workspace;
     return gs_plan_run(e->plan, &args, stream);
 }
 
-/* Apart from the way of most calls, as is all that has a gs_error: half a kilobyte that would be cleared. */
+/* noinline, like every function here with a gs_error (half a kilobyte, zeroed at entry): keeps that off the common path. */
 static __attribute__((noinline)) gs_status run_staged(const gs_torch_entry *e, const gs_torch_pointers *p, float alpha, float beta)
 {
     gs_error error = {0};
@@ -335,7 +336,7 @@ static gs_torch_reason run_ready(gs_torch_entry *e, const gs_torch_pointers *p, 
     return GS_TORCH_RUN;
 }
 
-/* The state that the entry has after its first call. */
+/* Makes the plan at the first call, unless its stream is being captured. Returns the entry's state. */
 static __attribute__((noinline)) int see_first(gs_torch_entry *e, gs_stream stream)
 {
     gs_error error = {0};

@@ -19,7 +19,7 @@ static struct {
 } driver;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* A pointer to a function is no pointer to an object in C: its bytes are copied. */
+/* ISO C does not convert object pointers to function pointers, so the bytes are copied. */
 static void look_up(void *object, const char *name, void *out)
 {
     void *const found = dlsym(object, name);
@@ -28,7 +28,7 @@ static void look_up(void *object, const char *name, void *out)
 
 static void find(void)
 {
-    const char *const set = getenv("GEMMSMITH_LIBCUDA");   /* as the library does */
+    const char *const set = getenv("GEMMSMITH_LIBCUDA");   /* the library uses the same variable */
     const char *why;
     void *const object = gs_library_open(set && *set ? set : "libcuda.so.1", &why);
     if (!object) return;

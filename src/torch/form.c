@@ -19,12 +19,12 @@ const char *gs_torch_reason_text(gs_torch_reason reason)
     return (unsigned)reason < GS_TORCH_REASONS ? texts[reason] : "";
 }
 
-/* A matrix of rows x cols, as a call names them: the extents and strides of both. */
+/* A matrix of rows x cols as the call sees it, with the strides of both dimensions. */
 typedef struct matrix {
     int64_t rows, cols, row_step, col_step, batch, step;
 } matrix;
 
-/* The last two extents, of a weight exchanged; the one before them is the batch. */
+/* The last two dimensions, exchanged for a weight; the one before them is the batch. */
 static matrix matrix_of(const gs_torch_tensor *t, bool exchanged)
 {
     const int64_t last = t->dim - 1, before = t->dim - 2;
@@ -37,7 +37,7 @@ static matrix matrix_of(const gs_torch_tensor *t, bool exchanged)
     return m;
 }
 
-/* Leading dimension if rows lie one behind the other; 0: they do not. The stride of an extent of 1 says nothing. */
+/* Leading dimension if elements of a row are adjacent; 0: they are not. The stride of a dimension of size 1 is ignored. */
 static int64_t lead(int64_t rows, int64_t cols, int64_t row_step, int64_t col_step)
 {
     if (cols != 1 && col_step != 1) return 0;
@@ -48,7 +48,7 @@ static int64_t lead(int64_t rows, int64_t cols, int64_t row_step, int64_t col_st
 static int64_t lead_plain(const matrix *m) { return lead(m->rows, m->cols, m->row_step, m->col_step); }
 static int64_t lead_exchanged(const matrix *m) { return lead(m->cols, m->rows, m->col_step, m->row_step); }
 
-/* As gs_problem has it: 0 where one matrix lies right behind the other. false: no problem has such a step. */
+/* The batch stride as gs_problem has it: 0 if the matrices are packed. false: no problem can have this stride. */
 static bool step_of(const matrix *m, int64_t ld, int64_t stored_rows, int64_t *out)
 {
     *out = 0;
@@ -59,7 +59,7 @@ static bool step_of(const matrix *m, int64_t ld, int64_t stored_rows, int64_t *o
 
 static bool in_range(const matrix *m) { return m->rows >= 1 && m->rows <= GS_MAX_EXTENT && m->cols >= 1 && m->cols <= GS_MAX_EXTENT && m->batch >= 1 && m->batch <= GS_MAX_EXTENT; }
 
-/* Bytes from the first element to behind the last. */
+/* Bytes from the first element to the end of the last. */
 static int64_t span(const gs_torch_tensor *t)
 {
     int64_t elements = 1;
@@ -81,7 +81,7 @@ static gs_torch_reason form_a(const matrix *a, gs_torch_key *key)
     return GS_TORCH_FITS;
 }
 
-/* A matrix of one column is taken as one row of a weight. */
+/* A matrix of one column counts as a weight of one row. */
 static gs_torch_reason form_b(const matrix *b, gs_torch_key *key)
 {
     int64_t plain = lead_plain(b), exchanged = lead_exchanged(b);
@@ -92,7 +92,7 @@ static gs_torch_reason form_b(const matrix *b, gs_torch_key *key)
     return GS_TORCH_FITS;
 }
 
-/* Whether every extent but the last is 1, and that one is n, one element behind the other. */
+/* Whether all dimensions but the last are 1, and the last is n adjacent elements. */
 static bool is_row(const gs_torch_tensor *t, int64_t n)
 {
     if (t->dim < 1 || t->size[t->dim - 1] != n || (n != 1 && t->stride[t->dim - 1] != 1)) return false;
@@ -101,7 +101,7 @@ static bool is_row(const gs_torch_tensor *t, int64_t n)
     return true;
 }
 
-/* What is added: a row for all of D is a bias where it is added once; a matrix, or one for all of a batch, is C. */
+/* The added tensor: a row that is added once to every row of D is a bias; a matrix, or one for each matrix of a batch, is C. */
 static gs_torch_reason form_c(const gs_torch_call *call, gs_torch_key *key, gs_torch_pointers *pointers)
 {
     const gs_torch_tensor *const c = call->c;
@@ -141,7 +141,7 @@ static gs_torch_reason form_d(const gs_torch_call *call, gs_torch_key *key, gs_t
     return GS_TORCH_FITS;
 }
 
-/* A bias of its own, and where groups begin. */
+/* An explicit bias, and the offsets of groups. */
 static gs_torch_reason form_more(const gs_torch_call *call, gs_torch_key *key, gs_torch_pointers *pointers)
 {
     const gs_torch_tensor *const bias = call->bias, *const offsets = call->offsets;

@@ -23,7 +23,7 @@ static loaded all[GS_TORCH_DEVICES][TYPES][ACTIVATIONS];
 
 static loaded *loaded_of(int number, gs_type type, gs_activation activation) { return number >= 0 && number < GS_TORCH_DEVICES ? &all[number][type][activation] : NULL; }
 
-/* gate: NULL where it is only prepared. */
+/* gate: NULL if the kernel is only prepared. */
 typedef struct gate_call {
     loaded              *l;
     gs_type              type;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * A kernel is given its arguments on a stack, the first lowest, and leaves its results there. What is none of ours goes to torch's own kernel behind the dispatcher
- * (aoti_torch_cuda_mm_out), which cannot come back here. That call prints what it refuses and tells only that it did; so what it would refuse is found first and
- * raised in torch's words. Raising unwinds through this file: it is compiled for that, and frees what it has before. */
+ * The dispatcher passes a kernel its arguments on a stack, the first at the lowest address, and the kernel leaves its results there. Calls that we do not serve go to
+ * torch's own kernel, bypassing the dispatcher (aoti_torch_cuda_mm_out), so they cannot come back here. If that function refuses a call it prints the reason and
+ * returns only a failure; so we check for such calls first and raise torch's own messages. Raising unwinds through this file: it is compiled for that, and frees what
+ * it owns before raising. */
 #include "torch/kernels.h"
 
 #include <inttypes.h>
@@ -25,9 +26,9 @@ typedef enum product_kind { MM, BMM, ADDMM, BADDBMM } product_kind;
 typedef struct product {
     product_kind kind;
     const char  *via;
-    operand      a, b, c, out;   /* a handle of NULL: there is none */
+    operand      a, b, c, out;   /* handle NULL: no such operand */
     double       alpha, beta;
-    int32_t      dtype, index;   /* torch's, of a */
+    int32_t      dtype, index;   /* torch's type and device index, of a */
 } product;
 
 static const gs_torch_shim *torch;
@@ -65,7 +66,7 @@ static bool is_empty(const gs_torch_tensor *t)
     return false;
 }
 
-/* index: the device's, of the call. A tensor of another kind of device has another index, or no data. */
+/* index: the call's device. A tensor on another kind of device has another index, or no data. */
 static void look_at(operand *o, int32_t index)
 {
     int32_t at = -1;
@@ -88,7 +89,7 @@ static void drop(operand *o)
     o->handle = NULL;
 }
 
-/* Frees what the call owns, and raises torch's RuntimeError: it does not return. */
+/* Frees what the call owns and raises torch's RuntimeError; does not return. */
 static void raise_error(product *p, const char *text)
 {
     char kept[TEXT];
@@ -131,7 +132,7 @@ static bool fits_shape(const product *p, char text[TEXT])
     return true;
 }
 
-/* Whether a shape can be broadcast to that of the result. */
+/* Whether the added tensor can be broadcast to the shape of the result. */
 static bool fits_added(const product *p, char text[TEXT])
 {
     const gs_torch_tensor *const c = &p->c.tensor;
@@ -160,7 +161,7 @@ static bool same_kind(const product *p, char text[TEXT])
     return true;
 }
 
-/* Raises what torch's kernel would raise. true: there is nothing to raise. */
+/* Raises the error that torch's kernel would raise; true: there is none. */
 static bool check(product *p)
 {
     char text[TEXT];
@@ -206,7 +207,7 @@ static void look_at_all(product *p)
     if (p->out.handle) look_at(&p->out, p->index);
 }
 
-/* Torch's own kernel. */
+/* Runs torch's own kernel. */
 static void leave_to_torch(product *p)
 {
     if (pass(p) == 0) return;
@@ -219,7 +220,7 @@ static void need_out(product *p)
     if (!p->out.handle && !make_out(p)) raise_error(p, "no memory for the result of a product: what torch said of it stands above");
 }
 
-/* A type that is never ours: the shapes are looked at, for the result, and nothing else. */
+/* For types that are never ours: only checks the shapes, to allocate the result. */
 static void multiply_other(product *p)
 {
     char text[TEXT];
@@ -256,7 +257,7 @@ static void multiply_half(product *p)
     if (reason != GS_TORCH_FITS) leave_to_torch(p);
 }
 
-/* Every call of all four operators. The result is in p->out, the rest is dropped. */
+/* Common to all four operators. The result is in p->out; all other handles are freed. */
 static void multiply(product *p)
 {
     p->dtype = dtype_of(p->a.handle);
@@ -287,7 +288,7 @@ static void leave(uint64_t *stack, gs_torch_handle handle)
     memcpy(&stack[0], &handle, sizeof handle);
 }
 
-/* aten's mm and bmm: operands, then with .out the result. */
+/* aten's mm and bmm. Stack: operands, then with .out the result. */
 static void plain(uint64_t *stack, product_kind kind, const char *via, bool given)
 {
     product p = {.kind = kind, .via = via, .a = {handle_at(stack, 0)}, .b = {handle_at(stack, 1)}, .out = {given ? handle_at(stack, 2) : NULL}, .alpha = 1.0};
@@ -295,7 +296,7 @@ static void plain(uint64_t *stack, product_kind kind, const char *via, bool give
     leave(stack, p.out.handle);
 }
 
-/* gemmsmith's addmm and baddbmm: what is added, operands, beta, alpha as floating point numbers, then with _out the result. */
+/* gemmsmith's addmm and baddbmm. Stack: the added tensor, operands, beta, alpha as floating point numbers, then with _out the result. */
 static void added(uint64_t *stack, product_kind kind, const char *via, bool given)
 {
     product p = {.kind = kind, .via = via, .c = {handle_at(stack, 0)}, .a = {handle_at(stack, 1)}, .b = {handle_at(stack, 2)}, .beta = number_at(stack, 3),
@@ -323,7 +324,7 @@ KERNEL(baddbmm_out, added(stack, BADDBMM, "torch.baddbmm", true))
 
 /* ---- epilogues and groups ---- */
 
-/* The operands of an operator of ours, on the device of that tensor; which it is. */
+/* Takes the tensors of one of our operators from the stack and looks at them; returns the device index of tensor on_device_of. */
 static int32_t take_operands(operand *all, int count, const uint64_t *stack, int on_device_of)
 {
     int32_t index = 0;
@@ -335,8 +336,9 @@ static int32_t take_operands(operand *all, int count, const uint64_t *stack, int
     return index;
 }
 
-/* run(Tensor(a!) d, Tensor x, Tensor weight, Tensor c, Tensor bias, Tensor offsets, Tensor(b!) aux, int what) -> bool: whether it was run. what: activation, gate << 8, then a bit each: c is
- * there (a residual), the bias, the offsets, aux, and whether the offsets are along K; what is not there is given as x, in place of aux d. */
+/* run(Tensor(a!) d, Tensor x, Tensor weight, Tensor c, Tensor bias, Tensor offsets, Tensor(b!) aux, int what) -> bool: whether it was run. what: activation, gate <<
+ * 8, then bits: c is present (a residual), bias is present, offsets are present, aux is present, the offsets are along K. For an absent tensor the caller passes x,
+ * for an absent aux d. */
 enum { HAS_C = 1 << 16, HAS_BIAS = 1 << 17, HAS_OFFSETS = 1 << 18, HAS_AUX = 1 << 19, ALONG_K = 1 << 20 };
 
 static void run(uint64_t *stack, uint64_t arguments, uint64_t results)
@@ -380,8 +382,8 @@ static void gate_gradients(uint64_t *stack, uint64_t arguments, uint64_t results
     stack[0] = ran;
 }
 
-/* rms_norm_run(Tensor(a!) result, Tensor x, Tensor weight, float eps, int what) -> bool: whether it was run. what: a bit each: the weight is there, else it is x; what was divided is rounded as
- * well; 1 is added to the weight. */
+/* rms_norm_run(Tensor(a!) result, Tensor x, Tensor weight, float eps, int what) -> bool: whether it was run. what, bits: the weight is present (else x is passed for
+ * it); the quotient is also rounded; 1 is added to the weight. */
 enum { HAS_WEIGHT = 1, ROUNDS = 2, PLUS_ONE = 4 };
 
 static void rms_norm_run(uint64_t *stack, uint64_t arguments, uint64_t results)

@@ -7,11 +7,11 @@
 
 typedef struct gs_torch_named { const char *name; gs_torch_kernel kernel; } gs_torch_named;
 
-/* What takes the place of torch's own (space aten), and operators of ours (space gemmsmith); each ends with a name of NULL. */
+/* Replacements of torch's own kernels (namespace aten), and our operators (namespace gemmsmith); each list ends with a NULL name. */
 extern const gs_torch_named gs_torch_aten[];
 extern const gs_torch_named gs_torch_own[];
 
-/* Before any kernel is called. shim: stays. */
+/* Call it before any kernel runs. shim: borrowed, must stay valid. */
 void gs_torch_kernels_use(const gs_torch_shim *shim, bool emulated);
 
 #endif

@@ -9,7 +9,7 @@
 #include "torch/choice.h"
 #include "torch/small.h"
 
-enum { KINDS = 4 };   /* each type, rounded once and twice */
+enum { KINDS = 4 };   /* each type, with one rounding or two */
 
 static const char WORD[] = ":rms_norm";
 static const char SAID[] = "one kernel; in a graph the next one may start before it ends";
@@ -24,7 +24,7 @@ static loaded all[GS_TORCH_DEVICES][KINDS];
 
 static int kind_of(gs_type type, bool rounds) { return 2 * (type == GS_BF16) + rounds; }
 
-/* norm: NULL where it is only prepared. */
+/* norm: NULL if the kernel is only prepared. */
 typedef struct norm_call {
     loaded              *l;
     int                  kind;

@@ -14,7 +14,7 @@ enum where { ANY, CUDA, KEYED };
 typedef struct call {
     enum where  where;
     const char *name;
-    size_t      at;   /* in gs_torch_shim */
+    size_t      at;   /* offset in gs_torch_shim */
 } call;
 
 static const call calls[] = {
@@ -23,7 +23,7 @@ static const call calls[] = {
 #undef GS_TORCH_CALL
 };
 
-/* libtorch_cuda.so depends on libtorch_cpu.so, so what the one lacks is looked for in the other. */
+/* libtorch_cuda.so depends on libtorch_cpu.so; a name that is not in one is searched in the other. */
 static void *look_up(void *cpu, void *cuda, const char *name)
 {
     void *const found = dlsym(cpu, name);

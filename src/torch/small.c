@@ -28,7 +28,7 @@ static void open_now(gs_torch_small *small, const gs_torch_small_kernel *kernel,
     atomic_store_explicit(&small->state, status == GS_OK ? THERE : MISSING, memory_order_release);
 }
 
-/* stream: NULL where a call may compile in any case. */
+/* stream: NULL if compiling is allowed in any case. */
 static gs_torch_reason ready(gs_torch_small *small, const gs_torch_small_kernel *kernel, void *call, int number, const gs_stream *stream, bool emulated)
 {
     int state = atomic_load_explicit(&small->state, memory_order_acquire);
@@ -68,7 +68,7 @@ gs_torch_reason gs_torch_small_run(gs_torch_small *small, const gs_torch_small_k
 {
     gs_error error = {0};
     gs_torch_reason reason = GS_TORCH_FORKED;
-    if (!gs_torch_is_forked()) {   /* before a lock that another thread may have held at the fork */
+    if (!gs_torch_is_forked()) {   /* checked before a lock is taken that another thread may have held at the fork */
         if (emulated) gs_torch_stage(true);
         reason = ready(small, kernel, call, number, &stream, emulated);
         if (reason == GS_TORCH_FITS && launch(small, kernel, call, operands, stream, emulated, &error) != GS_OK) reason = GS_TORCH_RUN;

@@ -28,7 +28,7 @@ enum { A, B, C, D, BIAS, OFFSETS, AUX, OPERANDS };
 typedef struct plan_run {
     const gs_plan *plan;
     float          alpha, beta;
-    bool           in_place;   /* C is D */
+    bool           in_place;   /* C and D are the same */
 } plan_run;
 
 static gs_status run_plan(const void *self, const gs_torch_staged_operand *operands, gs_error *error)

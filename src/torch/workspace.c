@@ -17,11 +17,11 @@ struct gs_torch_workspaces {
     pthread_mutex_t lock;
     gs_device      *device;
     size_t          bytes;
-    int             used, there;   /* places used, and that have memory: used to there - 1 are spare */
+    int             used, there;   /* places in use, and places with memory: those from used to there - 1 are spare */
     place           places[GS_TORCH_PLACES];
 };
 
-/* The fill has ended when this returns, whatever stream a call is on. */
+/* When this returns the fill has finished, so a call on any stream may use the memory. */
 static gs_status add(gs_torch_workspaces *all, gs_error *error)
 {
     gs_device *const device = all->device;
@@ -83,7 +83,7 @@ bool gs_torch_workspaces_take(gs_torch_workspaces *all, gs_stream stream, uint64
         all->places[i].capture = capture;
         all->used++;
     }
-    if (capture == 0 && all->used == all->there && all->there < GS_TORCH_PLACES) one_more(all, &error);   /* the next capture's */
+    if (capture == 0 && all->used == all->there && all->there < GS_TORCH_PLACES) one_more(all, &error);   /* a spare one for the next capture */
     *out = (void *)(uintptr_t)all->places[i].memory;
     return true;
 }

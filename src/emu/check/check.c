@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The race checker: clocks and vectors, and the calls of the machine. */
+ * The race checker: clocks, vectors, and the functions that the machine calls. */
 #include "emu/check/check_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- life ---- */
+/* ---- creation, reset ---- */
 
 static uint32_t padded(uint32_t clocks) { return (clocks + GS_EMU_CHECK_PAD - 1) / GS_EMU_CHECK_PAD * GS_EMU_CHECK_PAD; }
 
@@ -41,7 +41,7 @@ gs_emu_check *gs_emu_check_create(int blocks, int warps, uint32_t shared_bytes, 
     return check;
 }
 
-/* Clocks beyond those of the agents in use are zero at any time. */
+/* Clocks beyond the agents in use are always zero. */
 void gs_emu_check_reset(gs_emu_check *check)
 {
     const size_t used = padded(check->agents) * sizeof *check->known;
@@ -76,9 +76,9 @@ void gs_emu_check_destroy(gs_emu_check *check)
 /* ---- vectors ---- */
 
 struct gs_emu_vector {
-    uint32_t row;       /* clocks of each of the two */
-    uint32_t used;      /* of these; the rest is zero; a multiple of the pad */
-    uint32_t published, clustered;   /* clocks of the third and the fourth */
+    uint32_t row;       /* clocks in `known` and in `fenced` */
+    uint32_t used;      /* clocks in use, a multiple of the pad; the rest is zero */
+    uint32_t published, clustered;   /* clocks in `published` and in `clustered` */
     uint32_t clock[];   /* known, fenced, published, clustered */
 };
 
@@ -102,7 +102,7 @@ void gs_emu_vector_clear(gs_emu_vector *vector)
     vector->used = 0;
 }
 
-/* The later of each two clocks. In pieces of a fixed length, which compilers turn into vector instructions. */
+/* Element-wise maximum. In pieces of a fixed length, which compilers vectorise. */
 static void join(uint32_t *restrict into, const uint32_t *restrict from, uint32_t clocks)
 {
     for (uint32_t i = 0; i < clocks; i += GS_EMU_CHECK_PAD)
@@ -132,7 +132,7 @@ static void raise(uint32_t *clock, uint32_t to)
     if (*clock < to) *clock = to;
 }
 
-/* What the warp does from now on is not what it did before. */
+/* Later actions of the warp get a later clock than earlier ones. */
 static void tick(gs_emu_check *check, int warp)
 {
     uint32_t *const clock = &gs_emu_known(check, warp)[gs_emu_generic_agent(warp)];
@@ -166,7 +166,7 @@ void gs_emu_check_acquire(gs_emu_check *check, int warp, const gs_emu_vector *fr
     if (check->clustered) join(gs_emu_clustered(check, warp), from->clock + 2 * from->row + from->published, check->clustered_row);
 }
 
-/* What other blocks did is released by them. */
+/* Releases only what the warp's own block did: other blocks release their own. */
 void gs_emu_check_to_cluster(gs_emu_check *check, int warp)
 {
     const int first = warp / check->warps * check->warps;
@@ -198,7 +198,7 @@ bool gs_emu_check_clustered(const gs_emu_check *check, int by, int warp, uint32_
 void gs_emu_check_publish(gs_emu_check *check, int warp)
 {
     uint32_t *const row = published(check, warp);
-    for (uint32_t i = 0; i < check->all_warps; i++) {   /* of other blocks what was released to this one */
+    for (uint32_t i = 0; i < check->all_warps; i++) {   /* from other blocks only what they released to this one */
         const uint32_t clock = gs_emu_known(check, warp)[gs_emu_generic_agent((int)i)];
         const bool own = !check->clustered || (int)i / check->warps == warp / check->warps;
         raise(&row[i], own || clock < gs_emu_clustered(check, warp)[i] ? clock : gs_emu_clustered(check, warp)[i]);
@@ -208,7 +208,7 @@ void gs_emu_check_publish(gs_emu_check *check, int warp)
 
 const uint32_t *gs_emu_check_published(const gs_emu_check *check, int warp) { return published(check, warp); }
 
-/* A write after the fence has a later clock than the fence covers. */
+/* The clock ticks, so that writes after the fence are not covered by it. */
 void gs_emu_check_fence_async(gs_emu_check *check, int warp)
 {
     memcpy(gs_emu_fenced(check, warp), gs_emu_known(check, warp), check->agents * sizeof *check->known);
@@ -217,7 +217,7 @@ void gs_emu_check_fence_async(gs_emu_check *check, int warp)
 
 static uint32_t agent_of(int warp, gs_emu_agent_kind kind) { return (uint32_t)warp * GS_EMU_AGENT_KINDS + kind; }
 
-/* Groups before that of the last arrival were written before it. */
+/* Waiting for a group before the last arrival does not cover that arrival, hence the - 1. */
 void gs_emu_check_done(gs_emu_check *check, int warp, gs_emu_agent_kind kind, uint32_t clock)
 {
     const gs_emu_copy_clock *const copy = &check->copy[warp];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The rules: which earlier access an access conflicts with, what kind of finding that is, and its words. */
+ * The rules: which earlier accesses conflict with an access, what kind of finding that is, and its text. */
 #include "emu/check/check_internal.h"
 
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include "base/error.h"
 
 #define WORDS 640          /* most characters of a finding's text */
-#define PLACE 160          /* of a source place in it */
+#define PLACE 160          /* most characters of a source place */
 
 typedef enum author { BY_GENERIC, BY_WGMMA, BY_COPY, BY_BULK, BY_BARRIER, BY_COPYING } author;
 
@@ -22,17 +22,17 @@ static author author_of(const gs_emu_check *check, const gs_emu_trace *trace)
 
 /* ---- the verdict ---- */
 
-/* Accesses of the asynchronous proxy: they see generic writes only through a proxy fence. */
+/* Accesses of the asynchronous proxy, which see generic writes only after a proxy fence. */
 static bool other_proxy(gs_emu_deed deed) { return deed == GS_EMU_DEED_ASYNC_READ || deed == GS_EMU_DEED_BULK_WRITE; }
 
-/* What another block of the cluster wrote was released to the cluster. */
+/* Whether a write by another block was released to the cluster. */
 static bool is_released(const gs_emu_check *check, const gs_emu_action *action, const gs_emu_trace *trace, author who)
 {
     if (!check->clustered || gs_emu_trace_reads_only(trace) || who != BY_GENERIC) return true;
     return gs_emu_reached(check, action->warp, (int)(trace->agent / GS_EMU_AGENT_KINDS), trace->clock);
 }
 
-/* GS_EMU_FINDING_KINDS: no conflict. */
+/* The kind of finding; GS_EMU_FINDING_KINDS: no conflict. */
 static gs_emu_finding_kind verdict(const gs_emu_check *check, const gs_emu_action *action, const gs_emu_trace *trace)
 {
     const bool reads = gs_emu_deed_reads_only(action->deed);
@@ -85,7 +85,7 @@ static const char *name_of(const gs_emu_action *action)
     }
 }
 
-/* "read of 16 bytes at 0x400 by warp 3 of block 0; 0x408 ": the byte only if it is not the first one. */
+/* "read of 16 bytes at 0x400 by warp 3 of block 0; 0x408 ": the byte is added only if it is not the first one. */
 static void say_action(words *w, const gs_emu_check *check, const gs_emu_action *action, uint32_t byte)
 {
     say(w, "%s of %u bytes at 0x%x ", name_of(action), action->bytes, action->offset);
@@ -123,7 +123,7 @@ static void say_missing_phase(words *w, const gs_emu_check *check, const gs_emu_
     say(w, " with no wait for phase %u of the mbarrier at 0x%x of block %d between", trace->clock - 1, barrier->offset, barrier->block);
 }
 
-/* What would have ordered the two. */
+/* Names the wait or fence that would have ordered the two accesses. */
 static void say_missing(words *w, const gs_emu_check *check, const gs_emu_action *action, const gs_emu_trace *trace, gs_emu_finding_kind kind)
 {
     static const char *const waits[] = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The memory of accesses: states of cells, what an access makes of a state, and the walk over the cells of an access. */
+ * The record of accesses: states of cells, transitions between states, and the loop over the cells of an access. */
 #include "emu/check/check_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_TRACES 4u   /* capacity of a state */
+#define LEAST_TRACES 4u   /* least capacity of a state */
 
 /* ---- the table of states ---- */
 
@@ -51,7 +51,7 @@ static bool reserve(gs_emu_check *check, gs_emu_state *state, uint32_t traces)
     return true;
 }
 
-/* A state without cells and traces, with room for so many; moves the table. GS_EMU_STATE_LOST: no memory. */
+/* Creates a state without cells and traces, with room for so many traces; may move the table. GS_EMU_STATE_LOST: no memory. */
 static uint32_t make(gs_emu_check *check, uint32_t traces, uint32_t written)
 {
     const uint32_t index = take(check);
@@ -76,9 +76,9 @@ static void move(gs_emu_check *check, uint32_t from, uint32_t to, uint32_t cells
     if (check->state[from].cells == 0) put_back(check, from);
 }
 
-/* ---- what an access makes of a state ---- */
+/* ---- transitions ---- */
 
-/* Adds the bytes to the trace of the same agent at the same time, or adds a trace. There is room. */
+/* Adds the bytes to a trace of the same agent and clock, or adds a trace. There must be room. */
 static void add(gs_emu_state *state, const gs_emu_trace *trace)
 {
     for (uint32_t i = 0; i < state->traces; i++) {
@@ -110,7 +110,7 @@ static gs_emu_trace trace_of(const gs_emu_action *action, uint32_t mask)
     return (gs_emu_trace){action->agent, action->clock, action->op, (uint8_t)mask, kinds[action->deed]};
 }
 
-/* The agent already has a trace there from which nothing can conflict less. */
+/* Whether the agent already has a trace that conflicts with at least as much as this access. */
 static bool covered(const gs_emu_state *state, const gs_emu_action *action, uint32_t mask)
 {
     const bool strong = gs_emu_deed_strong(action->deed);
@@ -121,8 +121,8 @@ static bool covered(const gs_emu_state *state, const gs_emu_action *action, uint
     return false;
 }
 
-/* Whoever knows this read also knows the reads that it comes after: they are dropped. But a strong read does not stand for one that is not:
- * what is unordered with both may be in conflict with the latter only. Without memory the read is forgotten. */
+/* Earlier reads that happen before this one are dropped: whoever knows this read knows them too. A strong read does not replace a read that is not strong, because an
+ * access unordered with both may conflict with the latter only. Without memory the read is not recorded. */
 static uint32_t after_read(gs_emu_check *check, const gs_emu_action *action, uint32_t from, uint32_t mask)
 {
     if (covered(&check->state[from], action, mask)) return from;
@@ -142,8 +142,8 @@ static uint32_t after_read(gs_emu_check *check, const gs_emu_action *action, uin
     return index;
 }
 
-/* Whole cells are left in the same state, whatever they were before. But a strong write, such as an atomic, replaces only strong
- * accesses that it comes after, for the same reason. */
+/* A write of a whole cell gives the same state whatever the cell's state was before. But a strong write, for example an atomic, replaces only strong accesses that
+ * happen before it, for the same reason as above. */
 static uint32_t after_write(gs_emu_check *check, const gs_emu_action *action, uint32_t from, uint32_t mask)
 {
     const bool strong = gs_emu_deed_strong(action->deed);
@@ -175,7 +175,7 @@ static uint32_t bytes_of_copy(const gs_emu_state *state, uint32_t copy)
     return 0;
 }
 
-/* What still belongs to the copy now belongs to its heir, with no reads since. */
+/* Bytes that still belong to the copy get its heir as their owner, without later reads. */
 static uint32_t after_end(gs_emu_check *check, const gs_emu_action *action, uint32_t from)
 {
     const uint32_t mine = bytes_of_copy(&check->state[from], action->clock);
@@ -208,13 +208,13 @@ static uint32_t next_state(gs_emu_check *check, const gs_emu_action *action, uin
     }
 }
 
-/* ---- the walk ---- */
+/* ---- the loop over cells ---- */
 
-/* The state that follows, and the findings. What was right once stays right for the same action, as knowledge only grows. */
+/* Returns the next state and reports findings. A transition without findings may be cached for the same action, because knowledge only grows. */
 static uint32_t step(gs_emu_check *check, gs_emu_action *action, uint32_t from, uint32_t cell, uint32_t mask)
 {
     const uint64_t serial = check->state[from].serial;
-    gs_emu_memo *const memo = &check->memo[(from * 5 + mask) % GS_EMU_CHECK_MEMOS];   /* of a state, one place for each mask */
+    gs_emu_memo *const memo = &check->memo[(from * 5 + mask) % GS_EMU_CHECK_MEMOS];   /* one place for each state and mask */
     if (memo->from == serial && memo->action == check->action && check->state[memo->to_index].serial == memo->to) return memo->to_index;
     const bool right = gs_emu_judge(check, action, &check->state[from], cell, mask);
     const uint32_t to = next_state(check, action, from, mask);
@@ -239,7 +239,7 @@ static void walk(gs_emu_check *check, gs_emu_action *action, uint32_t first, uin
     }
 }
 
-/* Gives the action a number of its own, unless it repeats the last one at another place. */
+/* Gives the action a new number, unless it differs from the last one only in its place. */
 static void number(gs_emu_check *check, const gs_emu_action *action)
 {
     const gs_emu_action *const last = &check->last;
@@ -268,18 +268,18 @@ void gs_emu_shadow_act(gs_emu_check *check, gs_emu_action *action)
     walk(check, action, first, end, GS_EMU_WHOLE_CELL);
 }
 
-/* ---- life ---- */
+/* ---- creation, reset ---- */
 
 bool gs_emu_shadow_create(gs_emu_check *check)
 {
     check->cells = (check->shared_bytes + GS_EMU_CELL - 1) / GS_EMU_CELL;
     check->state_capacity = 64;
     check->state = calloc(check->state_capacity, sizeof *check->state);
-    check->shadow = malloc(((size_t)check->blocks * check->cells + 1) * sizeof *check->shadow);   /* + 1: not of size 0 */
+    check->shadow = malloc(((size_t)check->blocks * check->cells + 1) * sizeof *check->shadow);   /* + 1: never of size 0 */
     return check->state && check->shadow;
 }
 
-/* States keep the memory of their traces. Serials go on, so that no memo of before fits; the two fixed states get new ones too. */
+/* States keep the memory of their traces. Serials continue, so that no cached transition matches; the two fixed states get new ones too. */
 void gs_emu_shadow_reset(gs_emu_check *check)
 {
     memset(check->shadow, 0, (size_t)check->blocks * check->cells * sizeof *check->shadow);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Findings in words. */
+ * Text of findings. */
 #include "emu/check/finding.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ static const char *base_name(const char *file)
     return slash ? slash + 1 : file;
 }
 
-/* " (PTX line 317; wgmma.cuh:43, inlined at ws.cu:128)": what of it is known. */
+/* " (PTX line 317; wgmma.cuh:43, inlined at ws.cu:128)": the parts that are known. */
 static void format_place(const gs_emu_finding *f, char *text, size_t size)
 {
     char ptx[32] = "", source[96] = "", inlined[112] = "";

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * What the checker can find, and the record of one finding. */
+ * The kinds of findings of the checker, and the record of one finding. */
 #ifndef GS_EMU_CHECK_FINDING_H
 #define GS_EMU_CHECK_FINDING_H
 
 #include <stdint.h>
 
-/* legend: kind, text, meaning. A fatal one ends the launch at once. */
+/* legend: kind, text, meaning. A fatal finding ends the launch at once. */
 #define GS_EMU_FINDINGS(X)                                                                                     \
     X(OUT_OF_BOUNDS,  "out-of-bounds",      "an address that no allocation holds; fatal")                      \
     X(MISALIGNED,     "misaligned",         "an address that is no multiple of the access size; fatal")        \
@@ -43,13 +43,13 @@ typedef struct gs_emu_finding {
     gs_emu_finding_kind kind;
     char     kernel[64];
     int      ptx_line;              /* 0: none */
-    char     file[64];              /* source place, with -lineinfo; "" if not known */
+    char     file[64];              /* source file, with -lineinfo; "" if unknown */
     int      line;
-    int      at_line;               /* line of the kernel's own file into which that was inlined, 0: not inlined */
-    char     at_file[64];           /* that file, "" if not known */
+    int      at_line;               /* line of the kernel's own file into which it was inlined; 0: not inlined */
+    char     at_file[64];           /* that file, "" if unknown */
     uint32_t block[3];
     int      warp;                  /* in the block, -1: none */
-    uint64_t times;                 /* how often this kind was found at this instruction */
+    uint64_t times;                 /* number of occurrences of this kind at this instruction */
     char     text[768];             /* what happened, without the place */
 } gs_emu_finding;
 

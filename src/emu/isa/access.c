@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Loads and stores of every state space. An op holds the registers of a vector's
- * elements in its list; op->type2 is the size of an element in memory and in a register, and whether it is extended by its sign. */
+ * Loads and stores of every state space. An op's list has the registers of a vector's elements; op->type2 has the size of an element in memory and in a register, and
+ * whether it is sign-extended. */
 #include "emu/isa/access.h"
 #include "emu/isa/unseen.h"
 
@@ -8,7 +8,7 @@
 
 /* ---- elements between registers and memory ---- */
 
-/* One element of each lane: at[lane] + offset <-> an array of registers. */
+/* Moves one element of each lane between at[lane] + offset and an array of registers. */
 typedef void move_element(uint8_t *registers, uint8_t *const *at, uint32_t offset, uint32_t lanes);
 
 #define EACH GS_EMU_ACCESS_EACH
@@ -25,7 +25,7 @@ typedef void move_element(uint8_t *registers, uint8_t *const *at, uint32_t offse
         EACH(l, lanes, const memory value = (memory)from[l]; memcpy(at[l] + offset, &value, sizeof value)); \
     }
 
-/* legend: name, in memory, in a register; sizes as powers of two */
+/* legend: name, type in memory, type in a register; the digits are log2 of their sizes */
 MOVES(u01, uint8_t, uint16_t) MOVES(u02, uint8_t, uint32_t)  MOVES(u03, uint8_t, uint64_t)
 MOVES(u11, uint16_t, uint16_t) MOVES(u12, uint16_t, uint32_t) MOVES(u13, uint16_t, uint64_t)
 MOVES(u22, uint32_t, uint32_t) MOVES(u23, uint32_t, uint64_t) MOVES(u33, uint64_t, uint64_t)
@@ -38,7 +38,7 @@ typedef struct mover {
 
 #define MOVER(name) {get_##name, put_##name}
 
-/* By type2. */
+/* Indexed by type2. */
 static const mover movers[2][4][4] = {
     {{{0}, MOVER(u01), MOVER(u02), MOVER(u03)},
      {{0}, MOVER(u11), MOVER(u12), MOVER(u13)},
@@ -59,7 +59,7 @@ static uint32_t size_of(const gs_emu_op *op) { return 1u << (op->type2 & 3); }
 static const mover *mover_of(const gs_emu_op *op) { return &movers[op->type2 >> 4][op->type2 & 3][op->type2 >> 2 & 3]; }
 static bool is_same_width(const gs_emu_op *op) { return (op->type2 & 3) == (op->type2 >> 2 & 3); }
 
-/* 32 elements in a row. */
+/* Copies 32 adjacent elements. */
 static void copy_row(uint8_t *to, const uint8_t *from, uint32_t size)
 {
     switch (size) {
@@ -71,7 +71,7 @@ static void copy_row(uint8_t *to, const uint8_t *from, uint32_t size)
 
 /* ---- execution ---- */
 
-/* A load that may look for what others store: it returns the same as the time before, or something new. */
+/* Counts a load that may be polling: whether it returned the same value as the last time. */
 static void count_poll(gs_emu_warp *w, const gs_emu_op *op, uint64_t address, const uint8_t *before)
 {
     const uint32_t offset = w->code->list[op->list];
@@ -106,10 +106,10 @@ static gs_emu_result load(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
     if (lent) gs_emu_unseen_restore(w->block);
     if (op->flags & GS_EMU_ACCESS_STRONG) count_poll(w, op, reach.address[__builtin_ctz(lanes)], before);
     if (op->flags & GS_EMU_ACCESS_ACQUIRE) atomic_thread_fence(memory_order_acquire);
-    return op->flags & GS_EMU_ACCESS_STRONG ? GS_EMU_YIELD : GS_EMU_NEXT;   /* it may spin until somebody else stores */
+    return op->flags & GS_EMU_ACCESS_STRONG ? GS_EMU_YIELD : GS_EMU_NEXT;   /* it may spin until another thread stores */
 }
 
-/* A generic address may name parameters, which cannot be written. */
+/* A generic address may be in the parameters, which are read-only. */
 static gs_emu_result check_writable(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach)
 {
     for (uint32_t left = reach->space == GS_PTX_GENERIC ? reach->lanes : 0; left; left &= left - 1)
@@ -149,7 +149,7 @@ static uint32_t lane_bytes(gs_ptx_type type)
     return bits <= 16 ? 2 : (uint32_t)bits / 8;
 }
 
-/* The type as which the registers of an operand are read or written: that of the instruction, or a wider one of bits. */
+/* The type in which an operand's registers are accessed: the instruction's type, or a wider bit type. */
 static gs_ptx_type carrier_of(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_type type)
 {
     const int count = operand->kind == GS_PTX_VECTOR ? operand->children : 1;
@@ -162,7 +162,7 @@ static gs_ptx_type carrier_of(gs_emu_decoder *d, const gs_ptx_operand *operand, 
             bytes = lane_bytes((gs_ptx_type)d->entry->reg[one->index].type);
         else
             continue;
-        if (bytes <= lane_bytes(type)) return type;   /* a narrower one is refused later */
+        if (bytes <= lane_bytes(type)) return type;   /* a narrower register is refused later */
         return bytes == 4 ? GS_PTX_B32 : bytes == 8 ? GS_PTX_B64 : GS_PTX_B128;
     }
     return type;

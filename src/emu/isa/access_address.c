@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * Instructions that work on addresses (cvta, isspacep, mapa, getctarank), and hints to the caches, which have no effect. */
+ * Instructions on addresses (cvta, isspacep, mapa, getctarank), and cache hints, which have no effect on results. */
 #include <string.h>
 
 #include "emu/isa/order.h"
 
 #define RANK_BITS ((1ull << GS_EMU_RANK_SHIFT) - 1)
-#define NOBODY    0xffu   /* a rank field that no cluster has a block for */
+#define NOBODY    0xffu   /* a rank that no block of a cluster has */
 
-enum { NARROW = GS_EMU_ACCESS_OWN, GENERIC = 2 * GS_EMU_ACCESS_OWN, TO_L1 = 4 * GS_EMU_ACCESS_OWN };   /* flags: addresses of 32 bits; generic ones; a hint about L1 */
+enum { NARROW = GS_EMU_ACCESS_OWN, GENERIC = 2 * GS_EMU_ACCESS_OWN, TO_L1 = 4 * GS_EMU_ACCESS_OWN };   /* flags: 32-bit addresses; generic addresses; an L1 hint */
 
 typedef struct space {
     const char  *text;
     gs_ptx_space space;
     uint64_t     window;
-    bool         cluster;   /* a shared address may name any block */
+    bool         cluster;   /* a shared address may be in any block */
 } space;
 
 static const space spaces[] = {
@@ -27,7 +27,7 @@ static const space spaces[] = {
     {"param::entry",    GS_PTX_PARAM,  GS_EMU_PARAM_WINDOW, false},
 };
 
-/* The space that a part names; NULL: none. */
+/* The space with this name; NULL: none. */
 static const space *space_named(const char *part)
 {
     for (int i = 0; i < (int)GS_COUNT(spaces); i++)
@@ -60,7 +60,7 @@ static bool is_in(const gs_emu_warp *w, const gs_emu_op *op, uint64_t address)
         return op->flags & GS_EMU_ACCESS_CLUSTER ? named <= (uint64_t)w->cluster->blocks : named == 0 || named == (uint64_t)w->block->rank + 1;
     case GS_PTX_LOCAL:  return window == GS_EMU_LOCAL_WINDOW;
     case GS_PTX_PARAM:  return window == GS_EMU_PARAM_WINDOW;
-    case GS_PTX_GLOBAL: return window != GS_EMU_SHARED_WINDOW && window != GS_EMU_LOCAL_WINDOW;   /* parameters lie in global memory */
+    case GS_PTX_GLOBAL: return window != GS_EMU_SHARED_WINDOW && window != GS_EMU_LOCAL_WINDOW;   /* parameters are in global memory */
     default:            return false;   /* the module has no constants */
     }
 }
@@ -110,7 +110,8 @@ static gs_emu_result give_policy(gs_emu_warp *w, const gs_emu_op *op, uint32_t l
     return GS_EMU_NEXT;
 }
 
-/* A prefetch or a priority: nothing is read, but it must be about memory that the launch has. L1 keeps what it got, whatever the launch in front stores later. */
+/* A prefetch or a priority reads nothing, but must address memory of the launch. It counts as an early access if it loads into L1, which keeps the data even if the
+ * previous launch stores there later. */
 static gs_emu_result hint(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     if (op->flags & TO_L1) gs_emu_reach_out(w, op, lanes);
@@ -121,7 +122,7 @@ static gs_emu_result hint(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
     return GS_EMU_NEXT;
 }
 
-/* What was there is lost: any bytes are right. */
+/* The contents become undefined: random bytes are stored. */
 static gs_emu_result discard(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     for (uint32_t left = lanes; left; left &= left - 1) {
@@ -141,7 +142,7 @@ static gs_emu_result discard(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes
 
 /* ---- decoding ---- */
 
-/* The first operand; an instruction that has no other effect needs a register for it. */
+/* Reads the destination; a register is required, because the instruction has no other effect. */
 static void result(gs_emu_decoder *d, gs_emu_op *op, gs_ptx_type type)
 {
     op->dst = gs_emu_destination(d, gs_emu_operand(d, 0), type);
@@ -174,7 +175,7 @@ static gs_status decode_isspacep(gs_emu_decoder *d, const gs_ptx_instruction *in
 {
     const space *const named = in->parts == 2 ? space_named(in->part[1]) : NULL;
     if (!named) return gs_emu_unsupported(d, "the state space is missing or not known");
-    /* constants are allocations like any other */
+    /* constants are ordinary allocations */
     if (has_constants(d->module) && (named->space == GS_PTX_CONST || named->space == GS_PTX_GLOBAL))
         return gs_emu_unsupported(d, "constant memory cannot be told from global memory");
     GS_TRY(gs_emu_access_operands(d, 2, 2));
@@ -248,7 +249,7 @@ static gs_status decode_policy(gs_emu_decoder *d, const gs_ptx_instruction *in, 
         gs_emu_source(d, gs_emu_operand(d, 1), converts ? GS_PTX_B64 : GS_PTX_F32);
     }
     op->exec = give_policy;
-    op->immediate = 0x1000000000000000;   /* nobody looks into it */
+    op->immediate = 0x1000000000000000;   /* the value is never inspected */
     result(d, op, GS_PTX_B64);
     return d->status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * atom and red. What an operation makes of the old value is a function; in global memory, which other host threads share, it is
- * applied by compare and exchange, in shared memory plainly, since a cluster runs on one thread. Lanes act one after the other from any of them on, up or down. */
+ * atom and red. The operation is a function of the old value. In global memory, which other host threads share, it is applied by compare-and-exchange; in shared
+ * memory directly, because a cluster runs on one thread. Lanes act in sequence, upwards or downwards, beginning with any lane. */
 #include "emu/isa/access.h"
 #include "emu/isa/unseen.h"
 
@@ -8,7 +8,7 @@
 
 #include "base/half.h"
 
-/* b and c are the operands. Only the type's bits count. */
+/* b and c are the operands. Only the bits of the type are used. */
 typedef gs_emu_combine combine;
 
 #define COMBINE(name, expression)                                                   \
@@ -53,14 +53,14 @@ COMBINE(add_f32, add_bits((uint32_t)old, (uint32_t)b))
 COMBINE(add_f32_ftz, flush(add_bits(flush((uint32_t)old), flush((uint32_t)b))))   /* global memory flushes subnormals */
 COMBINE(add_f64, gs_f64_bits(gs_bits_f64(old) + gs_bits_f64(b)))
 
-/* The sum of two halves is rounded twice, which changes nothing: an f32 has more than twice their digits. */
+/* The sum of two halves is rounded twice, which changes nothing: an f32 has more than twice as many digits. */
 static uint16_t add_half(uint16_t a, uint16_t b) { return gs_f32_to_f16(gs_f16_to_f32(a) + gs_f16_to_f32(b)); }
 static uint16_t add_bhalf(uint16_t a, uint16_t b) { return gs_f32_to_bf16(gs_bf16_to_f32(a) + gs_bf16_to_f32(b)); }
 
-/* Halves as integers in the order of their values; -0 is below +0. */
+/* Maps halves to integers in the order of their values; -0 is below +0. */
 static int order_of(uint16_t half) { return half & 0x8000 ? -(int)(half & 0x7fff) - 1 : half; }
 
-/* The least of two numbers (the greatest when up); a NaN loses against a number. infinity: of the format. */
+/* The smaller of two numbers (the larger if up); a number wins against a NaN. infinity: bits of the format's infinity. */
 static uint16_t choose(uint16_t a, uint16_t b, uint16_t infinity, bool up)
 {
     const bool nan_a = (a & 0x7fff) > infinity, nan_b = (b & 0x7fff) > infinity;
@@ -79,13 +79,13 @@ static uint16_t max_bhalf(uint16_t a, uint16_t b) { return choose(a, b, 0x7f80, 
 
 HALVES(add_half) HALVES(min_half) HALVES(max_half) HALVES(add_bhalf) HALVES(min_bhalf) HALVES(max_bhalf)
 
-/* ---- which there are ---- */
+/* ---- supported forms ---- */
 
 enum { SCALAR = 1, VECTOR = 2 };
 
 typedef struct form {
     uint8_t  operation, type, shape;   /* gs_emu_atomic, gs_ptx_type, SCALAR or VECTOR or both */
-    bool     noftz;                    /* must be written */
+    bool     noftz;                    /* .noftz is required */
     combine *on_shared, *on_global;
 } form;
 
@@ -154,8 +154,8 @@ static uint64_t update_global(uint8_t *at, uint32_t size, combine *function, uin
     return size == 2 ? update_uint16_t(at, function, b, c) : size == 4 ? update_uint32_t(at, function, b, c) : update_uint64_t(at, function, b, c);
 }
 
-/* Elements of one lane; all are read before any register is written. Returns whether memory changed;
- * *news: whether the result differs from what the register held. */
+/* Updates the elements of one lane; all are read before any register is written. Returns whether memory changed; *news: whether the result differs from the register's
+ * old value. */
 static bool update_lane(gs_emu_warp *w, const gs_emu_op *op, const form *how, int lane, uint8_t *at, bool global, bool *news)
 {
     const uint32_t *const operand = w->code->list + op->list, *const result = w->code->list + op->list2;
@@ -178,7 +178,7 @@ static bool update_lane(gs_emu_warp *w, const gs_emu_op *op, const form *how, in
     return changed;
 }
 
-/* What nobody reads the result of is seen late by other blocks. */
+/* Other blocks see the effect late if the result is not read. */
 static bool keep_lane(gs_emu_warp *w, const gs_emu_op *op, const form *how, int lane, uint8_t *at)
 {
     const uint32_t *const operand = w->code->list + op->list, size = size_of(op);
@@ -189,13 +189,14 @@ static bool keep_lane(gs_emu_warp *w, const gs_emu_op *op, const form *how, int 
 
 static gs_ptx_space space_of(const gs_emu_reach *reach, int lane) { return reach->space == GS_PTX_GENERIC ? reach->place[lane].space : reach->space; }
 
-/* Whoever looks at the result may see in which order lanes came; floating-point sums depend on it. Kernels of the project's own have their lanes' order. */
+/* Whether a program could observe the order of the lanes: by the result, or by a floating-point sum. The project's own kernels are run in lane order. */
 static bool order_matters(const gs_emu_warp *w, const gs_emu_op *op)
 {
     return w->code->reserved && (op->lists2 || op->type >= GS_PTX_F16);
 }
 
-/* An exchange whose result nobody reads is a store, and may be the first one. Of global memory it stays an atomic operation for the order of blocks: what was released before it is so still. */
+/* An exchange whose result is not read is a store, and may be the first one to these bytes. In global memory it stays an atomic operation for the order between
+ * blocks: earlier releases stay valid. */
 static void touch(gs_emu_warp *w, const gs_emu_op *op, const form *how, const gs_emu_reach *reach, uint32_t size)
 {
     const bool stores = how->operation == GS_EMU_ATOMIC_EXCH && op->flags & GS_EMU_ACCESS_UNREAD;
@@ -233,9 +234,9 @@ static gs_emu_result atomic(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
         if (!(lanes >> l & 1)) continue;
         changed |= (late && global && keep_lane(w, op, how, l, reach.at[l])) || update_lane(w, op, how, l, reach.at[l], global, &news);
     }
-    if (changed) w->cluster->quiet_steps = 0;   /* else it may poll */
+    if (changed) w->cluster->quiet_steps = 0;   /* otherwise it may be polling */
     gs_emu_count_poll(w, reach.address[__builtin_ctz(lanes)], changed || news);
-    return op->lists2 ? GS_EMU_YIELD : GS_EMU_NEXT;   /* whoever looks at the result may spin */
+    return op->lists2 ? GS_EMU_YIELD : GS_EMU_NEXT;   /* code that reads the result may spin */
 }
 
 /* ---- decoding ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The modifiers and the operands that memory instructions have in common. */
+ * Modifiers and operands common to memory instructions. */
 #include "emu/isa/access.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ static const part known_parts[] = {
     {"param",           PART_SPACE,     LOAD,        GS_PTX_PARAM,  0},
     {"param::entry",    PART_SPACE,     LOAD,        GS_PTX_PARAM,  0},
     {"const",           PART_SPACE,     LOAD,        GS_PTX_CONST,  0},
-    /* order: an atomic operation is one of the host, in its strictest order */
+    /* order: atomic operations use the host's strictest order */
     {"weak",     PART_NOTHING, BOTH,       0, 0},
     {"volatile", PART_FLAGS,   BOTH,       0, STRONG},
     {"mmio",     PART_FLAGS,   BOTH,       0, STRONG},
@@ -54,7 +54,7 @@ static const part known_parts[] = {
     {"L2::evict_first",  PART_NOTHING, BOTH, 0, 0}, {"L2::evict_last",      PART_NOTHING, BOTH, 0, 0},
     {"L2::64B",          PART_NOTHING, LOAD, 0, 0}, {"L2::128B",            PART_NOTHING, LOAD, 0, 0},
     {"L2::256B",         PART_NOTHING, LOAD, 0, 0}, {"L2::cache_hint",      PART_HINT,    ANY,  0, 0},
-    /* what is done to what */
+    /* types, vectors and operations */
     {"v2",    PART_VECTOR,    ANY,        2, 0}, {"v4", PART_VECTOR, ANY, 4, 0}, {"v8", PART_VECTOR, ANY, 8, 0},
     {"noftz", PART_NOFTZ,     ATOM | RED, 0, 0},
     {"add",   PART_OPERATION, ATOM | RED, GS_EMU_ATOMIC_ADD,  0},
@@ -76,7 +76,7 @@ static const part *find_part(const char *text, int on)
     return NULL;
 }
 
-/* false: there is one already. */
+/* false: given twice. */
 static bool take_part(const part *known, gs_emu_access_parts *out)
 {
     bool twice = false;

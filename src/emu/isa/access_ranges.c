@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The addresses of an instruction's lanes, and the ranges that they are. */
+ * The addresses of an instruction's lanes, merged into ranges. */
 #include <string.h>
 
 #include "emu/isa/access.h"
 
-#define SPAN_UNITS 1024u   /* accesses that span at most so many places are sorted, to find few ranges */
+#define SPAN_UNITS 1024u   /* accesses within a span of this many elements are sorted, to find few ranges */
 #define EACH       GS_EMU_ACCESS_EACH
 
 GS_EMU_WIDE void gs_emu_reach_addresses(gs_emu_warp *w, uint32_t base, bool wide, int64_t displacement, gs_emu_reach *reach)
@@ -29,7 +29,7 @@ GS_EMU_WIDE void gs_emu_reach_span(const gs_emu_reach *reach, uint32_t lanes, ui
     *high = greatest;
 }
 
-/* Adds a range behind the others, or to the last one. */
+/* Appends a range, or extends the last one. */
 static int add_range(gs_emu_range *range, int count, uint64_t start, uint32_t bytes)
 {
     if (count && range[count - 1].start + range[count - 1].bytes == start) {
@@ -40,7 +40,7 @@ static int add_range(gs_emu_range *range, int count, uint64_t start, uint32_t by
     return count + 1;
 }
 
-/* A bit for each place from low on that is taken. */
+/* Sorts with one bit per element from low on. */
 static int sorted_ranges(const gs_emu_reach *reach, uint32_t lanes, uint32_t size, uint64_t low, uint32_t units, gs_emu_range *range)
 {
     uint64_t taken[SPAN_UNITS / 64];

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Where memory instructions reach: addresses of all spaces to host memory, bounds and alignment, what the checker is told, and the
- * traffic that is counted. A warp whose lanes all reach into one allocation, or into the own block's shared memory, is handled as a
- * whole; any other is handled lane by lane, which also finds the lane to blame. */
+ * Addresses of memory instructions: translation of all spaces to host memory, bounds and alignment, reports to the checker, and traffic counters. If all lanes of a
+ * warp access one allocation, or the own block's shared memory, they are handled together; otherwise lane by lane, which also identifies the faulty lane. */
 #include <stdio.h>
 #include <string.h>
 
@@ -40,7 +39,7 @@ static bool is_aligned(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t a
     return false;
 }
 
-/* Reads may include what lies in the same aligned 16 bytes as one of its elements: no page ends within them. */
+/* A read may include bytes outside of the operand in the same aligned 16 bytes as one of its elements: no page ends within them. */
 static bool may_reach(const gs_emu_use *use, uint64_t address, uint64_t size, bool stores)
 {
     const uint64_t end = address + size;
@@ -105,7 +104,7 @@ static bool resolve_global(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64
     return true;
 }
 
-/* Local memory and parameters: a range of host bytes. */
+/* Local memory and parameters: offset into a range of host memory. */
 static bool resolve_range(gs_emu_warp *w, const gs_emu_op *op, int lane, gs_ptx_space space, uint64_t address, uint32_t size, uint32_t align,
                           gs_emu_place *out)
 {
@@ -140,9 +139,9 @@ bool gs_emu_resolve(gs_emu_warp *w, const gs_emu_op *op, int lane, gs_ptx_space 
     }
 }
 
-enum { PAST = 256 };   /* bytes that a hint may reach past an allocation */
+enum { PAST = 256 };   /* bytes that a hint may reach beyond an allocation */
 
-/* The allocation that has the address, or ends or begins so near that a last line may reach it; NULL: none. */
+/* The allocation that contains the address, or that is so near that its first or last line may contain it; NULL: none. */
 static const gs_emu_allocation *allocation_near(const gs_emu_memory *memory, uint64_t address)
 {
     const gs_emu_allocation *a = gs_emu_memory_find(memory, address, 1);
@@ -164,7 +163,7 @@ bool gs_emu_hint_resolve(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t
     return false;
 }
 
-/* ---- what the checker is told ---- */
+/* ---- reports to the checker ---- */
 
 static void report_unwritten(gs_emu_warp *w, const gs_emu_op *op, uint64_t address, uint32_t size)
 {
@@ -221,7 +220,7 @@ static void touch_shared(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach
     if (access == GS_EMU_READ) gs_emu_lanes_read(w, op, reach, size);
 }
 
-/* All of it lies where the launch was told that nobody writes. */
+/* Whether all accesses are in memory that, as the launch was told, is never written. */
 static bool is_constant(const gs_emu_warp *w, const gs_emu_reach *reach, uint32_t size)
 {
     const gs_emu_span *const span = &w->cluster->launch->constant;
@@ -248,7 +247,7 @@ void gs_emu_reach_touch(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach 
 
 /* ---- all lanes ---- */
 
-/* Fills straight and uniform; returns the bits that any address has. */
+/* Sets straight and uniform; returns the OR of all addresses. */
 static uint64_t measure(uint32_t size, gs_emu_reach *reach)
 {
     const uint64_t *const address = reach->address, first = address[0];
@@ -263,7 +262,7 @@ static uint64_t measure(uint32_t size, gs_emu_reach *reach)
     return bits;
 }
 
-/* Whether all accesses lie in `bytes` from base on. No comparison of 64 bits: a negative difference shows in its sign. */
+/* Whether all accesses are within `bytes` bytes from base. Without 64-bit comparisons: a negative difference shows in the sign bit. */
 static bool lie_in(const gs_emu_reach *reach, uint64_t base, uint64_t bytes, uint32_t size)
 {
     if (size > bytes) return false;
@@ -282,7 +281,7 @@ static void set_hosts(gs_emu_reach *reach, uint8_t *host, uint64_t base)
     for (int l = 0; l < GS_EMU_LANES; l++) reach->at[l] = host + (reach->address[l] - base);
 }
 
-/* Own shared memory, whether the addresses name the block or not; `window` and the name are subtracted from them. */
+/* The own shared memory, whether or not the addresses include the block's rank; `window` and the rank are subtracted from them. */
 static bool find_shared(const gs_emu_warp *w, uint64_t window, uint32_t size, gs_emu_reach *reach)
 {
     const uint64_t own = ((uint64_t)w->block->rank + 1) << GS_EMU_RANK_SHIFT, named = (reach->address[0] - window) & ~(uint64_t)RANK_BITS;
@@ -296,7 +295,7 @@ static bool find_shared(const gs_emu_warp *w, uint64_t window, uint32_t size, gs
     return true;
 }
 
-/* All in the allocation of the first. */
+/* Whether all lanes are in the allocation of the first. */
 static bool find_global(const gs_emu_warp *w, uint32_t size, gs_emu_reach *reach)
 {
     const gs_emu_allocation *const a = gs_emu_memory_find(w->cluster->launch->memory, reach->address[0], size);
@@ -349,7 +348,7 @@ static bool find_each(gs_emu_warp *w, const gs_emu_op *op, gs_ptx_space space, u
     return true;
 }
 
-/* Whether all lanes, which reach into one allocation, stay within one operand, or each in one. */
+/* Whether the accesses of all lanes, which are in one allocation, are allowed: all in one operand, or each in some operand. */
 GS_EMU_WIDE static bool all_allowed(const gs_emu_launch *launch, const gs_emu_reach *reach, uint32_t size, bool stores)
 {
     for (size_t i = 0; i < GS_COUNT(launch->reach) && launch->reach[i].from; i++) {
@@ -373,7 +372,7 @@ bool gs_emu_reach_find(gs_emu_warp *w, const gs_emu_op *op, gs_ptx_space space, 
     if (reach->space != GS_PTX_GLOBAL) return true;
     const gs_emu_launch *const launch = w->cluster->launch;
     const bool refused = (op->stores && reach->allocation->read_only) || (launch->reach[0].from && !all_allowed(launch, reach, size, op->stores));
-    return !refused || find_each(w, op, space, size, reach);   /* which tells the lane */
+    return !refused || find_each(w, op, space, size, reach);   /* reports the lane */
 }
 
 /* ---- traffic ---- */
@@ -384,7 +383,7 @@ typedef struct set {
     uint64_t member[64];
 } set;
 
-/* true: it was not in the set. */
+/* true: it was added. */
 static bool set_add(set *s, uint64_t number)
 {
     unsigned at = (unsigned)(number * 0x9e3779b97f4a7c15ull >> 58);
@@ -404,7 +403,7 @@ static unsigned count_falling(const uint64_t *address, uint32_t lanes)
     return sectors;
 }
 
-/* How many sectors the lanes touch; an access lies within one. Most often their addresses do not fall. */
+/* Number of 32-byte sectors that the lanes access; each access is within one. Usually the addresses ascend. */
 static unsigned count_sectors(const uint64_t *address, uint32_t lanes)
 {
     uint64_t last = address[__builtin_ctz(lanes)] / GS_EMU_SECTOR;
@@ -414,7 +413,7 @@ static unsigned count_sectors(const uint64_t *address, uint32_t lanes)
     return falls ? count_falling(address, lanes) : sectors;
 }
 
-/* The same, and tells the allocation. */
+/* The same, and marks the sectors in the allocation. */
 GS_EMU_WIDE static unsigned touch_sectors(const gs_emu_reach *reach, bool store)
 {
     const uint64_t *const address = reach->address;
@@ -422,12 +421,12 @@ GS_EMU_WIDE static unsigned touch_sectors(const gs_emu_reach *reach, bool store)
     unsigned sectors = 1;
     bool falls = false;
     gs_emu_memory_touch_sector(reach->allocation, last * GS_EMU_SECTOR, store);
-    EACH(l, reach->lanes, const uint64_t sector = address[l] / GS_EMU_SECTOR; if (sector == last) continue;   /* neighbours often share it */
+    EACH(l, reach->lanes, const uint64_t sector = address[l] / GS_EMU_SECTOR; if (sector == last) continue;   /* adjacent lanes often share one */
          gs_emu_memory_touch_sector(reach->allocation, address[l], store); sectors++; falls |= sector < last; last = sector);
     return falls ? count_falling(address, reach->lanes) : sectors;
 }
 
-/* Passes of some lanes over shared memory: as many as the busiest bank has different words. A bank is as wide as the access. */
+/* Shared memory passes for a group of lanes: the most different words in one bank. A bank is as wide as the access. */
 static unsigned group_passes(const uint64_t *address, uint32_t lanes, int shift, uint32_t banks)
 {
     uint32_t seen = 0, twice = 0;
@@ -441,7 +440,7 @@ static unsigned group_passes(const uint64_t *address, uint32_t lanes, int shift,
     return most;
 }
 
-/* 32 banks of 4 bytes; accesses of more than 4 bytes are made by parts of the warp that ask for 128 bytes together. */
+/* 32 banks of 4 bytes. For accesses of more than 4 bytes, lanes that together access 128 bytes are served at a time. */
 static unsigned count_passes(const uint64_t *address, uint32_t lanes, uint32_t size, bool uniform)
 {
     const uint32_t unit = size <= 4 ? 4 : size, together = 128 / unit;

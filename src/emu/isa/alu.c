@@ -4,7 +4,7 @@
 
 #include "emu/isa/alu.h"
 
-/* Destination and sources of a row; "!p" of the i-th source sets bit i of op->flags. */
+/* Reads the destination and the sources of a row; "!p" of source i sets bit i of op->flags. */
 static void decode_operands(gs_emu_decoder *d, gs_emu_op *op, const gs_emu_row *row)
 {
     int sources = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the files of the emulated arithmetic share: modifiers of opcodes, tables of instructions, loops over lanes, exact rounding. */
+ * Shared by the files of the emulated arithmetic: modifiers of opcodes, tables of instructions, loops over lanes, exact rounding. */
 #ifndef GS_EMU_ISA_ALU_H
 #define GS_EMU_ISA_ALU_H
 
@@ -10,11 +10,11 @@
 
 /* ---- loops over lanes ---- */
 
-/* No lane depends on another one, also when destination and source are the same register. */
+/* Lanes are independent, even if the destination is also a source. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define GS_EMU_INDEPENDENT _Pragma("GCC ivdep")
 #else
-#define GS_EMU_INDEPENDENT   /* the compiler's own check must do */
+#define GS_EMU_INDEPENDENT   /* relies on the compiler's own analysis */
 #endif
 
 #define GS_EMU_ALL(lane, count, statement) \
@@ -23,7 +23,7 @@
         for (int lane = 0; lane < (count); lane++) { statement; } \
     } while (0)
 
-/* The statement for each of the lanes; for a full warp a plain loop, which becomes vector code. */
+/* Executes the statement for each of the lanes; for a full warp in a plain loop, which is vectorised. */
 #define GS_EMU_EACH(lane, lanes, statement)                                                       \
     do {                                                                                          \
         if ((lanes) == GS_EMU_FULL) GS_EMU_ALL(lane, GS_EMU_LANES, statement);                    \
@@ -66,7 +66,7 @@
         return GS_EMU_NEXT;                                                                                       \
     }
 
-/* 1 << lane, in memory: so that masks are made and read by vector code. */
+/* 1 << lane, as a table in memory: masks can then be computed by vector code. */
 extern const uint32_t gs_emu_lane_bit[GS_EMU_LANES];
 
 static inline void gs_emu_set_mask(gs_emu_warp *w, uint32_t offset, uint32_t lanes, uint32_t value)
@@ -78,7 +78,7 @@ static inline void gs_emu_set_mask(gs_emu_warp *w, uint32_t offset, uint32_t lan
 
 /* ---- modifiers ---- */
 
-/* legend: name, part of the opcode. The first fifteen go into op->flags, where GS_EMU_ADDRESS_64 is the last bit. */
+/* legend: name, part of the opcode. The first fifteen go into op->flags, whose last bit is GS_EMU_ADDRESS_64. */
 #define GS_EMU_MODIFIERS(X)                                                                                               \
     X(RN, "rn") X(RZ, "rz") X(RM, "rm") X(RP, "rp") X(RNA, "rna") X(RNI, "rni") X(RZI, "rzi") X(RMI, "rmi") X(RPI, "rpi")   \
     X(FTZ, "ftz") X(SAT, "sat") X(RELU, "relu") X(NAN, "NaN") X(XORSIGN, "xorsign") X(SATFINITE, "satfinite")             \
@@ -99,14 +99,14 @@ typedef enum gs_emu_modifier {
     GS_EMU_M_ROUND    = GS_EMU_M_DIRECTED | GS_EMU_M_RN
 } gs_emu_modifier;
 
-/* An opcode's parts behind the first: modifiers, and types in their order. */
+/* An opcode's parts after the first: modifiers, and types in their order. */
 typedef struct gs_emu_parts {
     uint32_t    modifiers;
     int         types;
     gs_ptx_type type[4];
 } gs_emu_parts;
 
-/* Reads the parts from `first` on; UNSUPPORTED names one that is neither modifier nor type, or that stands twice. */
+/* Reads the parts from `first` on; UNSUPPORTED: a part is neither a modifier nor a type, or is given twice. */
 gs_status gs_emu_read_parts(gs_emu_decoder *d, const gs_ptx_instruction *in, int first, gs_emu_parts *out);
 
 /* ---- tables of instructions ---- */
@@ -118,9 +118,9 @@ typedef struct gs_emu_row {
     const char  *name;                           /* first part of the opcode */
     uint8_t      type, type2;                    /* gs_ptx_type; NONE: the opcode has fewer types */
     uint8_t      class;                          /* gs_emu_class */
-    uint32_t     need, may;                      /* modifiers that must and that can stand */
+    uint32_t     need, may;                      /* required and allowed modifiers */
     gs_emu_exec *exec;
-    uint8_t      operand[GS_EMU_ROW_OPERANDS];   /* gs_ptx_type: destination, sources; the rest NONE */
+    uint8_t      operand[GS_EMU_ROW_OPERANDS];   /* gs_ptx_type of destination and sources; NONE after the last */
 } gs_emu_row;
 
 typedef struct gs_emu_rows {
@@ -131,21 +131,21 @@ typedef struct gs_emu_rows {
 extern const gs_emu_rows gs_emu_rows_integer, gs_emu_rows_bits, gs_emu_rows_logic, gs_emu_rows_float, gs_emu_rows_fma,
                          gs_emu_rows_double, gs_emu_rows_half, gs_emu_rows_special;
 
-/* A faster function of the same results, if this processor has the instructions for one; else exec itself. */
+/* A faster equivalent function, if this processor has the instructions for it; else exec itself. */
 gs_emu_exec *gs_emu_faster(gs_emu_exec *exec);
 
-/* a b + c rounded once, with the signs of the flags. */
+/* a * b + c, rounded once; the flags negate the product or c. */
 enum { GS_EMU_FUSED_LESS_PRODUCT = 1, GS_EMU_FUSED_LESS_OTHER = 2 };
 gs_emu_exec gs_emu_fused_f32, gs_emu_fused_f64;
 
-/* Instructions whose operands follow no table. */
+/* Instructions whose operands are not described by a table. */
 gs_emu_decode gs_emu_decode_move, gs_emu_decode_compare, gs_emu_decode_carry, gs_emu_decode_logic, gs_emu_decode_permute;
 
 #define GS_EMU_NO_FORM "the emulated device does not know this form"
 gs_status gs_emu_finish_decode(gs_emu_decoder *d, gs_emu_op *op, gs_emu_exec *exec, gs_emu_class class);
 bool      gs_emu_operand_count(gs_emu_decoder *d, int least, int most);   /* false, and UNSUPPORTED, if there are more or fewer */
 
-/* ---- upper halves of products; signed operands are passed by their bits ---- */
+/* ---- upper halves of products; signed operands are passed as unsigned bits ---- */
 
 static inline uint32_t gs_emu_high_u32(uint32_t a, uint32_t b) { return (uint32_t)((uint64_t)a * b >> 32); }
 static inline uint32_t gs_emu_high_s32(uint32_t a, uint32_t b) { return (uint32_t)((uint64_t)((int64_t)(int32_t)a * (int32_t)b) >> 32); }
@@ -161,20 +161,20 @@ static inline uint64_t gs_emu_high_s64(uint64_t a, uint64_t b) { return gs_emu_h
 
 /* ---- exact rounding ---- */
 
-#define GS_EMU_NAN_F32 0x7fffffffu   /* what f32 instructions give; those of f64 give the operand's NaN, as the host does */
-#define GS_EMU_NAN_F16 0x7fffu       /* bf16, too */
+#define GS_EMU_NAN_F32 0x7fffffffu   /* results of f32 instructions; those of f64 keep the operand's NaN, as on the host */
+#define GS_EMU_NAN_F16 0x7fffu       /* also for bf16 */
 
 static inline float gs_emu_canonical(float value) { return value != value ? gs_bits_f32(GS_EMU_NAN_F32) : value; }
 
-/* Subnormal numbers become zeros of their sign. */
+/* Subnormal numbers become zero, with their sign. */
 static inline float gs_emu_flush(float value)
 {
     const uint32_t bits = gs_f32_bits(value);
     return gs_bits_f32((bits & 0x7f800000u) ? bits : bits & 0x80000000u);
 }
 
-/* value, the nearest f64 to an exact result, and the sign of exact - value (any number of that sign): the result rounded to odd, of which
- * any further rounding to less than 52 bits is right. */
+/* Rounds to odd. value: the f64 nearest to an exact result; rest: any number with the sign of exact - value. Further rounding of the result to fewer than 52 bits is
+ * correct. */
 static inline double gs_emu_to_odd(double value, double rest)
 {
     const uint64_t bits = gs_f64_bits(value);
@@ -183,7 +183,7 @@ static inline double gs_emu_to_odd(double value, double rest)
     return gs_bits_f64(bits + (step & inexact));
 }
 
-/* The exact sum of two f64 numbers, if nothing overflows, is the result and *rest. */
+/* Returns the rounded sum; *rest is its exact error, if nothing overflows. */
 static inline double gs_emu_two_sum(double a, double b, double *rest)
 {
     const double sum = a + b, of_b = sum - a, of_a = sum - of_b;
@@ -198,14 +198,14 @@ static inline double gs_emu_add_odd(double a, double b)
     return gs_emu_to_odd(sum, rest);
 }
 
-/* The sum when rounding goes down: an exact zero is negative unless both addends are positive zeros. */
+/* The sum for rounding down: an exact zero is negative unless both addends are positive zeros. */
 static inline double gs_emu_add_odd_down(double a, double b)
 {
     const double sum = gs_emu_add_odd(a, b);
     return sum == 0 && ((gs_f64_bits(a) | gs_f64_bits(b)) >> 63) ? -0.0 : sum;
 }
 
-/* Rounds to f32 in a directed mode: the nearest number, or its neighbour if that lies on the wrong side. */
+/* Rounds to f32 in a directed mode: the nearest number, or its neighbour if that is on the wrong side. */
 typedef enum gs_emu_round { GS_EMU_RN, GS_EMU_RZ, GS_EMU_RM, GS_EMU_RP } gs_emu_round;
 
 static inline gs_emu_round gs_emu_round_of(uint32_t modifiers)
@@ -225,16 +225,16 @@ static inline float gs_emu_narrow(double value, gs_emu_round round)
     return gs_bits_f32(bits + step);
 }
 
-/* .ftz: an exact result that is rounded to a number below the normal ones, were there no end to their exponents, becomes a zero. */
+/* .ftz: a result that, with an unlimited exponent range, would be rounded to a number below the normal range becomes zero. */
 static inline double gs_emu_flush_exact(double value, gs_emu_round round)
 {
     return fabsf(gs_emu_narrow(value * 0x1p64, round)) < 0x1p-62f ? copysign(0, value) : value;
 }
 
-/* alu_float.c: ends an f32 instruction with modifiers. value: the exact results rounded to odd, or of which rounding is right; rounds them
- * as op->flags say, flushes, saturates and stores. */
+/* alu_float.c: completes an f32 instruction with modifiers: rounds as op->flags say, flushes, saturates and stores. value: the exact results, or results rounded so
+ * that further rounding is correct. */
 void gs_emu_store_rounded(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes, const double value[GS_EMU_LANES]);
-/* Sources as f64, with .ftz flushed. */
+/* Sources as f64, flushed with .ftz. */
 void gs_emu_load_f32(gs_emu_warp *w, const gs_emu_op *op, uint32_t offset, double out[GS_EMU_LANES]);
 
 #endif

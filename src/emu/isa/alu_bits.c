@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Counting, finding, moving and extracting of bits and bytes. */
+ * Counting, finding, moving and extracting bits and bytes. */
 #include <string.h>
 
 #include "emu/isa/alu.h"
@@ -16,7 +16,7 @@ static inline uint32_t count_32(uint32_t a)
 static inline uint32_t zeros_32(uint32_t a) { return a ? (uint32_t)__builtin_clz(a) : 32; }
 static inline uint32_t zeros_64(uint64_t a) { return a >> 32 ? zeros_32((uint32_t)(a >> 32)) : 32 + zeros_32((uint32_t)a); }
 
-/* Highest bit that differs from the sign (of unsigned numbers: the highest set one), or by how much to shift it to the top. */
+/* Index of the highest bit that differs from the sign (for unsigned numbers: the highest set bit), or the shift that moves it to the top. */
 #define FIND(bits, type, is_signed)                                                                    \
     static inline uint32_t find_##type(uint##bits##_t a, bool shift)                                   \
     {                                                                                                  \
@@ -52,7 +52,7 @@ static inline uint32_t reverse_32(uint32_t a)
 GS_EMU_EXEC1(brev_32, uint32_t, uint32_t, reverse_32(a))
 GS_EMU_EXEC1(brev_64, uint64_t, uint64_t, (uint64_t)reverse_32((uint32_t)a) << 32 | reverse_32((uint32_t)(a >> 32)))
 
-/* The |offset|-th set bit at or above `base` (below, if offset is negative); offset 0 asks for the bit at `base` itself. */
+/* Index of the |offset|-th set bit at or above `base` (below, if offset is negative); with offset 0, `base` if its bit is set. */
 static uint32_t nth_set(uint32_t mask, uint32_t base, int32_t offset)
 {
     if (offset == 0) return base < 32 && (mask >> base & 1) ? base : 0xffffffffu;
@@ -70,7 +70,7 @@ GS_EMU_EXEC3(fns_32, uint32_t, uint32_t, uint32_t, int32_t, nth_set(a, b, c))
 static inline uint32_t low_32(uint32_t n) { return n >= 32 ? 0xffffffffu : (1u << n) - 1; }
 static inline uint64_t low_64(uint32_t n) { return n >= 64 ? ~0ull : (1ull << n) - 1; }
 
-/* Position and length are bytes. Bits beyond the number are copies of its sign bit, or of the last bit of the field (zero if unsigned). */
+/* Position and length are taken from one byte each. Bits beyond the number are copies of its sign bit, or of the last bit of the field (zero if unsigned). */
 #define FIELDS(bits)                                                                                                              \
     static inline uint##bits##_t extract_u##bits(uint##bits##_t a, uint32_t position, uint32_t length)                            \
     {                                                                                                                             \
@@ -126,7 +126,7 @@ GS_EMU_EXEC2(szext_wrap_s32, uint32_t, uint32_t, uint32_t, widen(a, b, true, fal
 
 /* ---- bytes ---- */
 
-/* Each nibble of the selector names a byte of {b, a}; its highest bit asks for eight copies of that byte's sign. */
+/* Each nibble of the selector chooses a byte of {b, a}; if its highest bit is set, the result is eight copies of that byte's sign. */
 static inline uint32_t permute(uint32_t a, uint32_t b, uint32_t selector)
 {
     const uint64_t bytes = (uint64_t)b << 32 | a;
@@ -139,7 +139,7 @@ static inline uint32_t permute(uint32_t a, uint32_t b, uint32_t selector)
 }
 GS_EMU_EXEC3(prmt, uint32_t, uint32_t, uint32_t, uint32_t, permute(a, b, c))
 
-/* The other modes: the selector's two lowest bits choose one of four selectors. */
+/* The named modes: the two lowest bits of the selector choose one of four selectors. */
 static const struct mode { const char *name; uint16_t selector[4]; } modes[] = {
     {"f4e",  {0x3210, 0x4321, 0x5432, 0x6543}},
     {"b4e",  {0x5670, 0x6701, 0x7012, 0x0123}},

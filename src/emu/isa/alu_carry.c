@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Arithmetic of more than one word: add, sub and mad that read or write the carry flag. The flag is a predicate register without a
- * name. As in the hardware, a subtraction is the addition of the complement, so that a set flag means that nothing was borrowed. */
+ * Multi-word arithmetic: add, sub and mad that read or write the carry flag. The flag is a predicate register without a name. As in the hardware, a subtraction adds
+ * the complement, so a set flag means no borrow. */
 #include <string.h>
 
 #include "emu/isa/alu.h"
 
 enum { SUBTRACT = 1, CARRY_IN = 2, CARRY_OUT = 4 };   /* op->flags */
 
-/* d = left + right + carry; the sum wraps if it is less than an operand, or equal to it with a carry that came in. */
+/* d = left + right + carry; the sum has wrapped if it is less than an operand, or equal to it with an incoming carry. */
 #define CHAIN(name, type, left, right)                                                                                           \
     static gs_emu_result name(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)                                               \
     {                                                                                                                            \

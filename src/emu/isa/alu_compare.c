@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Comparisons: setp, set, testp. A comparison of two registers is a mask of lanes; a handful of comparisons give all of PTX's by
- * exchanging the operands or inverting the mask. */
+ * Comparisons: setp, set, testp. A comparison of two registers gives a mask of lanes. All of PTX's comparisons are made from a few by exchanging the operands or
+ * inverting the mask. */
 #include <string.h>
 
 #include "emu/isa/alu.h"
@@ -32,7 +32,7 @@ COMPARE_INTEGERS(s32, int32_t)
 COMPARE_INTEGERS(u64, uint64_t)
 COMPARE_INTEGERS(s64, int64_t)
 
-/* ne of floating-point numbers: both are numbers, and they differ. */
+/* ne for floating-point: neither is NaN, and they differ. */
 #define COMPARE_FLOATS(suffix, type)               \
     COMPARE(eq_##suffix, type, a == b)             \
     COMPARE(ne_##suffix, type, a < b || a > b)     \
@@ -42,7 +42,7 @@ COMPARE_INTEGERS(s64, int64_t)
 COMPARE_FLOATS(f32, float)
 COMPARE_FLOATS(f64, double)
 
-/* Families of types that compare alike; f16 and bf16 are compared as f32. */
+/* Groups of types that are compared in the same way; f16 and bf16 are compared as f32. */
 enum { EQ, NE, LT, LE, NUM, KINDS };
 enum { OF_U16, OF_S16, OF_U32, OF_S32, OF_U64, OF_S64, OF_F64, OF_F32, OF_F16, OF_BF16, OF_F16X2, OF_BF16X2 };
 static compare_fn *const compares[][KINDS] = {
@@ -52,11 +52,11 @@ static compare_fn *const compares[][KINDS] = {
     {eq_f64, ne_f64, lt_f64, le_f64, num_f64}, {eq_f32, ne_f32, lt_f32, le_f32, num_f32},
 };
 
-/* ---- execution: op->type is the family, op->type2 the kind ---- */
+/* ---- execution: op->type is the group of types, op->type2 the comparison ---- */
 
 enum { INVERT = 1, FLUSH = 2, NOT_C = 4, WITH_AND = 8, WITH_OR = 16, WITH_XOR = 32 };   /* op->flags */
 
-/* The 32 numbers of a register of halves as f32; part 1: the upper halves. */
+/* The 32 halves of a register as f32; part 1: the upper halves. */
 static void widen(const gs_emu_op *op, const uint16_t *from, int part, float out[GS_EMU_LANES])
 {
     const int step = op->type >= OF_F16X2 ? 2 : 1;
@@ -93,7 +93,7 @@ static uint32_t combine(gs_emu_warp *w, const gs_emu_op *op, uint32_t mask)
     return op->flags & WITH_AND ? mask & c : op->flags & WITH_OR ? mask | c : mask ^ c;
 }
 
-/* The second predicate: of the inverted comparison. */
+/* The second predicate is that of the inverted comparison. */
 static gs_emu_result setp(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     const uint32_t mask = compare(w, op, 0), first = combine(w, op, mask), second = combine(w, op, ~mask);
@@ -102,7 +102,7 @@ static gs_emu_result setp(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
     return GS_EMU_NEXT;
 }
 
-/* Two numbers in a register: a predicate for each, the lower one first. */
+/* Two numbers in a register: one predicate for each, the lower one first. */
 static gs_emu_result setp_x2(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     const uint32_t first = combine(w, op, compare(w, op, 0)), second = combine(w, op, compare(w, op, 1));
@@ -111,7 +111,7 @@ static gs_emu_result setp_x2(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes
     return GS_EMU_NEXT;
 }
 
-/* op->immediate: what a true comparison gives. */
+/* op->immediate: the result of a true comparison. */
 static gs_emu_result set_16(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     const uint32_t mask = combine(w, op, compare(w, op, 0));
@@ -139,7 +139,7 @@ static gs_emu_result set_x2(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
     return GS_EMU_NEXT;
 }
 
-/* ---- testp: kinds of floating-point numbers, by their bits; zeros count as normal ---- */
+/* ---- testp: classes of floating-point numbers, by their bits; zeros count as normal ---- */
 
 enum { TEST_FINITE, TEST_INFINITE, TEST_NUMBER, TEST_NOTANUMBER, TEST_NORMAL, TEST_SUBNORMAL };
 static const char *const test_names[] = {"finite", "infinite", "number", "notanumber", "normal", "subnormal"};
@@ -205,7 +205,7 @@ static const struct compared { uint8_t type, family, types; bool flushes; } comp
     {GS_PTX_BF16, OF_BF16, FOR_EQUAL | FOR_FLOAT, false}, {GS_PTX_BF16X2, OF_BF16X2, FOR_EQUAL | FOR_FLOAT, false},
 };
 
-static const struct result { uint8_t type, source; uint32_t yes; } results[] = {   /* of set; source NONE: any but pairs */
+static const struct result { uint8_t type, source; uint32_t yes; } results[] = {   /* of set; source NONE: any type but packed pairs */
     {GS_PTX_U32, GS_PTX_NONE, 0xffffffff}, {GS_PTX_S32, GS_PTX_NONE, 0xffffffff}, {GS_PTX_F32, GS_PTX_NONE, 0x3f800000},
     {GS_PTX_U16, GS_PTX_F16, 0xffff}, {GS_PTX_S16, GS_PTX_F16, 0xffff}, {GS_PTX_U16, GS_PTX_BF16, 0xffff}, {GS_PTX_S16, GS_PTX_BF16, 0xffff},
     {GS_PTX_F16, GS_PTX_NONE, 0x3c00}, {GS_PTX_BF16, GS_PTX_NONE, 0x3f80},
@@ -219,7 +219,7 @@ static gs_ptx_type refuse(gs_emu_decoder *d, const char *why)
     return GS_PTX_NONE;
 }
 
-/* Reads the parts: comparison, boolean operation, .ftz and types. Fills op but for the operands; returns the source type, NONE on failure. */
+/* Reads comparison, boolean operation, .ftz and types. Fills op except for its operands; returns the source type, NONE on failure. */
 static gs_ptx_type read_comparison(gs_emu_decoder *d, const gs_ptx_instruction *in, gs_emu_op *op, gs_emu_parts *parts, bool *exchange)
 {
     static const char *const boolean[] = {"and", "or", "xor"};

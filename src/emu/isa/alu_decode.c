@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the decoding functions of arithmetic have in common: modifiers and types of an opcode, the number of operands. */
+ * Shared by the decoders of arithmetic: modifiers and types of an opcode, number of operands. */
 #include <string.h>
 
 #include "emu/isa/alu.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * f64 arithmetic. To nearest it is the host's own; for the directed roundings the host's rounding mode is set for the time of one
- * warp instruction, and operands and results pass through volatile memory, so that no computation leaves that time. */
+ * f64 arithmetic. Rounding to nearest uses the host's arithmetic. For directed rounding the host's rounding mode is set during one warp instruction, and operands and
+ * results pass through volatile memory, so that the compiler moves no computation out of that section. */
 #include <fenv.h>
 
 #include "emu/isa/alu.h"
@@ -27,7 +27,7 @@ static int mode_of(const gs_emu_op *op)
     }
 }
 
-/* An absent source is read as the first one. */
+/* A missing source is read as the first one. */
 #define DIRECTED(name, sources, expression)                                                                        \
     static gs_emu_result name(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)                                 \
     {                                                                                                              \
@@ -54,14 +54,14 @@ DIRECTED(rcp_directed, 1, 1 / a)
 DIRECTED(root_directed, 1, sqrt(a))
 DIRECTED(fma_directed, 3, fma(a, b, c))
 
-/* ---- signs, smallest and greatest ---- */
+/* ---- signs, minimum and maximum ---- */
 
 #define SIGN 0x8000000000000000ull
 GS_EMU_EXEC1(absolute, uint64_t, uint64_t, a & ~SIGN)
 GS_EMU_EXEC1(negative, uint64_t, uint64_t, a ^ SIGN)
 GS_EMU_EXEC2(copy_sign, uint64_t, uint64_t, uint64_t, (a & SIGN) | (b & ~SIGN))
 
-/* Orders as integers do: -0 below +0. */
+/* As an integer with the order of the values: -0 below +0. */
 static inline int64_t key(double value)
 {
     const int64_t bits = (int64_t)gs_f64_bits(value);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * f32 arithmetic that is exact but for one rounding: add, sub, mul, div, rcp, sqrt, min, max, abs, neg, copysign. To nearest and without
- * modifiers the host's own instructions do it; else the result is computed in f64 (a sum with its error) and rounded once from there.
- * A quotient or a root of f32 numbers needs no error: one that is no f32 number, and no middle between two, is at least 2^-49 of
- * itself away from them, so that its f64 neighbour lies on the same side of them. */
+ * f32 arithmetic with one rounding: add, sub, mul, div, rcp, sqrt, min, max, abs, neg, copysign. Rounding to nearest without modifiers uses the host's instructions;
+ * otherwise the result is computed in f64 (a sum with its error) and rounded once from there. A quotient or a root of f32 numbers needs no error: unless it is an f32
+ * number, or the midpoint of two, it differs from them by at least 2^-49 of itself, so its f64 neighbour is on the same side of them. */
 #include "emu/isa/alu.h"
 
 /* ---- results with modifiers ---- */
@@ -47,7 +46,7 @@ void gs_emu_load_f32(gs_emu_warp *w, const gs_emu_op *op, uint32_t offset, doubl
 #define EXEC1(name, expression)        GS_EMU_EXEC1(name, float, float, gs_emu_canonical(expression))
 #define EXEC2(name, expression)        GS_EMU_EXEC2(name, float, float, float, gs_emu_canonical(expression))
 
-/* With modifiers; `down` is the expression to use when rounding goes down. */
+/* With modifiers; `down` is the expression for rounding down. */
 #define ROUNDED1(name, expression)                                                                     \
     static gs_emu_result name(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)                     \
     {                                                                                                  \
@@ -80,7 +79,7 @@ EXEC1(rcp, 1 / a)
 EXEC1(root, sqrtf(a))
 ROUNDED2(add_rounded, gs_emu_add_odd(a, b), gs_emu_add_odd_down(a, b))
 ROUNDED2(sub_rounded, gs_emu_add_odd(a, -b), gs_emu_add_odd_down(a, -b))
-ROUNDED2(mul_rounded, a * b, a * b)   /* 48 bits: exact */
+ROUNDED2(mul_rounded, a * b, a * b)   /* exact: 48 bits */
 ROUNDED2(div_rounded, a / b, a / b)
 ROUNDED1(rcp_rounded, 1 / a)
 ROUNDED1(root_rounded, sqrt(a))
@@ -95,16 +94,16 @@ EXEC1(absolute_ftz, gs_bits_f32(gs_f32_bits(gs_emu_flush(a)) & 0x7fffffffu))
 EXEC1(negative_ftz, gs_bits_f32(gs_f32_bits(gs_emu_flush(a)) ^ 0x80000000u))
 GS_EMU_EXEC2(copy_sign, uint32_t, uint32_t, uint32_t, (a & 0x80000000u) | (b & 0x7fffffffu))
 
-/* ---- smallest and greatest ---- */
+/* ---- minimum and maximum ---- */
 
-/* Orders as integers do: -0 below +0. */
+/* As an integer with the order of the values: -0 below +0. */
 static inline int32_t key(float value)
 {
     const int32_t bits = (int32_t)gs_f32_bits(value);
     return bits ^ (int32_t)((uint32_t)(bits >> 31) >> 1);
 }
 
-/* The number, if one operand is NaN; with .NaN the NaN. */
+/* If one operand is NaN, the other one; with .NaN, NaN. */
 static inline float least(float a, float b, bool nan)
 {
     const float chosen = key(a) < key(b) ? a : b;
@@ -146,7 +145,7 @@ BOUND(maximum, greatest)
 #define SIGNS       GS_EMU_M_XORSIGN | GS_EMU_M_ABS
 #define TWO(name, plain, rounded)  ROW(name, FLOAT, 0, SIMPLE, plain, F32, F32, F32), ROW(name, FLOAT, 0, MODIFIED, rounded, F32, F32, F32)
 
-/* Division and roots must name their rounding. */
+/* Division and roots require a rounding modifier. */
 #define EACH_ROUNDING(name, rounded, ...)                                                                                       \
     ROW(name, SPECIAL, GS_EMU_M_RN, GS_EMU_M_FTZ, rounded, __VA_ARGS__), ROW(name, SPECIAL, GS_EMU_M_RZ, GS_EMU_M_FTZ, rounded, __VA_ARGS__), \
     ROW(name, SPECIAL, GS_EMU_M_RM, GS_EMU_M_FTZ, rounded, __VA_ARGS__), ROW(name, SPECIAL, GS_EMU_M_RP, GS_EMU_M_FTZ, rounded, __VA_ARGS__)

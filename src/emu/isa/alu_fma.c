@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Fused multiply-add of f32 and f64, and the choice of faster functions for processors that have an instruction for it.
- * Without one, f32 goes through f64: the product of two f32 numbers is exact there, and the sum of it and the third number is
- * rounded to odd (its error is known exactly), so that rounding it to f32 is right. */
+ * Fused multiply-add of f32 and f64, and the choice of faster functions for processors with an fma instruction. Without it, f32 is computed in f64: the product of two
+ * f32 numbers is exact, and the sum of it and the third number is rounded to odd (its error is known exactly), so that rounding it to f32 is correct. */
 #include "emu/isa/alu.h"
 
 static gs_emu_result fma_f32(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
@@ -33,7 +32,7 @@ static gs_emu_result fma_f32_rounded(gs_emu_warp *w, const gs_emu_op *op, uint32
     return GS_EMU_NEXT;
 }
 
-/* A product and a sum that the assembler makes one of (run/contract.c). */
+/* A product and a sum that the assembler contracts to one instruction (run/contract.c). */
 gs_emu_result gs_emu_fused_f32(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     const float *const a = gs_emu_f32(w, op->src[0]), *const b = gs_emu_f32(w, op->src[1]), *const c = gs_emu_f32(w, op->src[2]);
@@ -53,7 +52,7 @@ gs_emu_result gs_emu_fused_f64(gs_emu_warp *w, const gs_emu_op *op, uint32_t lan
     return GS_EMU_NEXT;
 }
 
-/* ---- faster ones ---- */
+/* ---- faster versions ---- */
 
 #if defined(__FP_FAST_FMAF) && defined(__FP_FAST_FMA)
 #define FUSED

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * f16 and bf16 arithmetic, one number or two in a register, rounded once.
+ * f16 and bf16 arithmetic, on one number or two in a register, rounded once.
  *
- * Sums and products go through f32. Rounding twice, to 24 bits and then to 11 or 8, gives what rounding once gives, as 24 is at least
- * 2 x 11 + 2; and where results become subnormal, nothing is lost before the second rounding: sums are multiples of the smallest
- * subnormal, products of f16 have 22 bits and are at least 2^-48, products of bf16 (16 bits) are exact as soon as they reach half
- * of its smallest subnormal.
+ * Sums and products are computed in f32. Rounding twice, to 24 bits and then to 11 or 8, gives the same as rounding once, because 24 is at least 2 x 11 + 2. If
+ * results become subnormal, nothing is lost before the second rounding: sums are multiples of the smallest subnormal, products of f16 have 22 bits and are at least
+ * 2^-48, and products of bf16 (16 bits) are exact as soon as they reach half of its smallest subnormal.
  *
- * fma of f16 goes through f64: the product is exact. If it has a bit below 2^-24, it is less than 2^-1 and a multiple of 2^-48; else
- * product and addend are multiples of 2^-24, and a product of 2^17 or more overflows whatever is added. So the sum is exact unless the
- * addend is more than 2^30 times the product; then it is an f16 number that the product cannot move by half of its unit, and both
- * roundings give it. In bf16 the far smaller number can be the addend, and decide a tie: there the sum is rounded to odd. */
+ * fma of f16 is computed in f64, where the product is exact. If the product has a bit below 2^-24, it is less than 2^-1 and a multiple of 2^-48; else product and
+ * addend are multiples of 2^-24, and a product of 2^17 or more overflows whatever is added. So the sum is exact unless the addend is more than 2^30 times the product;
+ * then the addend is an f16 number that the product cannot change by half of its unit, and both roundings give the addend. In bf16 the far smaller number can be the
+ * addend, and decide a tie: there the sum is rounded to odd. */
 #include "emu/isa/alu.h"
 
 /* ---- one number ---- */
@@ -28,14 +27,14 @@ static inline uint16_t relu(uint16_t a) { return (uint16_t)(a == GS_EMU_NAN_F16 
 
 static inline uint16_t flush_f16(uint16_t a, bool flush) { return (uint16_t)(flush && !(a & 0x7c00) ? a & 0x8000 : a); }
 
-/* ---- signs, smallest and greatest: of the bits; `infinity` is the type's ---- */
+/* ---- signs, minimum and maximum, on the bits; `infinity` is the type's ---- */
 
 #define F16_INFINITY  0x7c00
 #define BF16_INFINITY 0x7f80
 
 static inline bool is_nan(uint16_t a, uint16_t infinity) { return (a & 0x7fff) > infinity; }
 static inline uint16_t canonical(uint16_t a, uint16_t infinity) { return (uint16_t)(is_nan(a, infinity) ? GS_EMU_NAN_F16 : a); }
-static inline int16_t key(uint16_t a) { return (int16_t)(a & 0x8000 ? ~(a & 0x7fff) : a); }   /* orders as integers do: -0 below +0 */
+static inline int16_t key(uint16_t a) { return (int16_t)(a & 0x8000 ? ~(a & 0x7fff) : a); }   /* as an integer with the order of the values: -0 below +0 */
 
 static inline uint16_t bound(uint16_t a, uint16_t b, bool greatest, uint32_t flags, uint16_t infinity)
 {
@@ -58,7 +57,7 @@ static inline uint16_t bound(uint16_t a, uint16_t b, bool greatest, uint32_t fla
                 for (int at = 2 * __builtin_ctz(left_), end_ = at + 2; at < end_; at++) { statement; }    \
     } while (0)
 
-/* Both functions of an operation: name and name_x2. */
+/* Defines both functions of an operation: name and name_x2. */
 #define HALVES(name, sources, expression)                                                                                         \
     HALVES_OF(name, GS_EMU_EACH, sources, expression)                                                                             \
     HALVES_OF(name##_x2, IN_PAIRS, sources, expression)
@@ -104,7 +103,7 @@ static inline void load_halves(gs_emu_warp *w, const gs_emu_op *op, int source, 
         for (int i = 0; i < count; i++) out[i] = fabs(out[i]) < 0x1p-14 ? copysign(0, out[i]) : out[i];
 }
 
-/* .ftz: what is rounded to less than 2^-14, were there no end to the exponents, becomes zero. */
+/* .ftz: a number that, with an unlimited exponent range, would be rounded to less than 2^-14 becomes zero. */
 static inline void store_halves(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes, int count, bool brain, double value[MOST])
 {
     uint16_t half[MOST], *const d = gs_emu_u16(w, op->dst);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Integer arithmetic: sums, products, divisions, smallest and greatest values, sums of small products. Everything wraps as the GPU
- * does; signed operands are added as unsigned ones, so that no overflow is undefined in C. */
+ * Integer arithmetic: sums, products, divisions, minimum and maximum, sums of byte products. Everything wraps as on the GPU; signed operands are added as unsigned
+ * ones, to avoid undefined overflow in C. */
 #include "emu/isa/alu.h"
 
 /* ---- the operations ---- */
@@ -24,7 +24,7 @@ static inline uint32_t mul24_hi_u(uint32_t a, uint32_t b) { return (uint32_t)(lo
 #define HIGH_u64(a, b) gs_emu_high_u64(a, b)
 #define HIGH_s64(a, b) gs_emu_high_s64((uint64_t)(a), (uint64_t)(b))
 
-/* Division by zero gives all ones, also as the remainder. The smallest number divided by -1 is itself. */
+/* Division by zero gives all ones for quotient and remainder. The smallest number divided by -1 is itself. */
 #define DIVISIONS(bits)                                                                                                          \
     static inline uint##bits##_t div_u##bits(uint##bits##_t a, uint##bits##_t b) { return (uint##bits##_t)(b ? a / b : UINT##bits##_MAX); } \
     static inline uint##bits##_t rem_u##bits(uint##bits##_t a, uint##bits##_t b) { return (uint##bits##_t)(b ? a % b : UINT##bits##_MAX); } \

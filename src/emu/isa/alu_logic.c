@@ -55,7 +55,7 @@ FUNNEL(shf_r_clamp, funnel_right(a, b, c < 32 ? c : 32))
 
 enum { LOP3_OR = 1, LOP3_AND = 2, LOP3_NOT = 4 };   /* op->flags: the predicate form */
 
-/* A tree of choices: c chooses between neighbours of the table, b between their pairs, a between the halves. */
+/* A tree of selections: c selects between neighbours of the table, b between their pairs, a between the halves. */
 static void table_of(uint32_t table, uint32_t base[4], uint32_t flip[4])
 {
     for (int i = 0; i < 4; i++) {
@@ -77,7 +77,7 @@ static gs_emu_result lop3(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
     return GS_EMU_NEXT;
 }
 
-/* dst2 = (result != 0) or/and a predicate; the result itself may be dropped. */
+/* dst2 = (result != 0) or/and a predicate; the result itself may be unused. */
 static gs_emu_result lop3_predicate(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     const uint32_t *const x = gs_emu_u32(w, op->src[0]), *const y = gs_emu_u32(w, op->src[1]), *const z = gs_emu_u32(w, op->src[2]);

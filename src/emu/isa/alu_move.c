@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Moves: mov in all its forms (copies, packing of vectors into a register and back), selp, slct. */
+ * Moves: mov in all its forms (copies, packing vectors into a register and unpacking them), selp, slct. */
 #include <string.h>
 
 #include "emu/isa/alu.h"
@@ -16,7 +16,7 @@ static gs_emu_result mov_pred(gs_emu_warp *w, const gs_emu_op *op, uint32_t lane
     return GS_EMU_NEXT;
 }
 
-/* ---- vectors: element i stands in the i-th part of the register, counted from the low end ---- */
+/* ---- vectors: element i is in part i of the register, counted from the low end ---- */
 
 #define PACK(name, count, part, whole)                                                                             \
     static gs_emu_result pack_##name(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)                          \

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Approximations: div, rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh with .approx or .full. The GPU's are within a few units of the last
- * place (of 2^-20.5 for sin and cos, and of 2^-22 for lg2 near 1), but not bit by bit what is here: computed in f64 by the C library, rounded once, and then one unit
- * of the last place more or less for half of the results. As on the GPU a quotient is a product with a reciprocal, and a square root one
- * with its reciprocal, so that even 49 / 49 may be less than 1. That of tanh has a relative error of up to 2^-16.5
- * on an H200 (PTX says 2^-11): here it has 16 bits. */
+ * Approximations: div, rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh with .approx or .full. The GPU's results are within a few units in the last place (2^-20.5 for sin
+ * and cos, 2^-22 for lg2 near 1), but their bits are not documented. Here the C library computes the result in f64, it is rounded once, and for half of the results
+ * one unit in the last place is added or subtracted. As on the GPU a quotient is a product with a reciprocal, and a square root a product with a reciprocal square
+ * root, so that even 49 / 49 may be less than 1. tanh has a relative error of up to 2^-16.5 on an H200 (PTX says 2^-11): here it has 16 bits. */
 #include "emu/isa/alu.h"
 
-/* A result near the exact value; the value itself where an f32 number is that, as powers of two are everywhere. By the significand
- * alone, so that it is the same whenever it is asked for. */
+/* A result near the exact value, or exactly the value if it is an f32 number (such as a power of two). It depends on the significand alone, so that it is always the
+ * same for one value. */
 static inline double near(double value)
 {
     const float nearest = (float)value;
@@ -16,7 +15,7 @@ static inline double near(double value)
     return (double)gs_bits_f32(draw == 0 ? bits + 1 : draw == 1 ? bits - 1 : bits);
 }
 
-/* The same of a result whose error is absolute: `step` is a part of it. What is 0 or 1 stays so. */
+/* The same for an absolute error: a multiple of `step`. 0 and 1 stay exact. */
 static inline double near_by(double value, double step)
 {
     if (value == trunc(value) || value != value) return value;
@@ -25,7 +24,7 @@ static inline double near_by(double value, double step)
     return step * (draw == 0 ? steps + 1 : draw == 1 ? steps - 1 : steps);
 }
 
-/* The angle in turns is an f32: of large ones little is left. Small ones are told apart as f32 numbers are. */
+/* The angle is reduced to turns in f32, so large angles lose most of their bits. Results for small angles keep full f32 precision. */
 static inline double wave(double angle, double (*of)(double))
 {
     if (angle == 0 || isinf(angle)) return of(angle);
@@ -38,7 +37,7 @@ static inline double logarithm(double a) { return a > 0.5 && a < 2 ? near_by(log
 
 static inline double divide_full(double a, double b) { return a * near(1 / b); }
 
-/* A divisor of more than 2^126 gives zero, as on the GPU: its reciprocal would be subnormal. */
+/* A divisor above 2^126 gives zero, as on the GPU: its reciprocal would be subnormal. */
 static inline double divide(double a, double b)
 {
     return fabs(b) > 0x1p126 && isfinite(b) ? a * copysign(0, b) : divide_full(a, b);
@@ -90,7 +89,7 @@ APPROXIMATE(tanh_approx, rounded_to_16_bits(tanh(a)))
 
 static uint16_t half_ex2_f16(uint16_t a)  { return gs_f64_to_f16(exp2(gs_f16_to_f32(a))); }
 static uint16_t half_tanh_f16(uint16_t a) { return gs_f64_to_f16(tanh(gs_f16_to_f32(a))); }
-static uint16_t half_ex2_bf16(uint16_t a)   /* with .ftz, the only form */
+static uint16_t half_ex2_bf16(uint16_t a)   /* always with .ftz */
 {
     const double result = exp2(gs_emu_flush(gs_bf16_to_f32(a)));
     return gs_f64_to_bf16(result < 0x1p-126 ? 0 : result);
@@ -105,7 +104,7 @@ HALVES(tanh_f16)
 HALVES(ex2_bf16)
 HALVES(tanh_bf16)
 
-/* ---- f64: the GPU looks at the upper half of the operand and gives an upper half ---- */
+/* ---- f64: the GPU reads only the upper half of the operand and computes only the upper half of the result ---- */
 
 static inline double upper(double value, bool flush)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Barriers of a block and of a cluster: their life, when the cluster's is complete, and what a fence released. */
+ * Barriers of a block and of a cluster: creation and reset, completion of the cluster's barrier, and what a fence released. */
 #include "emu/isa/barriers.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- named barriers: life ---- */
+/* ---- named barriers: creation, reset ---- */
 
 bool gs_emu_barriers_create(gs_emu_block *block)
 {
@@ -83,7 +83,7 @@ void gs_emu_cluster_barrier_free(gs_emu_cluster *cluster)
     cluster->cluster_barrier = NULL;
 }
 
-/* Threads that ended count as arrived. */
+/* Threads that have exited count as arrived. */
 void gs_emu_cluster_barrier_check(gs_emu_cluster *cluster)
 {
     struct gs_emu_cluster_barrier *const b = cluster->cluster_barrier;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Bulk copies: what is checked when one is issued, groups and waits.
+ * Bulk copies: checks at issue, groups and waits.
  *
- * What the PTX ISA leaves open was measured on an H200, where it ends a kernel with an illegal instruction: a tensor copy whose inner
- * coordinate is no multiple of 16 bytes, a tensor store or reduction at a negative coordinate, a reduction that the map's type has not. */
+ * Where the PTX ISA is silent, behaviour was measured on an H200. There, a tensor copy whose inner coordinate is not a multiple of 16 bytes, a tensor store or
+ * reduction at a negative coordinate, and a reduction that the map's type does not support end the kernel with an illegal instruction. */
 #include "emu/isa/bulk.h"
 #include "emu/isa/order.h"
 #include "emu/isa/sync.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define UNIT         16u
-#define TENSOR_ALIGN 128u   /* of a box in shared memory */
+#define TENSOR_ALIGN 128u   /* alignment of a box in shared memory */
 #define MAP_ALIGN    64u
 
 /* ---- operands of a lane ---- */
@@ -26,7 +26,7 @@ static uint64_t address_of(gs_emu_warp *w, const gs_emu_op *op, int which, int l
     return (uint32_t)(gs_emu_u32(w, base)[lane] + (uint32_t)displacement);
 }
 
-/* What to return after a report, of this file or of a function that it calls. */
+/* The result after a finding was reported, here or in a called function. */
 static gs_emu_result reported(const gs_emu_warp *w) { return w->cluster->failed ? GS_EMU_FAILED : GS_EMU_NEXT; }
 
 static gs_emu_result no_memory(gs_emu_warp *w, const gs_emu_op *op)
@@ -34,18 +34,18 @@ static gs_emu_result no_memory(gs_emu_warp *w, const gs_emu_op *op)
     return gs_emu_report(w, op, GS_EMU_TRAP_FINDING, "the emulated device has no memory for a bulk copy");
 }
 
-/* ---- what is to be moved ---- */
+/* ---- requests ---- */
 
 /* One lane's copy. */
 typedef struct request {
     gs_emu_warp     *w;
     const gs_emu_op *op;
     int              lane;
-    gs_emu_map       map;               /* GS_EMU_BULK_TENSOR */
+    gs_emu_map       map;               /* if GS_EMU_BULK_TENSOR */
     int32_t          coordinate[5];
-    uint64_t         address;           /* else */
+    uint64_t         address;           /* otherwise */
     uint32_t         bytes;
-    uint32_t         span;              /* of shared memory */
+    uint32_t         span;              /* bytes of shared memory */
 } request;
 
 static bool read_map(gs_emu_warp *w, const gs_emu_op *op, int lane, gs_emu_map *map)
@@ -113,7 +113,7 @@ static void make_tile(const request *r, uint32_t shared, bool stored, gs_emu_til
         gs_emu_tile_line(tile, r->address, r->bytes, shared);
 }
 
-/* An address in shared memory. own: it must be this block's. */
+/* Translates an address in shared memory. own: it must be in this block. */
 static bool find_shared(gs_emu_warp *w, const gs_emu_op *op, int lane, int which, uint32_t bytes, uint32_t align, bool own, gs_emu_place *place)
 {
     const uint64_t address = address_of(w, op, which, lane);
@@ -124,9 +124,9 @@ static bool find_shared(gs_emu_warp *w, const gs_emu_op *op, int lane, int which
     return false;
 }
 
-/* ---- the global side ---- */
+/* ---- global memory ---- */
 
-/* Everything that is inside lies in an allocation, and where the kernel may reach. */
+/* Checks that the part inside the tensor is in one allocation and allowed for this kernel. */
 static bool check_global(const request *r, const gs_emu_tile *tile, bool stores)
 {
     const gs_emu_memory *const memory = r->w->cluster->launch->memory;
@@ -144,7 +144,7 @@ static bool check_global(const request *r, const gs_emu_tile *tile, bool stores)
     return true;
 }
 
-/* Everything that is inside was written; told once. */
+/* Checks that the part inside the tensor was written; reports once. */
 static void check_written(const request *r, const gs_emu_tile *tile)
 {
     const gs_emu_memory *const memory = r->w->cluster->launch->memory;
@@ -172,7 +172,7 @@ typedef struct range_user {
     gs_emu_warp *w;
     uint32_t     op;
     int          block;
-    uint32_t     number;     /* of the copy, or clock of the group */
+    uint32_t     number;     /* number of the copy, or clock of the group */
 } range_user;
 
 static void begin_range(void *context, uint32_t offset, uint32_t bytes)
@@ -187,7 +187,7 @@ static void read_range(void *context, uint32_t offset, uint32_t bytes)
     gs_emu_check_access(u->w->cluster->check, u->w->number, u->op, u->block, offset, bytes, GS_EMU_ASYNC_READ, GS_EMU_AGENT_BULK, u->number);
 }
 
-/* Into one block: its own part of a multicast, or the only one. */
+/* Loads into one block: one destination of a multicast, or the only one. */
 static gs_emu_result load_into(const request *r, const gs_emu_tile *tile, gs_emu_block *from, gs_emu_block *to, uint32_t barrier_offset)
 {
     gs_emu_warp *const w = r->w;
@@ -219,8 +219,8 @@ static gs_emu_result load_multicast(const request *r, const gs_emu_tile *tile, u
     return reported(r->w);
 }
 
-/* The source of a copy between blocks is this block's shared memory. Whether it is overwritten too early nobody's wait can tell the
- * checker, as the copy completes on a barrier elsewhere: only the data tell. */
+/* The source of a copy between blocks is this block's shared memory. The checker cannot tell whether it is overwritten too early, because the copy completes on a
+ * barrier of another block; that shows only in the data. */
 static bool find_source(request *r)
 {
     gs_emu_place place;
@@ -232,7 +232,7 @@ static bool find_source(request *r)
     return true;
 }
 
-/* What the launch was told that nobody changes. */
+/* Whether the source is memory that, as the launch was told, is never written. */
 static bool is_constant(const request *r)
 {
     const gs_emu_span *const constant = &r->w->cluster->launch->constant;
@@ -378,7 +378,7 @@ void gs_emu_bulk_exit(gs_emu_warp *w, const gs_emu_op *op)
 
 /* ---- prefetches ---- */
 
-/* Only a hint, but of a map that must be one. */
+/* A hint without effect, but its operand must be a valid map. */
 gs_emu_result gs_emu_bulk_exec_prefetch_map(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     for (int lane = 0; lane < GS_EMU_LANES; lane++) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Decoding of cp.async.bulk, cp.reduce.async.bulk, their groups, and prefetches of tensor maps. Which forms there are is what the
- * assembler of CUDA 13 takes for sm_90a. */
+ * Decoding of cp.async.bulk, cp.reduce.async.bulk, their groups, and prefetches of tensor maps. Accepts the forms that the assembler of CUDA 13 accepts for sm_90a. */
 #include "emu/isa/bulk.h"
 
 #include <string.h>
@@ -17,7 +16,7 @@ static gs_emu_reduction reduction_of(const char *part)
     return GS_EMU_REDUCE_NONE;
 }
 
-/* What the parts of an opcode say. */
+/* The parts of an opcode. */
 typedef struct form {
     const char *space[2];    /* destination, source */
     int         spaces, dimensions;
@@ -42,7 +41,7 @@ static bool read_part(form *f, const char *part)
     return false;
 }
 
-/* Parts from `at` on. */
+/* Reads the parts from `at` on. */
 static gs_status read_form(gs_emu_decoder *d, const gs_ptx_instruction *in, int at, form *f)
 {
     for (; at < in->parts; at++)
@@ -70,7 +69,7 @@ static void add_nothing(gs_emu_decoder *d, int slots)
     while (slots-- > 0) add_slot(d, &zero, GS_PTX_B64);
 }
 
-/* Base and displacement of an address without coordinates, or of one with. */
+/* Adds base and displacement of an address, which must or must not have coordinates. */
 static void add_address(gs_emu_decoder *d, const gs_ptx_operand *operand, int which, bool with_coordinates)
 {
     if (operand && (operand->kind != GS_PTX_ADDRESS || (operand->children > 1) != with_coordinates)) {
@@ -86,7 +85,7 @@ static void add_address(gs_emu_decoder *d, const gs_ptx_operand *operand, int wh
     add_slot(d, &displacement, GS_PTX_B64);
 }
 
-/* Which operand is what; -1: there is none. */
+/* Index of each operand; -1: absent. */
 typedef struct places {
     int shared, other, barrier, size, mask, hint, count;
 } places;

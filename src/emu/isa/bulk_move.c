@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * Bulk copies under way. Their bytes move in two to four steps, row by row in an order of chance, so that whoever does not wait for
- * the end sees a part of them. */
+ * Pending bulk copies. Their bytes move in two to four steps, row by row in random order, so that code which does not wait for the end sees only a part of them. */
 #include "emu/isa/bulk.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define POISON_OF_256 128u      /* how often a load spoils its destination before anything arrives */
-#define POISON        0x7fffu   /* a NaN in f16, bf16 and, twice, f32 */
+#define POISON_OF_256 128u      /* how often, of 256, a load overwrites its destination with NaN before any data arrive */
+#define POISON        0x7fffu   /* NaN in f16, in bf16 and, twice, in f32 */
 
-/* Rows in an order of chance, over a number of steps. */
+/* Rows in random order, distributed over a number of steps. */
 typedef struct shuffle {
     uint32_t rows, done;
-    uint32_t start, stride;     /* the i-th row is start + i * stride modulo rows; stride and rows have no common divisor */
+    uint32_t start, stride;     /* row i of the order is start + i * stride modulo rows; stride and rows are coprime */
     uint32_t step, steps;
 } shuffle;
 
@@ -32,11 +31,11 @@ static shuffle draw(gs_emu_cluster *cluster, uint32_t rows, uint32_t steps)
     if (rows < 2) return s;
     s.start = (uint32_t)gs_random_below(&cluster->random, rows);
     s.stride = 1 + (uint32_t)gs_random_below(&cluster->random, rows - 1);
-    while (divisor(rows, s.stride) != 1) s.stride++;   /* rows + 1 at the latest */
+    while (divisor(rows, s.stride) != 1) s.stride++;   /* ends at rows + 1 at the latest */
     return s;
 }
 
-/* Begins the next step: how many rows are done after it. */
+/* Begins the next step; returns the number of rows done after it. */
 static uint32_t goal(shuffle *s)
 {
     s->step++;
@@ -45,7 +44,7 @@ static uint32_t goal(shuffle *s)
 
 static uint32_t next_row(shuffle *s) { return (uint32_t)((s->start + (uint64_t)s->done++ * s->stride) % s->rows); }
 
-/* Most pieces are the 16 bytes that a swizzle leaves together. */
+/* Most pieces are 16 bytes, which every swizzle keeps together. */
 static void copy_piece(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
     if (bytes == 16)
@@ -62,7 +61,7 @@ typedef struct load {
     gs_emu_tile      tile;
     gs_emu_block    *from, *to;
     gs_emu_mbarrier *barrier;
-    uint32_t         copy;      /* the checker's number */
+    uint32_t         copy;      /* number of the copy, for the checker */
     shuffle          order;
 } load;
 
@@ -158,13 +157,13 @@ struct gs_emu_bulk_store {
     gs_emu_tile      tile;
     gs_emu_block    *block;
     struct gs_emu_bulk_state *state;
-    gs_emu_bulk_store *previous, *next;   /* in state */
+    gs_emu_bulk_store *previous, *next;   /* in the warp's list */
     shuffle          reading, writing;
     int              lane;
     uint32_t         group;
     gs_emu_reduction reduction;
     gs_ptx_type      type;
-    uint8_t          data[];              /* rows, one after the other, without the swizzle */
+    uint8_t          data[];              /* rows, one after the other, not swizzled */
 };
 
 bool gs_emu_bulk_pending(const struct gs_emu_bulk_state *state, uint32_t lanes, uint32_t pending, bool only_read)
@@ -188,12 +187,12 @@ static void read_row(gs_emu_bulk_store *s, uint32_t row)
 
 static void write_row(gs_emu_cluster *cluster, const gs_emu_bulk_store *s, uint32_t row)
 {
-    const uint8_t *const from = s->data + (size_t)row * s->tile.box[0];   /* stores do not begin before the tensor */
+    const uint8_t *const from = s->data + (size_t)row * s->tile.box[0];   /* stores never begin before the tensor */
     uint64_t address;
     uint32_t bytes;
     if (!gs_emu_tile_row(&s->tile, row, &address, &bytes)) return;
     const gs_emu_allocation *const a = gs_emu_memory_find(cluster->launch->memory, address, bytes);
-    if (!a) return;   /* cannot be: the issue has checked it */
+    if (!a) return;   /* cannot happen: checked at issue */
     uint8_t *const to = a->bytes + (address - a->address);
     if (s->reduction == GS_EMU_REDUCE_NONE)
         memcpy(to, from, bytes);

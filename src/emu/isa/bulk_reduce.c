@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * The arithmetic of bulk reductions, as measured on an H200: sums keep subnormal numbers; a NaN becomes the canonical one, but an f64 NaN
- * keeps its bits; minimum and maximum prefer a number to a NaN and know -0 < 0. */
+ * The arithmetic of bulk reductions, as measured on an H200: sums keep subnormal numbers; a NaN becomes the canonical one, but an f64 NaN keeps its bits; minimum and
+ * maximum prefer a number to a NaN, and order -0 < 0. */
 #include "emu/isa/bulk.h"
 
 #include <string.h>
 
 #include "base/half.h"
 
-#define F64_NAN 0xfff8000000000000ull   /* of infinity - infinity */
+#define F64_NAN 0xfff8000000000000ull   /* result of infinity - infinity */
 
 #define BIT(type) (1u << (type))
 #define HALVES    (BIT(GS_PTX_F16) | BIT(GS_PTX_BF16))
@@ -42,7 +42,7 @@ static uint64_t add(gs_ptx_type type, uint64_t old, uint64_t value)
 {
     const uint16_t a = (uint16_t)old, b = (uint16_t)value;
     switch (type) {
-    case GS_PTX_F16: return gs_f32_to_f16(gs_f16_to_f32(a) + gs_f16_to_f32(b));      /* f32 holds twice the digits: rounded once */
+    case GS_PTX_F16: return gs_f32_to_f16(gs_f16_to_f32(a) + gs_f16_to_f32(b));      /* f32 has more than twice the digits, so this is rounded once */
     case GS_PTX_BF16: return gs_f32_to_bf16(gs_bf16_to_f32(a) + gs_bf16_to_f32(b));
     case GS_PTX_F64: return add_f64(old, value);
     case GS_PTX_F32: {
@@ -53,7 +53,7 @@ static uint64_t add(gs_ptx_type type, uint64_t old, uint64_t value)
     }
 }
 
-/* Negative numbers below positive ones, -0 below 0. */
+/* Order as integers: negative below positive, -0 below 0. */
 static int order_of(uint64_t half) { return half & 0x8000 ? -(int)(half & 0x7fff) - 1 : (int)half; }
 
 static uint64_t least_half(gs_ptx_type type, uint64_t old, uint64_t value, bool greatest)

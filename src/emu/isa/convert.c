@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Conversions: cvt between integers and floating-point numbers of all sizes, and cvt.pack. The common ones have a function each. The rest
- * goes in passes over the 32 lanes: load, convert to f64 or to 64-bit integers, round once, store; only a pass looks at a type.
- * Registers may be wider than the types: of a source the low bits count, a result is extended as its type says. */
+ * Conversions: cvt between integers and floating-point numbers of all sizes, and cvt.pack. Common ones have a function each. The others are done in passes over the 32
+ * lanes: load, convert to f64 or 64-bit integers, round once, store; only one pass depends on each type. Registers may be wider than the types: the low bits of a
+ * source are used, a result is extended according to its type. */
 #include <string.h>
 
 #include "emu/isa/alu.h"
 
 #define LANES GS_EMU_LANES
 
-/* op->type, type2: of the result and the source; op->count: the source register's width in bits, op->lists: the result's. */
+/* op->type, type2: types of result and source; op->count: bits of the source register, op->lists: bits of the result register. */
 static inline gs_ptx_type to_of(const gs_emu_op *op)   { return (gs_ptx_type)op->type; }
 static inline gs_ptx_type from_of(const gs_emu_op *op) { return (gs_ptx_type)op->type2; }
 
@@ -38,7 +38,7 @@ static void store_bits(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes, cons
     if (op->lists == 64) GS_EMU_EACH(l, lanes, d[l] = value[l]);
 }
 
-/* The low bits of a number, extended by its sign or by zeros. */
+/* Sign- or zero-extends the low bits of a number. */
 static void extend(gs_ptx_type type, uint64_t value[LANES])
 {
     const int rest = 64 - gs_ptx_type_bits(type);
@@ -46,10 +46,10 @@ static void extend(gs_ptx_type type, uint64_t value[LANES])
     else for (int l = 0; l < LANES; l++) value[l] = value[l] << rest >> rest;
 }
 
-/* An f64 holds every f16, bf16 and f32. */
+/* f64 represents every f16, bf16 and f32. */
 static void load_float(gs_emu_warp *w, const gs_emu_op *op, uint32_t offset, double out[LANES])
 {
-    const bool flush = op->flags & GS_EMU_M_FTZ && to_of(op) != GS_PTX_F16;   /* f16 holds none but the greatest: the GPU does not flush for it */
+    const bool flush = op->flags & GS_EMU_M_FTZ && to_of(op) != GS_PTX_F16;   /* f16 has no number that small except zero, so the GPU does not flush for it */
     uint64_t bits[LANES];
     load_bits(w, op, offset, bits);
     switch (from_of(op)) {
@@ -66,7 +66,7 @@ static void load_float(gs_emu_warp *w, const gs_emu_op *op, uint32_t offset, dou
 
 /* ---- rounding to integers ---- */
 
-/* To nearest: above 2^52 there are no fractions; below, adding 2^52 leaves none. */
+/* To nearest: numbers above 2^52 have no fraction; for others, adding 2^52 rounds it off. */
 static inline double to_nearest(double value)
 {
     const double magnitude = fabs(value), sum = magnitude + 0x1p52;
@@ -112,7 +112,7 @@ static gs_emu_result integer_to_integer(gs_emu_warp *w, const gs_emu_op *op, uin
     return GS_EMU_NEXT;
 }
 
-/* Out of range gives the nearest integer. NaN gives zero, but if one of the types has 64 bits: there only the highest bit is set. */
+/* Out of range gives the nearest integer. NaN gives zero, but if one of the types has 64 bits, an integer with only the highest bit set. */
 static gs_emu_result float_to_integer(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     double value[LANES];
@@ -139,7 +139,7 @@ static gs_emu_result float_to_integer(gs_emu_warp *w, const gs_emu_op *op, uint3
 
 /* ---- to floating point ---- */
 
-/* Half precision in a directed mode: the nearest number, or its neighbour if that lies on the wrong side. */
+/* Half precision in a directed mode: the nearest number, or its neighbour if that is on the wrong side. */
 static inline uint16_t narrow_half(double value, gs_emu_round round, bool brain)
 {
     const uint16_t near = brain ? gs_f64_to_bf16(value) : gs_f64_to_f16(value);
@@ -152,7 +152,7 @@ static inline uint16_t narrow_half(double value, gs_emu_round round, bool brain)
     return (uint16_t)(near + step);
 }
 
-/* f32 in all but its low 13 bits. RNA: nearest, ties away from zero; there the hardware leaves NaN to the same integer arithmetic. */
+/* tf32: f32 without its low 13 bits. RNA: nearest, ties away from zero; the hardware applies the same integer arithmetic to NaN. */
 static inline uint32_t narrow_tf32(float value, uint32_t flags)
 {
     const uint32_t bits = gs_f32_bits(value), magnitude = bits & 0x7fffffffu, sign = bits & 0x80000000u;
@@ -163,7 +163,7 @@ static inline uint32_t narrow_tf32(float value, uint32_t flags)
     return flags & GS_EMU_M_RELU && sign ? 0 : sign | rounded;
 }
 
-/* A NaN of the same sign and first bits: what is made of an f64 one. */
+/* The NaN for an f64 NaN: the same sign and leading bits. */
 static inline uint32_t nan_of_f64(double value, bool brain)
 {
     const uint64_t bits = gs_f64_bits(value);
@@ -185,7 +185,7 @@ static void to_half(const double value[LANES], uint32_t flags, bool brain, uint6
 static void to_f32(const double value[LANES], const gs_emu_op *op, uint64_t out[LANES])
 {
     const gs_emu_round round = gs_emu_round_of(op->flags);
-    const bool canonical = from_of(op) != GS_PTX_F64;   /* an f64 NaN becomes an f32 NaN of its sign */
+    const bool canonical = from_of(op) != GS_PTX_F64;   /* an f64 NaN becomes an f32 NaN with its sign */
     for (int l = 0; l < LANES; l++) {
         float near = gs_emu_narrow(op->flags & GS_EMU_M_FTZ ? gs_emu_flush_exact(value[l], round) : value[l], round);
         if (op->flags & GS_EMU_M_SAT) near = near > 0 ? (near < 1 ? near : 1) : 0;
@@ -227,7 +227,7 @@ static gs_emu_result float_to_float(gs_emu_warp *w, const gs_emu_op *op, uint32_
     return GS_EMU_NEXT;
 }
 
-/* An f64 in a directed mode, of a nearest f64 and the sign of what was rounded away. No integer comes near the ends of the range. */
+/* An f64 rounded in a directed mode, from the nearest f64 and the sign of the rounding error. Integers are never near the limits of the range. */
 static inline double direct(double near, double rest, gs_emu_round round)
 {
     const bool toward_zero = (rest > 0) != (near > 0);
@@ -239,7 +239,7 @@ static inline double direct(double near, double rest, gs_emu_round round)
     return near;
 }
 
-/* The sum of the integer's halves, each of which is exact. */
+/* Adds the integer's two halves, each of which is exact as f64. */
 static gs_emu_result integer_to_float(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     uint64_t bits[LANES];
@@ -257,7 +257,7 @@ static gs_emu_result integer_to_float(gs_emu_warp *w, const gs_emu_op *op, uint3
     return GS_EMU_NEXT;
 }
 
-/* Two f32 to a pair of halves: the first source goes into the upper half. */
+/* Two f32 to a pair of halves; the first source becomes the upper half. */
 static gs_emu_result float_to_pair(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     const bool brain = to_of(op) == GS_PTX_BF16X2;
@@ -272,10 +272,10 @@ static gs_emu_result float_to_pair(gs_emu_warp *w, const gs_emu_op *op, uint32_t
     return GS_EMU_NEXT;
 }
 
-/* ---- the common ones ---- */
+/* ---- common conversions ---- */
 
 GS_EMU_EXEC1(f16_to_f32, float, uint16_t, gs_emu_canonical(gs_f16_to_f32(a)))
-GS_EMU_EXEC1(bf16_to_f32, uint32_t, uint16_t, (uint32_t)a << 16)   /* bits moved: also of a NaN */
+GS_EMU_EXEC1(bf16_to_f32, uint32_t, uint16_t, (uint32_t)a << 16)   /* moves bits, also for NaN */
 GS_EMU_EXEC1(f32_to_f32, uint32_t, uint32_t, a)
 GS_EMU_EXEC1(f32_to_f16, uint16_t, float, gs_f32_to_f16(a))
 GS_EMU_EXEC1(f32_to_bf16, uint16_t, float, gs_f32_to_bf16(a))
@@ -313,7 +313,7 @@ static const struct common { uint8_t to, from; uint32_t modifiers; gs_emu_exec *
 #undef BOTH
 };
 
-/* ---- cvt.pack: integers, saturated and put beside each other; the rest of the register comes from c ---- */
+/* ---- cvt.pack: two integers, saturated and packed; the rest of the register comes from c ---- */
 
 static inline uint32_t saturate(int32_t value, int32_t least, int32_t most)
 {
@@ -348,19 +348,19 @@ static gs_status decode_pack(gs_emu_decoder *d, const gs_ptx_instruction *in, gs
 
 /* ---- decoding ---- */
 
-/* The type of the lanes of an operand: its register's own width, if that is more than the type's. */
+/* The type in which an operand's lanes are accessed: its register's width, if that is more than the type's. */
 static gs_ptx_type lanes_of(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_type type)
 {
     const int bits = gs_ptx_type_bits(type);
     if (!operand || operand->kind != GS_PTX_REGISTER) return bits < 16 ? GS_PTX_B16 : type;
     const int own = gs_ptx_type_bits((gs_ptx_type)d->entry->reg[operand->index].type);
-    if (own < bits || own > 64 || own < 8) return type;   /* does not fit: reading the operand says so */
+    if (own < bits || own > 64 || own < 8) return type;   /* too narrow or too wide: reading the operand reports it */
     return own <= 16 ? GS_PTX_B16 : own == 32 ? GS_PTX_B32 : GS_PTX_B64;
 }
 
 #define INTEGRAL (GS_EMU_M_RNI | GS_EMU_M_RZI | GS_EMU_M_RMI | GS_EMU_M_RPI)
 
-/* Whether the modifiers fit two floating-point types, as the PTX ISA has it. */
+/* Whether the modifiers are allowed for two floating-point types, according to the PTX ISA. */
 static bool float_form(gs_ptx_type to, gs_ptx_type from, uint32_t modifiers)
 {
     const uint32_t rounding = modifiers & (GS_EMU_M_ROUND | GS_EMU_M_RNA | INTEGRAL), rest = modifiers & ~rounding;
@@ -417,7 +417,7 @@ static gs_status decode_cvt(gs_emu_decoder *d, const gs_ptx_instruction *in, gs_
     op->flags = (uint16_t)(parts.modifiers & GS_EMU_FLAGS);
     op->count = (uint8_t)gs_ptx_type_bits(from_lanes);
     op->lists = (uint16_t)gs_ptx_type_bits(to_lanes);
-    /* bf16 to f32 is exact, whatever rounding it names */
+    /* bf16 to f32 is exact, so the rounding modifier has no effect */
     const uint32_t modifiers = to == GS_PTX_F32 && from == GS_PTX_BF16 ? parts.modifiers & ~GS_EMU_M_ROUND : parts.modifiers;
     if (op->lists == gs_ptx_type_bits(to) && op->count == gs_ptx_type_bits(from))
         for (size_t i = 0; i < GS_COUNT(commons); i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * cp.async, not the bulk one: copies of 4, 8 or 16 bytes per lane from global to shared memory that happen at some time after their
- * issue, in any order. Each lane has groups of its own, numbered from 1: for each the copies under way are counted. */
+ * cp.async (without bulk): copies of 4, 8 or 16 bytes per lane from global to shared memory, which happen some time after their issue, in any order. Each lane has its
+ * own groups, numbered from 1; pending copies are counted per group. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +14,9 @@ typedef struct copy {
     gs_emu_task  task;
     gs_emu_warp *warp;
     uint32_t     lanes;
-    uint32_t     size;                     /* of the destination */
+    uint32_t     size;                     /* bytes per lane of the destination */
     uint32_t     group[GS_EMU_LANES];
-    uint32_t     bytes[GS_EMU_LANES];      /* of the source; zeros follow */
+    uint32_t     bytes[GS_EMU_LANES];      /* bytes of the source; the rest is filled with zeros */
     uint8_t     *to[GS_EMU_LANES];
     const uint8_t *from[GS_EMU_LANES];
 } copy;
@@ -30,8 +30,8 @@ static gs_emu_result commit(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
     return GS_EMU_NEXT;
 }
 
-/* The checker takes a warp for one agent, which knows no more than each lane that has copies: who does not wait, or did not commit what the others
- * have committed, knows nothing of its own. */
+/* The checker treats a warp as one agent, which may know only what every lane with copies knows: a lane that does not wait, or has not committed what the others have
+ * committed, knows nothing new about its own copies. */
 static uint32_t known_to_all(const struct gs_emu_copy_state *state, uint32_t lanes, uint32_t group)
 {
     uint32_t most = 0;
@@ -48,7 +48,7 @@ static void tell_done(gs_emu_warp *w, uint32_t group)
     if (w->cluster->check && group) gs_emu_check_done(w->cluster->check, w->number, GS_EMU_AGENT_COPY, group);
 }
 
-/* What a lane has waited for is as if it had written it just now: another lane may read it behind a __syncwarp only. */
+/* A lane's finished copies count as written by that lane now: other lanes may read them only after a __syncwarp. */
 static void tell_lanes(gs_emu_warp *w)
 {
     struct gs_emu_copy_state *const state = w->copy;
@@ -64,7 +64,7 @@ static void tell_lanes(gs_emu_warp *w)
     }
 }
 
-/* Until all but the newest groups of each lane are finished. */
+/* Waits until all but the newest groups of each lane are complete. */
 static gs_emu_result wait_group(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     struct gs_emu_copy_state *const state = w->copy;
@@ -82,7 +82,7 @@ static gs_emu_result wait_group(gs_emu_warp *w, const gs_emu_op *op, uint32_t la
     return GS_EMU_NEXT;
 }
 
-/* As a commit and a wait for all groups. */
+/* Acts as a commit and a wait for all groups. */
 static gs_emu_result wait_all(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     uint32_t done = 0;
@@ -119,7 +119,7 @@ static bool step(gs_emu_cluster *cluster, gs_emu_task *task)
     return true;
 }
 
-/* How much of the source each lane reads. */
+/* Number of source bytes that each lane reads. */
 static gs_emu_result find_bytes(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes, copy *c)
 {
     uint32_t ignored = 0;
@@ -133,7 +133,7 @@ static gs_emu_result find_bytes(gs_emu_warp *w, const gs_emu_op *op, uint32_t la
     return GS_EMU_NEXT;
 }
 
-/* A lane that reads nothing need not have an address. */
+/* A lane that reads nothing needs no valid address. */
 static gs_emu_result find_sources(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes, copy *c)
 {
     gs_emu_reach reach;
@@ -164,7 +164,7 @@ static gs_emu_result find_sources(gs_emu_warp *w, const gs_emu_op *op, uint32_t 
     return GS_EMU_NEXT;
 }
 
-/* Lanes of one group together. The destinations are in the own block: .shared::cluster is not among the forms. */
+/* Checks lanes of the same group together. Destinations are in the own block, because .shared::cluster is not supported by the instruction. */
 static void check_destinations(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, const copy *c)
 {
     gs_emu_range range[GS_EMU_LANES];
@@ -221,7 +221,7 @@ static gs_emu_result issue(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
     return gs_emu_task_add(w->cluster, &c->task) ? GS_EMU_NEXT : GS_EMU_FAILED;
 }
 
-/* cp.async.mbarrier.arrive: lanes of one address arrive together. */
+/* cp.async.mbarrier.arrive: lanes with the same address arrive together. */
 static gs_emu_result arrive(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     if (gs_emu_tasks_full(w->cluster)) return GS_EMU_WAIT;
@@ -260,7 +260,7 @@ static gs_status read_parts(gs_emu_decoder *d, const gs_ptx_instruction *in, boo
     return GS_OK;
 }
 
-/* The fourth operand: a number of bytes, or the predicate that nothing is read. */
+/* The fourth operand: a number of bytes, or a predicate that says to read nothing. */
 static void decode_amount(gs_emu_decoder *d, gs_emu_op *op, const gs_ptx_operand *operand)
 {
     bool negated;

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * Instructions of a whole warp: shuffles, votes, matches, reductions, elect, the warp barrier; and the control instructions
- * that need no memory: branches, exits, traps, clocks. Members of a mask that parted wait for each other at the same instruction. */
+ * Warp-wide instructions: shuffles, votes, matches, reductions, elect, the warp barrier; and control instructions without memory: branches, exits, traps, clocks. If
+ * lanes of a mask have diverged, they wait for each other at the instruction. */
 #include <string.h>
 
 #include "emu/isa/sync.h"
 
-/* ---- meeting ---- */
+/* ---- convergence of a mask ---- */
 
 #define EACH(lane, lanes) for (int lane = 0; lane < GS_EMU_LANES; lane++) if ((lanes) >> lane & 1)
 
-/* Whether the fragment has lanes that wait here with the same mask. */
+/* Whether the fragment has lanes that wait at this instruction with the same mask. */
 static bool waits_with(gs_emu_warp *w, const gs_emu_fragment *f, uint32_t pc, uint32_t offset, uint32_t mask)
 {
     return f->pc == pc && f->pending && gs_emu_u32(w, offset)[__builtin_ctz(f->pending)] == mask;
 }
 
-/* Whether all members of the mask stand here. Then *lanes is all of them, and the others' fragments have moved on; else this one waits. */
+/* Whether all members of the mask are at this instruction. If so, *lanes becomes all of them, and the fragments of the others advance; otherwise the current fragment
+ * waits. */
 static gs_emu_result meet(gs_emu_warp *w, const gs_emu_op *op, uint32_t *lanes, uint32_t offset)
 {
     const uint32_t mask = gs_emu_u32(w, offset)[__builtin_ctz(*lanes)], members = mask & w->alive, pc = gs_emu_index(w, op);
@@ -28,7 +29,7 @@ static gs_emu_result meet(gs_emu_warp *w, const gs_emu_op *op, uint32_t *lanes, 
     if ((together & members) != members) return GS_EMU_WAIT;
     for (int i = w->fragments - 1; i >= 0; i--) {
         gs_emu_fragment *const f = &w->fragment[i];
-        if (i == w->current || !waits_with(w, f, pc, offset, mask)) continue;   /* one that has not looked at it yet comes later */
+        if (i == w->current || !waits_with(w, f, pc, offset, mask)) continue;   /* a fragment that has not executed it yet comes later */
         f->pending = 0;
         f->waiting = false;
         f->pc++;
@@ -47,8 +48,8 @@ static uint32_t lanes_with(const uint32_t *mask, uint32_t lanes, uint32_t value)
     return same & lanes;
 }
 
-/* Lanes with the same mask act together when all that it names are here. Lanes with another one act for themselves: at once if they are
- * complete as well, else they part from these. */
+/* Lanes with equal masks act together once all lanes of the mask are here. Lanes with another mask act separately: now if they are complete as well, otherwise they
+ * are split off. */
 static gs_emu_result together(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes, uint32_t offset, gs_emu_exec *act)
 {
     const uint32_t *const mask = gs_emu_u32(w, offset);
@@ -75,7 +76,7 @@ static gs_emu_result together(gs_emu_warp *w, const gs_emu_op *op, uint32_t lane
 
 enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
 
-/* The lane that `lane` reads from; *in: whether it lies within the bounds that c sets. */
+/* The lane that `lane` reads from; *in: whether it is within the bounds that c sets. */
 static inline int source_lane(int mode, int lane, uint32_t b, uint32_t c, bool *in)
 {
     const int offset = (int)(b & 31), clamp = (int)(c & 31), segment = (int)(c >> 8 & 31);
@@ -113,7 +114,7 @@ static gs_emu_result shuffle(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes
 
 static gs_emu_result act_shfl(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
-    switch (op->count) {   /* a loop for each mode */
+    switch (op->count) {   /* one loop per mode */
     case SHFL_UP:   return shuffle(w, op, lanes, SHFL_UP);
     case SHFL_DOWN: return shuffle(w, op, lanes, SHFL_DOWN);
     case SHFL_BFLY: return shuffle(w, op, lanes, SHFL_BFLY);
@@ -328,7 +329,7 @@ static gs_emu_result exec_sleep(gs_emu_warp *w, const gs_emu_op *op, uint32_t la
     return GS_EMU_YIELD;
 }
 
-/* A clock that only grows: executed instructions of the cluster. */
+/* A monotonic clock: executed instructions of the cluster. */
 static gs_emu_result exec_clock(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     const uint64_t now = w->cluster->steps;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * exit, ret, and the end of warps and blocks: what must be over by then. */
+ * exit, ret, and the end of warps and blocks, with the checks for unfinished work. */
 #include "emu/isa/sync.h"
 
-/* Whether some warp of the ending block knows of all that other blocks did to its shared memory: else they might come too late. */
+/* Some warp of the ending block must know of every access of other blocks to its shared memory; otherwise such an access might come too late. */
 static void check_visits(gs_emu_warp *last, const gs_emu_op *op)
 {
     const gs_emu_block *const block = last->block;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Lanes of a warp that exchange data through shared memory: what one lane wrote may be read by another one only behind __syncwarp, or
- * another instruction that lanes do together, and what one lane read may be overwritten by another one only there. The last reads and writes
- * of a warp are kept, until something like that is executed in the cluster.
- * That others execute it too only hides a fault. Strong accesses, atomics and instructions of the whole warp are not checked. */
+ * Races between lanes of a warp in shared memory: what one lane wrote may be read by another one only after __syncwarp, or another instruction that synchronises
+ * lanes; likewise what one lane read may be overwritten by another one. The latest reads and writes of a warp are kept until such an instruction is executed anywhere
+ * in the cluster: if another warp executes it, a race may be missed. Strong accesses, atomics and warp-wide instructions are not checked. */
 #include "emu/isa/access.h"
 
-#define MOST_PAIRS 4096u   /* careful comparisons of a warp: a kernel whose lanes have pieces of shared memory of their own is not slowed down */
+#define MOST_PAIRS 4096u   /* most pairwise comparisons per warp, so that kernels whose lanes use separate parts of shared memory are not slowed down */
 
 static uint64_t meetings(const gs_emu_warp *w)
 {
@@ -27,7 +26,7 @@ gs_emu_lane_access gs_emu_lanes_access(const gs_emu_warp *w, const gs_emu_op *op
     return access;
 }
 
-/* The lane whose write that lane reads; -1: none, or its own is among them. */
+/* The lane whose write this lane reads; -1: none, or its own write is among them. */
 static int writer_of(const gs_emu_lane_access *wrote, int lane, uint32_t at, uint32_t size)
 {
     int found = -1;
@@ -72,7 +71,7 @@ static bool overwrites(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *
 
 typedef bool conflict(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size, const gs_emu_lane_access *earlier);
 
-/* Compares an access with the last ones of the list, of which there were `count` in all, that came after the last meeting. */
+/* Compares an access with the latest entries of the list (of `count` in all) since the last synchronisation of lanes. */
 static void look(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_reach *reach, uint32_t size, const gs_emu_lane_access *list, uint32_t room, uint32_t count,
                  conflict *with)
 {
@@ -105,5 +104,5 @@ void gs_emu_lanes_copied(gs_emu_warp *w, const gs_emu_lane_access *copied, uint3
     gs_emu_lane_access *const kept = &w->write[w->writes++ % GS_COUNT(w->write)];
     *kept = *copied;
     kept->lanes = lanes;
-    kept->meetings = meetings(w) + 1;   /* the wait itself, which is counted when it has been executed */
+    kept->meetings = meetings(w) + 1;   /* + 1 for this wait, which is counted only after its execution */
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * The matrix instructions of a warp: mma.sync, ldmatrix, stmatrix, movmatrix. All 32 lanes take part. */
+ * Warp matrix instructions: mma.sync, ldmatrix, stmatrix, movmatrix. All 32 lanes must participate. */
 #include <math.h>
 #include <string.h>
 
 #include "emu/isa/wgmma_math.h"
 #include "emu/isa/isa.h"
 
-/* ---- what the instructions have in common ---- */
+/* ---- common to the instructions ---- */
 
 static gs_emu_result diverged(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     return gs_emu_report(w, op, GS_EMU_DIVERGED_FINDING, "lanes %#x execute it; it takes all threads of the warp", lanes);
 }
 
-/* Of an instruction with three parts at least. */
+/* Requires an instruction with at least three parts. */
 static bool is_aligned(const gs_ptx_instruction *in)
 {
     return strcmp(in->part[1], "sync") == 0 && strcmp(in->part[2], "aligned") == 0;
@@ -23,7 +23,7 @@ static bool is_aligned(const gs_ptx_instruction *in)
 
 #define ROW_BYTES 16
 
-/* Passes of shared memory that a matrix takes: different rows in the same banks follow each other. */
+/* Shared memory passes for one matrix: different rows in the same banks are accessed one after the other. */
 static uint32_t passes_of(const uint32_t *offset)
 {
     uint32_t most = 1, banks = 0, in_bank[8] = {0};
@@ -45,7 +45,7 @@ static void count_rows(gs_emu_warp *w, const gs_emu_op *op, const uint32_t *offs
     for (int i = 0; i < op->count; i++) c->shared_passes += passes_of(offset + 8 * i);
 }
 
-/* Where a lane's row stands in the block's shared memory, whatever the address looks like. false: a finding that is fatal. */
+/* The offset of a lane's row in the block's shared memory, for any form of address. false: a fatal finding was reported. */
 static bool resolve_row(gs_emu_warp *w, const gs_emu_op *op, int lane, uint32_t *offset)
 {
     gs_emu_place place;
@@ -65,7 +65,7 @@ static void touch_rows(gs_emu_warp *w, const gs_emu_op *op, bool store, const ui
     }
 }
 
-/* Offsets of the rows that lanes 0 to 8 * count - 1 name. */
+/* Offsets of the rows addressed by lanes 0 to 8 * count - 1. */
 static bool find_rows(gs_emu_warp *w, const gs_emu_op *op, bool store, uint32_t offset[GS_EMU_LANES])
 {
     const uint32_t size = w->cluster->launch->shared_bytes, reserved = w->code->reserved;
@@ -81,7 +81,7 @@ static bool find_rows(gs_emu_warp *w, const gs_emu_op *op, bool store, uint32_t 
     return true;
 }
 
-/* The same elements with rows and columns exchanged, as lanes hold them: lane l has row l / 4, columns 2 (l % 4) and the next. */
+/* Transposes a matrix as lanes hold it: lane l has row l / 4, columns 2 (l % 4) and the next. */
 static void transpose(uint16_t to[64], const uint16_t from[64])
 {
     for (int i = 0; i < 8; i++)
@@ -132,7 +132,7 @@ static gs_emu_result exec_movmatrix(gs_emu_warp *w, const gs_emu_op *op, uint32_
     return GS_EMU_NEXT;
 }
 
-/* "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16": the parts after "aligned", in this order, trans and the space may be absent. */
+/* "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16": the parts after "aligned", in this order; trans and the space are optional. */
 static bool read_parts(const gs_ptx_instruction *in, gs_emu_op *op)
 {
     int i = 3;
@@ -176,7 +176,7 @@ static gs_status decode_movmatrix(gs_emu_decoder *d, const gs_ptx_instruction *i
 
 /* ---- mma.sync ---- */
 
-/* legend: shape, type of A and B, of C and D, depth along k, registers of A, of B, of C */
+/* legend: shape, type of A and B, type of C and D, depth along k, registers of A, B, C */
 static const struct mma_shape {
     const char *name;
     uint8_t type, result, depth, a, b, c;
@@ -192,7 +192,7 @@ static const struct mma_shape {
     {"m8n8k4",   GS_PTX_F64,  GS_PTX_F64, 4,  1, 1, 2},
 };
 
-/* list: D; list2: A, B and C, one after the other; count: the shape. */
+/* list: D; list2: A, B and C in sequence; count: index of the shape. */
 static gs_emu_result exec_mma(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     const struct mma_shape *const shape = &shapes[op->count];
@@ -257,7 +257,7 @@ static gs_status decode_mma(gs_emu_decoder *d, const gs_ptx_instruction *in, gs_
     op->type2 = shape->result;
     op->count = (uint8_t)(shape - shapes);
     op->lists = (uint16_t)gs_emu_destinations(d, gs_emu_operand(d, 0), accumulator, &op->list);
-    const int a_count = gs_emu_sources(d, gs_emu_operand(d, 1), element, &op->list2);   /* lists follow each other */
+    const int a_count = gs_emu_sources(d, gs_emu_operand(d, 1), element, &op->list2);   /* the three lists are adjacent */
     const int b_count = gs_emu_sources(d, gs_emu_operand(d, 2), element, &b);
     const int c_count = gs_emu_sources(d, gs_emu_operand(d, 3), accumulator, &c);
     GS_TRY(d->status);

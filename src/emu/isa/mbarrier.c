@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * mbarriers: arrival counts, transaction bytes, phases. The object lives in a table beside the block's shared memory; its eight
- * bytes there hold a mark, so that a store over them is noticed. */
+ * mbarriers: arrival counts, transaction bytes, phases. The object is in a table beside the block's shared memory; its eight bytes there hold a mark, so that a store
+ * over them is detected. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,40 +9,40 @@
 #include "emu/isa/unseen.h"
 
 #define MOST_COUNT 0xfffffu      /* 2^20 - 1 */
-#define FALSE_OF_256 6           /* how often a try_wait gives up early, as the hardware may */
-#define AGAIN_OF_256 248         /* and then goes on to, now and then: a kernel that waits for so many looks alone is seen */
+#define FALSE_OF_256 6           /* how often, of 256, a try_wait gives up early, as the hardware may */
+#define AGAIN_OF_256 248         /* how often the next try_wait then gives up too: exposes kernels that try only a fixed number of times */
 #define STREAK_OF_256 24
-#define MOST_BARRIERS 512        /* of a block: each one has clocks of all warps */
+#define MOST_BARRIERS 512        /* per block: each has clocks of all warps */
 #define MARK 0x726965727261626dull
-#define RECENT 64u              /* barriers found without a search */
+#define RECENT 64u              /* cache of barriers by offset */
 
 struct gs_emu_mbarrier {
     gs_emu_block  *block;
     uint32_t       offset;
-    uint32_t       count;        /* arrivals of a phase */
-    uint32_t       pending;      /* still missing in this one */
-    int64_t        bytes;        /* transaction bytes still to come; negative: they came before they were announced */
-    uint32_t       phase;        /* phases completed since the first initialisation at this place */
-    uint32_t       start;        /* of these, before the last initialisation */
+    uint32_t       count;        /* arrivals per phase */
+    uint32_t       pending;      /* arrivals missing in the current phase */
+    int64_t        bytes;        /* pending transaction bytes; negative: they arrived before they were announced */
+    uint32_t       phase;        /* phases completed since the first initialisation at this offset */
+    uint32_t       start;        /* value of phase at the last initialisation */
     int            init_warp;
     uint32_t       init_clock;
     bool           live, fenced;
-    bool           released;     /* by a fence.mbarrier_init */
-    uint32_t       announced;    /* generation of the cluster's barrier with which its initialisation becomes known then, 0: none */
-    int            copies;       /* under way */
-    int            agent;        /* the checker's, -1 without */
-    uint32_t       drop;         /* arrivals that later phases lack */
-    gs_emu_vector *now, *done;   /* of this phase, of the last completed one */
-    uint32_t      *waiting;      /* per warp of the block: phase that it waits for plus one */
+    bool           released;     /* by fence.mbarrier_init */
+    uint32_t       announced;    /* generation of the cluster's barrier that makes the initialisation known then; 0: none */
+    int            copies;       /* pending copies */
+    int            agent;        /* the checker's number, -1 without a checker */
+    uint32_t       drop;         /* arrivals by which later phases are reduced */
+    gs_emu_vector *now, *done;   /* of the current phase, of the last completed phase */
+    uint32_t      *waiting;      /* per warp of the block: phase that it waits for, plus one; 0: none */
 };
 
 struct gs_emu_mbarriers {
-    gs_emu_mbarrier **table;     /* in the order of first initialisation */
+    gs_emu_mbarrier **table;     /* in order of first initialisation */
     int               size, capacity;
     gs_emu_mbarrier  *recent[RECENT];
 };
 
-/* ---- life ---- */
+/* ---- creation, reset ---- */
 
 bool gs_emu_mbarriers_create(gs_emu_block *block)
 {
@@ -139,7 +139,7 @@ static void finish_phase(gs_emu_cluster *cluster, gs_emu_mbarrier *barrier, gs_e
                       barrier->phase - barrier->start, barrier->offset, barrier->copies);
     if (cluster->check) {
         gs_emu_check_phase(cluster->check, barrier->agent, barrier->phase + 1, barrier->now);
-        gs_emu_vector_join(barrier->done, barrier->now);   /* with what earlier phases carried: a waiter may be late */
+        gs_emu_vector_join(barrier->done, barrier->now);   /* kept from earlier phases: a waiter may be late */
         gs_emu_vector_clear(barrier->now);
     }
     barrier->phase++;
@@ -163,7 +163,7 @@ static bool initialisation_visible(gs_emu_warp *w, const gs_emu_mbarrier *barrie
     return gs_emu_check_fenced(w->cluster->check, w->number, barrier->init_warp, barrier->init_clock);
 }
 
-/* A use of a barrier by a warp that does not know of its initialisation: the barrier between is missing. */
+/* Reports a use of a barrier by a warp that does not know of its initialisation: a barrier in between is missing. */
 static void check_initialised(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_mbarrier *barrier)
 {
     const gs_emu_check *const check = w->cluster->check;
@@ -233,7 +233,7 @@ typedef struct arrival {
     uint32_t         lanes;
 } arrival;
 
-/* cp.async.mbarrier.arrive: the lanes' copies are done, so they arrive. */
+/* cp.async.mbarrier.arrive: the lanes' copies are complete, so they arrive. */
 static bool step_arrival(gs_emu_cluster *cluster, gs_emu_task *task)
 {
     arrival *const a = (arrival *)task;
@@ -272,7 +272,7 @@ void gs_emu_mbarrier_arrive_later(gs_emu_warp *w, const gs_emu_op *op, uint32_t 
 
 /* ---- instructions ---- */
 
-/* A barrier's state as the program sees it: which phase, and how many arrivals are missing. */
+/* The barrier's state as the program sees it: current phase and missing arrivals. */
 static uint64_t state_of(const gs_emu_mbarrier *barrier) { return (uint64_t)barrier->phase << 32 | barrier->pending; }
 
 static bool resolve(gs_emu_warp *w, const gs_emu_op *op, int lane, gs_emu_place *place)
@@ -284,7 +284,7 @@ static bool resolve(gs_emu_warp *w, const gs_emu_op *op, int lane, gs_emu_place 
     return false;
 }
 
-/* Of the block that an address names. NULL: it names none. */
+/* The `remote` clocks of the block that an address is in; NULL: the address includes no rank. */
 static uint32_t *visits_of(const gs_emu_warp *w, uint64_t address)
 {
     const uint64_t named = (gs_emu_window_of(address) == GS_EMU_SHARED_WINDOW ? address - GS_EMU_SHARED_WINDOW : address) >> GS_EMU_RANK_SHIFT;
@@ -311,7 +311,7 @@ static gs_emu_result init(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_plac
     barrier->count = barrier->pending = count;
     barrier->bytes = 0;
     barrier->drop = 0;
-    barrier->phase += barrier->phase & 1;   /* a new life starts with an even phase */
+    barrier->phase += barrier->phase & 1;   /* after an initialisation the phase parity is even */
     barrier->start = barrier->phase;
     barrier->live = true;
     barrier->fenced = barrier->released = false;
@@ -326,7 +326,7 @@ static gs_emu_result init(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_plac
     return GS_EMU_NEXT;
 }
 
-/* Transaction bytes: announced (positive) or arrived. */
+/* Transaction bytes: announced (positive) or arrived (negative). */
 static void add_bytes(gs_emu_warp *w, const gs_emu_op *op, gs_emu_mbarrier *barrier, int64_t bytes)
 {
     barrier->bytes += bytes;
@@ -335,7 +335,7 @@ static void add_bytes(gs_emu_warp *w, const gs_emu_op *op, gs_emu_mbarrier *barr
                       barrier->offset, MOST_COUNT);
 }
 
-/* What an arrival carries. */
+/* What an arrival releases. */
 static void release(gs_emu_warp *w, const gs_emu_op *op, gs_emu_mbarrier *barrier)
 {
     if (op->flags & RELAXED) {
@@ -346,7 +346,7 @@ static void release(gs_emu_warp *w, const gs_emu_op *op, gs_emu_mbarrier *barrie
     gs_emu_check_release(w->cluster->check, w->number, barrier->now);
 }
 
-/* releases: no lane before this one has released into the phase. */
+/* releases: the first lane of the instruction to arrive in this phase. */
 static void change(gs_emu_warp *w, const gs_emu_op *op, int lane, gs_emu_mbarrier *barrier, bool releases)
 {
     const uint32_t value = op->src[1] == GS_EMU_NONE ? 1 : gs_emu_u32(w, op->src[1])[lane];
@@ -367,8 +367,7 @@ static void change(gs_emu_warp *w, const gs_emu_op *op, int lane, gs_emu_mbarrie
     if (op->dst != GS_EMU_NONE) gs_emu_u64(w, op->dst)[lane] = before;
 }
 
-/* init, inval, expect_tx, complete_tx, arrive...: lane by lane. What the checker must know of a barrier it is told for the first lane of
- * several in one phase. */
+/* init, inval, expect_tx, complete_tx, arrive...: lane by lane. The checker is called only for the first of several lanes in the same phase. */
 static gs_emu_result exec_change(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     const gs_emu_mbarrier *last = NULL;
@@ -379,7 +378,8 @@ static gs_emu_result exec_change(gs_emu_warp *w, const gs_emu_op *op, uint32_t l
         gs_emu_place place;
         uint32_t *const visits = visits_of(w, gs_emu_lane_address(w, op, 0, lane)), before = visits ? visits[w->number] : 0;
         if (!resolve(w, op, lane, &place)) return GS_EMU_FAILED;
-        /* all lanes come at once; an arrival makes the clock tick, but a relaxed one, which carries what was before a fence: that it came who waits knows */
+        /* the lanes' accesses are simultaneous; an arrival makes the clock tick, except a relaxed one, which carries what was known before a fence; a waiter knows of
+         * the arrival itself */
         if (place.block != w->block && place.block->remote) place.block->remote[w->number] = visits && op->flags & RELAXED ? before : clock;
         if (op->count == INIT) {
             if (init(w, op, &place, gs_emu_u32(w, op->src[1])[lane]) == GS_EMU_FAILED) return GS_EMU_FAILED;
@@ -402,13 +402,13 @@ static gs_emu_result exec_change(gs_emu_warp *w, const gs_emu_op *op, uint32_t l
     return GS_EMU_NEXT;
 }
 
-/* What a lane asks for: a parity, or a state. */
+/* What a lane waits for: a parity, or a state. */
 static uint64_t question_of(gs_emu_warp *w, const gs_emu_op *op, int lane)
 {
     return op->flags & PARITY ? gs_emu_u32(w, op->src[1])[lane] & 1 : gs_emu_u64(w, op->src[1])[lane] >> 32;
 }
 
-/* Whether the phase that is asked for is complete; *phase: its number. */
+/* Whether the phase waited for is complete; *phase: its number. */
 static bool is_complete(const gs_emu_op *op, const gs_emu_mbarrier *barrier, uint64_t question, uint32_t *phase)
 {
     if (op->flags & PARITY) {
@@ -420,19 +420,19 @@ static bool is_complete(const gs_emu_op *op, const gs_emu_mbarrier *barrier, uin
     return barrier->phase > *phase;
 }
 
-/* The warp still asks for a phase that two others have followed. */
+/* Reports a warp that still waits for a phase after two others have completed. */
 static void check_behind(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_mbarrier *barrier, uint64_t question)
 {
     uint32_t *const waiting = &barrier->waiting[w->index];
     if (!*waiting || barrier->phase <= *waiting) return;
     const uint32_t phase = *waiting - 1;
     *waiting = 0;
-    if (question != (op->flags & PARITY ? phase & 1 : phase)) return;   /* it only looked then, and knows otherwise that the phase is over */
+    if (question != (op->flags & PARITY ? phase & 1 : phase)) return;   /* it only tested that phase, and learned of its end by other means */
     gs_emu_report(w, op, GS_EMU_PHASE_FINDING, "waited for phase %u of the mbarrier at %#x, which is now in phase %u: its parity says nothing any more",
                   phase - barrier->start, barrier->offset, barrier->phase - barrier->start);
 }
 
-/* Whether what one lane asks for is there. */
+/* *complete: whether the phase that one lane waits for is complete. */
 static gs_emu_result ask(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t question, bool *complete)
 {
     gs_emu_place place;
@@ -450,7 +450,7 @@ static gs_emu_result ask(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t
     return GS_EMU_NEXT;
 }
 
-/* A try_wait gives up now and then, and whenever nothing else is left to do in the cluster; then once. */
+/* A try_wait gives up at random, and once if nothing else can run in the cluster. */
 static bool gives_up(gs_emu_warp *w)
 {
     gs_emu_cluster *const cluster = w->cluster;
@@ -504,7 +504,7 @@ static gs_emu_result exec_pending(gs_emu_warp *w, const gs_emu_op *op, uint32_t 
     return GS_EMU_NEXT;
 }
 
-/* ---- what a warp waits for ---- */
+/* ---- description of waiting warps ---- */
 
 void gs_emu_mbarrier_describe(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_fragment *fragment, char *text, size_t size)
 {
@@ -572,7 +572,7 @@ gs_status gs_emu_decode_mbarrier(gs_emu_decoder *d, const gs_ptx_instruction *in
         op->dst = gs_emu_destination(d, gs_emu_operand(d, next++), GS_PTX_PRED);
         gs_emu_address(d, gs_emu_operand(d, next++), 0);
         op->src[1] = gs_emu_source(d, gs_emu_operand(d, next++), op->flags & PARITY ? GS_PTX_B32 : GS_PTX_B64);
-        return d->status;   /* a fourth operand is a hint */
+        return d->status;   /* the fourth operand is a time hint */
     }
     op->exec = exec_change;
     if (op->count >= ARRIVE && in->operands > 0 && gs_emu_operand(d, 0)->kind != GS_PTX_ADDRESS)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The order of global memory between blocks: who wrote what in this launch, and what a cluster knows to be there.
+ * Ordering of global memory between blocks: the last writer of each byte in this launch, and what each cluster knows.
  *
- * Every four bytes of an allocation that was stored to hold the number of a segment (a warp at a clock, at an instruction) and which of
- * the bytes it wrote. The last writer is all that is kept: whoever is ordered behind it, but not behind one before it, is not found. */
+ * For each four bytes of an allocation that is stored to, a cell holds the number of a segment (a warp, clock and instruction) and the mask of bytes that it wrote.
+ * Only the last writer is kept: an access that is ordered after it, but not after an earlier writer, is not reported. */
 #include "emu/isa/order.h"
 
 #include <stdio.h>
@@ -15,12 +15,12 @@
 #include "emu/machine/pool.h"
 
 #define CELL          4u
-#define MOST_SEGMENTS (1u << 28)          /* a cell has 28 bits for one */
+#define MOST_SEGMENTS (1u << 28)          /* a cell has 28 bits for the segment */
 #define MOST_FLAGS    (1u << 16)
-#define MOST_WORDS    (64ull << 20)       /* of all that flags and clusters know */
-#define UNDER_WAY     UINT32_MAX          /* the clock of a bulk store that nobody waited for in full */
+#define MOST_WORDS    (64ull << 20)       /* in all that flags and clusters know */
+#define UNDER_WAY     UINT32_MAX          /* the clock of a bulk store whose completion was not waited for */
 
-/* Scopes of strong accesses, narrow to wide. */
+/* Scopes of strong accesses, from narrow to wide. */
 enum { WEAK, OF_BLOCK, OF_CLUSTER, OF_DEVICE };
 
 /* A writer. */
@@ -29,10 +29,10 @@ typedef struct segment {
     uint32_t op;
     uint32_t block[3];
     uint16_t warp;                        /* in the cluster */
-    uint8_t  strong;                      /* the scope of an access that is atomic, volatile, relaxed, ...: others of this kind, that both scopes have, need no order */
+    uint8_t  strong;                      /* scope of a strong access (atomic, volatile, relaxed, ...); two strong accesses within both scopes need no order */
 } segment;
 
-/* What of other clusters is known: per cluster a clock for each of its warps. Sorted by cluster. */
+/* What is known of other clusters: per cluster a clock for each of its warps. Sorted by cluster. */
 typedef struct knowledge {
     uint32_t *row;                        /* cluster, clocks */
     uint32_t  rows, capacity;
@@ -40,9 +40,9 @@ typedef struct knowledge {
 
 typedef struct flag {
     uint64_t  address;                    /* 0: unused */
-    bool      wide;                       /* of scope gpu: for other clusters, too */
-    knowledge carries;                    /* to other clusters */
-    knowledge within;                     /* of a cluster's own warps, to them */
+    bool      wide;                       /* of scope gpu: also for other clusters */
+    knowledge carries;                    /* released to other clusters */
+    knowledge within;                     /* released by a cluster's warps to its other warps */
 } flag;
 
 typedef struct shadow {
@@ -51,15 +51,15 @@ typedef struct shadow {
 } shadow;
 
 struct gs_emu_order {
-    uint32_t warps;                       /* of a cluster */
-    segment *segment;                     /* from 1 on */
+    uint32_t warps;                       /* per cluster */
+    segment *segment;                     /* numbered from 1 */
     uint32_t segments, segment_capacity;
     shadow  *shadow;
     int      shadows, recent;
     flag    *flag;                        /* open addressing, at most half full */
     uint32_t flags, flag_capacity;
     uint64_t words;
-    bool     lost;                        /* no memory: nothing is found any more */
+    bool     lost;                        /* out of memory: nothing is reported any more */
 };
 
 typedef struct store {
@@ -67,7 +67,7 @@ typedef struct store {
     uint32_t group, segment;
 } store;
 
-/* The last segment of a warp. */
+/* The latest segment of a warp. */
 typedef struct latest {
     uint32_t clock, op, segment;
     uint8_t  strong;
@@ -75,11 +75,11 @@ typedef struct latest {
 
 struct gs_emu_cluster_order {
     gs_emu_order *order;
-    gs_emu_sights *seen;                  /* of strong stores */
-    knowledge     acquired, pending;      /* pending: of relaxed looks at flags, until a fence */
+    gs_emu_sights *seen;                  /* strong stores that warps have read */
+    knowledge     acquired, pending;      /* pending: read from flags by relaxed accesses, acquired by the next fence */
     latest       *latest;                 /* per warp */
-    bool          wrote;                  /* anything so far */
-    store        *store;                  /* bulk stores that nobody waited for in full */
+    bool          wrote;                  /* whether the cluster has written anything */
+    store        *store;                  /* bulk stores whose completion was not waited for */
     int           stores, store_capacity;
 };
 
@@ -102,7 +102,7 @@ static uint32_t place_of(const gs_emu_order *order, const knowledge *k, uint32_t
     return low;
 }
 
-/* Clocks of a cluster's warps; NULL: nothing is known of it. */
+/* Known clocks of a cluster's warps; NULL: none. */
 static uint32_t *clocks_of(const gs_emu_order *order, const knowledge *k, uint32_t cluster)
 {
     const uint32_t at = place_of(order, k, cluster);
@@ -197,7 +197,7 @@ static flag *make_flag(gs_emu_order *order, uint64_t address)
     return f;
 }
 
-/* What the warp had published, or its cluster acquired, goes with the flag. */
+/* Adds to a flag what the warp has published and what its cluster has acquired. */
 static void put_into(gs_emu_warp *w, flag *f)
 {
     part *const p = w->cluster->order;
@@ -216,7 +216,7 @@ static bool has_any(const gs_emu_warp *w, const uint32_t *clock)
 
 static bool has_published(const gs_emu_warp *w) { return has_any(w, gs_emu_check_published(w->cluster->check, w->number)) || has_any(w, gs_emu_check_released(w->cluster->check, w->number)); }
 
-/* A cluster's own warps learn one by one, of others all learn what one has seen. */
+/* Within the flag's own cluster only the warp that looks learns; of other clusters the whole cluster learns what one warp has seen. */
 static void look_at(gs_emu_warp *w, const gs_emu_op *op, const flag *f, bool wide)
 {
     part *const p = w->cluster->order;
@@ -233,7 +233,7 @@ static void release(gs_emu_warp *w, const gs_emu_op *op, bool wide)
     if (wide) gs_emu_check_publish(w->cluster->check, w->number);
 }
 
-/* An atomic operation on a flag passes on what is there already. One whose result nobody reads looks at nothing, whatever it acquires. */
+/* An atomic operation on a flag keeps what it carries. It acquires something only if its result is used. */
 static void change_flag(gs_emu_warp *w, const gs_emu_op *op, uint64_t address, bool wide)
 {
     part *const p = w->cluster->order;
@@ -245,7 +245,7 @@ static void change_flag(gs_emu_warp *w, const gs_emu_op *op, uint64_t address, b
     if (p->wrote || has_published(w)) put_into(w, f);
 }
 
-/* A strong store is a flag only where something was published before it, else data like others. */
+/* A strong store makes a flag only if something was published before it; otherwise it is ordinary data. */
 static void store_flag(gs_emu_warp *w, const gs_emu_op *op, uint64_t address, bool wide)
 {
     part *const p = w->cluster->order;
@@ -254,7 +254,7 @@ static void store_flag(gs_emu_warp *w, const gs_emu_op *op, uint64_t address, bo
     if (!f && has_published(w)) f = make_flag(p->order, address);
     if (!f) return;
     f->wide |= wide;
-    if (!w->cluster->launch->unseen) f->carries.rows = f->within.rows = 0;   /* else a reader may still see the store before this one */
+    if (!w->cluster->launch->unseen) f->carries.rows = f->within.rows = 0;   /* with unseen stores a reader may still see the previous store */
     put_into(w, f);
 }
 
@@ -312,11 +312,11 @@ static shadow *make_shadow(gs_emu_order *order, const gs_emu_allocation *a)
     return &order->shadow[order->recent = order->shadows++];
 }
 
-/* ---- judging ---- */
+/* ---- decisions ---- */
 
 static bool is_same_block(const gs_emu_warp *w, const segment *s) { return s->cluster == w->cluster->id && memcmp(s->block, w->block->id, sizeof s->block) == 0; }
 
-/* Whether two strong accesses are so for each other. */
+/* Whether each of two strong accesses is within the other's scope. */
 static bool both_strong(const gs_emu_warp *w, const segment *s, uint8_t strong)
 {
     switch (GS_MIN(s->strong, strong)) {
@@ -331,8 +331,8 @@ static bool is_ordered(const gs_emu_warp *w, const segment *s, uint8_t strong)
 {
     const part *const p = w->cluster->order;
     if (both_strong(w, s, strong)) return true;
-    if (s->cluster != w->cluster->id) return covers(p->order, &p->acquired, s) || (strong == OF_DEVICE && covers(p->order, &p->pending, s));   /* a load of a narrower scope may find an old line in its own cache */
-    if (s->warp == w->number) return true;   /* lanes of a warp are not told apart here */
+    if (s->cluster != w->cluster->id) return covers(p->order, &p->acquired, s) || (strong == OF_DEVICE && covers(p->order, &p->pending, s));   /* a narrower load may find an old line */
+    if (s->warp == w->number) return true;   /* lanes of a warp are not distinguished here */
     return s->clock != UNDER_WAY && gs_emu_check_known(w->cluster->check, w->number, s->warp, s->clock) && gs_emu_check_clustered(w->cluster->check, w->number, s->warp, s->clock);
 }
 
@@ -366,10 +366,10 @@ typedef struct request {
     uint64_t         address;
     uint32_t         bytes;
     bool             writes;
-    bool             constant;            /* a load of what nobody writes during the launch (.nc) */
+    bool             constant;            /* a load of data that may not be written during the launch (.nc) */
     uint8_t          strong;
-    uint32_t         segment;             /* if it writes */
-    uint32_t         fine;                /* a segment that was found to be in order */
+    uint32_t         segment;             /* valid for writes */
+    uint32_t         fine;                /* a segment that needs no further check */
 } request;
 
 static void tell(request *r, const segment *s)
@@ -381,17 +381,17 @@ static void tell(request *r, const segment *s)
                   s->warp % r->w->block->warps, s->block[0], s->block[1], s->block[2], place, what_is_missing(r->w, s, r->strong));
 }
 
-/* Whoever wrote it, and however the two are ordered: such a load may find what another cache still has. */
+/* Reported for any writer, whatever the order: such a load may find an old line in another cache. */
 static void tell_constant(request *r, const segment *s)
 {
     char place[96];
     gs_emu_describe_op(r->w->cluster, s->op, place, sizeof place);
     gs_emu_report(r->w, r->op, GS_EMU_UNORDERED_FINDING, "read of %u bytes at %#llx as constant (.nc, __ldg, ldu); written in this launch by warp %d of block %u %u %u at %s: only what no thread of a launch writes may be read so",
                   r->bytes, (unsigned long long)r->address, s->warp % r->w->block->warps, s->block[0], s->block[1], s->block[2], place);
-    r->constant = false;   /* told once is enough */
+    r->constant = false;   /* report once */
 }
 
-/* Whoever has seen a strong store, by a strong load, comes behind it, with weak accesses too; and who knows of whoever has. */
+/* A warp that has seen a strong store by a strong load is ordered after it, also for weak accesses; so is a warp that knows of such a warp. */
 static bool has_seen(const gs_emu_warp *w, uint64_t place, uint32_t by)
 {
     const gs_emu_cluster *const cluster = w->cluster;
@@ -403,7 +403,7 @@ static bool has_seen(const gs_emu_warp *w, uint64_t place, uint32_t by)
     return seen;
 }
 
-/* One cell; `mask` of its bytes. */
+/* Checks one cell; `mask`: bytes of it. */
 static void visit(request *r, shadow *s, uint64_t index, uint32_t mask)
 {
     gs_emu_order *const order = r->w->cluster->order->order;
@@ -420,7 +420,7 @@ static void visit(request *r, shadow *s, uint64_t index, uint32_t mask)
             r->fine = before;
         } else if (!is_flag(order, place) && !has_seen(r->w, place, before)) {
             tell(r, writer);
-            r->fine = before;   /* told once is enough */
+            r->fine = before;   /* report once */
         }
     }
     if (r->writes) *cell = r->segment << 4 | (before == r->segment ? (*cell & 15) | mask : mask);
@@ -441,11 +441,11 @@ static void visit_range(request *r, const gs_emu_allocation *a, uint64_t address
     }
 }
 
-/* ---- what the machine calls ---- */
+/* ---- functions for the machine ---- */
 
 static bool is_float(const gs_emu_op *op) { return op->type >= GS_PTX_F16; }
 
-/* Of a strong access. Others than memory instructions have no scope in their flags. */
+/* The scope of a strong access. Instructions other than memory instructions have no scope in their flags. */
 static uint8_t scope_of(const gs_emu_op *op)
 {
     return op->flags & GS_EMU_ACCESS_IN_BLOCK ? OF_BLOCK : op->flags & GS_EMU_ACCESS_IN_CLUSTER ? OF_CLUSTER : OF_DEVICE;
@@ -532,7 +532,7 @@ void gs_emu_order_store(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_tile *
     visit_tile(&r, tile);
 }
 
-/* Its bytes are the warp's own stores from here on. */
+/* The bulk stores of these groups are complete: from now on they count as stores of the warp. */
 void gs_emu_order_stored(gs_emu_warp *w, uint32_t lanes, uint32_t pending)
 {
     part *const p = w->cluster->order;
@@ -548,7 +548,7 @@ void gs_emu_order_stored(gs_emu_warp *w, uint32_t lanes, uint32_t pending)
     }
 }
 
-/* ---- life ---- */
+/* ---- creation, cleanup ---- */
 
 gs_emu_order *gs_emu_order_create(int warps)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST = 1024, MOST = 1 << 20 };   /* places; beyond the most there is no memory, and nothing is found any more */
+enum { FIRST = 1024, MOST = 1 << 20 };   /* places; with more, nothing is found any more */
 
 typedef struct sight {
     uint64_t place;   /* 0: unused */
@@ -51,7 +51,7 @@ bool gs_emu_sights_add(gs_emu_sights **sights, uint64_t place, int warp, uint32_
 
 uint32_t gs_emu_sights_when(const gs_emu_sights *sights, uint64_t place, int warp, uint32_t segment)
 {
-    const sight *const s = sights && sights->capacity ? slot_of(sights, place, warp) : NULL;   /* no memory for the first: there is no list */
+    const sight *const s = sights && sights->capacity ? slot_of(sights, place, warp) : NULL;   /* the list is NULL if there was no memory for the first entry */
     return s && s->place && s->segment == segment ? s->clock : 0;
 }
 

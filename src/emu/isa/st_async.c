@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * st.async: a store into shared memory of the cluster that completes on an mbarrier of the block it goes to. The values are taken at the
- * issue; they arrive some time later, all lanes of one instruction that go to one barrier at once. */
+ * st.async: a store into shared memory of the cluster that completes on an mbarrier of the destination block. The values are read at issue and arrive some time later;
+ * those of all lanes of an instruction with the same barrier arrive together. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,13 +13,13 @@ typedef struct store {
     const gs_emu_op *op;
     gs_emu_block    *to;
     gs_emu_mbarrier *barrier;
-    uint32_t         lanes, size;      /* size: bytes of a lane */
-    uint32_t         copy;             /* the checker's number */
+    uint32_t         lanes, size;      /* size: bytes per lane */
+    uint32_t         copy;             /* number of the copy, for the checker */
     uint32_t         offset[GS_EMU_LANES];
     uint8_t          data[GS_EMU_LANES][MOST_BYTES];
 } store;
 
-/* ---- where it goes ---- */
+/* ---- destinations ---- */
 
 static uint64_t barrier_address(gs_emu_warp *w, const gs_emu_op *op, int lane)
 {
@@ -28,7 +28,7 @@ static uint64_t barrier_address(gs_emu_warp *w, const gs_emu_op *op, int lane)
     return (uint32_t)((op->src[1] == GS_EMU_NONE ? 0 : gs_emu_u32(w, op->src[1])[lane]) + (uint32_t)displacement);
 }
 
-/* A place in shared memory that the warp itself does not visit: the store does, later, and `copies_in` stands for it. */
+/* Translates a destination. This is not an access by the warp itself: the store comes later, and `copies_in` accounts for it. */
 static bool find(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t address, uint32_t size, gs_emu_place *place)
 {
     const gs_emu_cluster *const cluster = w->cluster;
@@ -54,9 +54,9 @@ static bool find_lane(gs_emu_warp *w, const gs_emu_op *op, int lane, uint32_t si
     return false;
 }
 
-/* ---- under way ---- */
+/* ---- pending stores ---- */
 
-/* The bytes of its lanes, neighbours together. */
+/* Called for the bytes of the lanes, with adjacent lanes merged. */
 typedef void range_function(gs_emu_check *check, const store *s, int warp, uint32_t offset, uint32_t bytes);
 
 static void each_range(gs_emu_check *check, const store *s, int warp, range_function *function)
@@ -106,7 +106,7 @@ static void take_values(gs_emu_warp *w, const gs_emu_op *op, store *s)
         }
 }
 
-/* The lanes of one barrier, whose places are known. */
+/* Sends the lanes of one barrier, whose places are known. */
 static gs_emu_result send(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes, uint32_t size, const place_of_lane place[GS_EMU_LANES])
 {
     gs_emu_cluster *const cluster = w->cluster;
@@ -139,7 +139,7 @@ static gs_emu_result issue(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     const uint32_t size = gs_ptx_type_bits((gs_ptx_type)op->type) / 8 * op->lists;
     place_of_lane place[GS_EMU_LANES];
-    if (w->cluster->tasks + GS_EMU_LANES > GS_EMU_MOST_TASKS) return GS_EMU_WAIT;   /* each lane may have a barrier of its own */
+    if (w->cluster->tasks + GS_EMU_LANES > GS_EMU_MOST_TASKS) return GS_EMU_WAIT;   /* each lane may have its own barrier */
     for (int lane = 0; lane < GS_EMU_LANES; lane++)
         if (lanes >> lane & 1 && !find_lane(w, op, lane, size, &place[lane])) return w->cluster->failed ? GS_EMU_FAILED : GS_EMU_NEXT;
     while (lanes) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Barriers of a block and of a cluster, fences, setmaxnreg, griddepcontrol. A named barrier counts threads; whoever waits on it
- * acquires what the others released at the moment it completes. */
+ * Barriers of a block and of a cluster, fences, setmaxnreg, griddepcontrol. A named barrier counts threads; a waiting warp acquires what the others have released when
+ * the barrier completes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,11 +39,11 @@ static gs_emu_result arrive(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes,
     gs_emu_block *const block = w->block;
     if (threads % GS_EMU_LANES || threads > block->threads + GS_EMU_LANES - 1)
         gs_emu_report(w, op, GS_EMU_ARRIVAL_COUNT_FINDING, "a barrier for %u threads in a block of %u (a multiple of 32 is needed)", threads, block->threads);
-    if (barrier->arrived && !threads != !barrier->expected)   /* an H200 ends a kernel so: an arrival with a number, and a wait without one */
+    if (barrier->arrived && !threads != !barrier->expected)   /* on an H200 mixing an arrival with a count and a wait without one ends the kernel */
         gs_emu_report(w, op, GS_EMU_ARRIVAL_COUNT_FINDING, "one warp says how many threads take part (%u), another gives no number: an illegal instruction on a GPU", threads + barrier->expected);
     else if (barrier->arrived && barrier->expected != threads)
         gs_emu_report(w, op, GS_EMU_ARRIVAL_COUNT_FINDING, "this warp says that %u threads take part, another said %u", threads, barrier->expected);
-    barrier->expected = threads;   /* 0, no number: all threads that have not ended */
+    barrier->expected = threads;   /* 0: no count, all threads that have not exited */
     barrier->arrived += lanes == w->alive ? GS_EMU_LANES : (unsigned)__builtin_popcount(lanes);
     if (block->cluster->check) gs_emu_check_release(block->cluster->check, w->number, barrier->clock);
     if (op->count >= RED_POPC) {
@@ -78,7 +78,7 @@ static gs_emu_result exec_barrier(gs_emu_warp *w, const gs_emu_op *op, uint32_t 
     const uint32_t threads = op->src[1] == GS_EMU_NONE ? 0 : gs_emu_u32(w, op->src[1])[lane];
     if (number >= GS_EMU_NAMED) return gs_emu_report(w, op, GS_EMU_TRAP_FINDING, "there is no barrier %u", number);
     gs_emu_named_barrier *const barrier = &w->block->barriers->named[number];
-    if (f->phase) {   /* arrived before */
+    if (f->phase) {   /* it has arrived already */
         if (barrier->generation == f->phase - 1) return GS_EMU_WAIT;
         f->phase = 0;
         give_result(w, op, lanes, barrier);
@@ -206,9 +206,10 @@ static gs_status decode_cluster(gs_emu_decoder *d, const gs_ptx_instruction *in,
 
 /* ---- fences ---- */
 
-enum { RELEASES = 1, ACQUIRES = 2, TO_CLUSTER = 4, BEYOND = 8 };   /* flags of fences of scope gpu and wider; that release to the cluster; of scope cluster and wider */
+enum { RELEASES = 1, ACQUIRES = 2, TO_CLUSTER = 4, BEYOND = 8 };   /* flags of fences: RELEASES, ACQUIRES: of scope gpu or wider; TO_CLUSTER: releases to the cluster;
+                                                                      BEYOND: of scope cluster or wider */
 
-/* Memory of the emulated device is coherent: a fence is for the checker, as relaxed arrivals and operations on flags that follow carry it. */
+/* Memory of the emulated device is coherent. A fence matters to the checker: later relaxed arrivals and operations on flags carry what it releases. */
 static gs_emu_result exec_fence(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     gs_emu_check *const check = w->cluster->check;
@@ -227,14 +228,14 @@ static gs_emu_result exec_fence(gs_emu_warp *w, const gs_emu_op *op, uint32_t la
     return GS_EMU_NEXT;
 }
 
-/* Of proxies that the checker does not tell apart, and what is over before a kernel starts. */
+/* Fences of proxies that the checker does not distinguish, and waits for what is over before a kernel starts. */
 static gs_emu_result exec_nothing(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     (void)w, (void)op, (void)lanes;
     return GS_EMU_NEXT;
 }
 
-/* Bulk copies do not ask which stores are late. */
+/* Bulk copies read memory directly, so stores of the block must be visible there. */
 static gs_emu_result exec_fence_global(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     (void)op, (void)lanes;
@@ -263,7 +264,7 @@ static gs_emu_result exec_fence_mbarrier(gs_emu_warp *w, const gs_emu_op *op, ui
     return GS_EMU_NEXT;
 }
 
-/* legend: opcode, what it does. Beside these: fence{.sem}.scope, fence.proxy.tensormap::generic.sem.scope */
+/* legend: opcode, function. In addition: fence{.sem}.scope, fence.proxy.tensormap::generic.sem.scope */
 static const struct {
     const char  *name;
     gs_emu_exec *exec;
@@ -288,7 +289,7 @@ static bool is_scope(const char *part)
     return is_one_of(part, scopes, GS_COUNT(scopes));
 }
 
-/* sem.scope from part `at` on, to the end. */
+/* sem.scope from part `at` to the end. */
 static bool has_order(const gs_ptx_instruction *in, int at)
 {
     static const char *const orders[] = {"acq_rel", "sc", "acquire", "release"};
@@ -321,7 +322,7 @@ static gs_emu_result exec_setmaxnreg(gs_emu_warp *w, const gs_emu_op *op, uint32
     struct gs_emu_barriers *const b = w->block->barriers;
     const int wanted = (int)op->immediate, held = b->held[w->index];
     if (lanes != w->alive) return gs_emu_report(w, op, GS_EMU_DIVERGED_FINDING, "only lanes %#x of %#x execute it", lanes, w->alive);
-    if (held == 0) return GS_EMU_NEXT;   /* how many registers the launch gave is not known */
+    if (held == 0) return GS_EMU_NEXT;   /* the number of registers at launch is unknown */
     const bool grows = op->flags & 1;
     if (grows ? wanted < held : wanted > held)
         return gs_emu_report(w, op, GS_EMU_REGISTERS_FINDING, "%s to %d, but the warp holds %d", grows ? "inc" : "dec", wanted, held);
@@ -339,7 +340,7 @@ void gs_emu_registers_end(gs_emu_warp *last, const gs_emu_op *op)
     const int *const held = block->barriers->held;
     for (int i = 0; i < block->warps; i++) {
         const int first = i / WARPGROUP * WARPGROUP, given = (last->cluster->launch->code->registers + 7) / 8 * 8;
-        const int wanted = first + WARPGROUP > block->warps ? given : held[first];   /* an incomplete one cannot */
+        const int wanted = first + WARPGROUP > block->warps ? given : held[first];   /* an incomplete warpgroup cannot execute setmaxnreg */
         if (held[i] == wanted) continue;
         gs_emu_report(last, op, GS_EMU_REGISTERS_FINDING, "warp %d holds %d registers in the end, %d would be those of its warpgroup: all its four warps execute a setmaxnreg", i, held[i], wanted);
         return;
@@ -360,7 +361,7 @@ static gs_status decode_setmaxnreg(gs_emu_decoder *d, const gs_ptx_instruction *
     return GS_OK;
 }
 
-/* ---- what a warp waits for ---- */
+/* ---- description of waiting warps ---- */
 
 void gs_emu_sync_describe(gs_emu_warp *w, const gs_emu_op *op, char *text, size_t size)
 {
@@ -388,7 +389,7 @@ gs_status gs_emu_decode_sync(gs_emu_decoder *d, const gs_ptx_instruction *in, gs
     if (strcmp(first, "griddepcontrol") == 0) {
         if (in->operands || (strcmp(in->name, "griddepcontrol.wait") != 0 && strcmp(in->name, "griddepcontrol.launch_dependents") != 0))
             return gs_emu_unsupported(d, "only .wait and .launch_dependents");
-        /* launches run one after the other: what a dependent one waits for has happened, and the next one waits in any case */
+        /* launches run one after the other: the previous one has ended, and the next one waits in any case */
         op->exec = strcmp(in->name, "griddepcontrol.wait") == 0 ? gs_emu_dependent_wait : exec_nothing;
         op->class = GS_EMU_BARRIER;
         return GS_OK;

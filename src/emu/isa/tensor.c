@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Tensor maps of the emulated device: encoding, checking, walking over a box. */
+ * Tensor maps of the emulated device: encoding, checking, iterating over a box. */
 #include "emu/isa/tensor.h"
 
 #include <stdarg.h>
@@ -9,14 +9,14 @@
 
 #include "base/error.h"
 
-#define UNIT        16u               /* bytes that shared memory is swizzled by and that stores are clipped to */
+#define UNIT        16u               /* bytes: granularity of the swizzle, and to which stores are clipped */
 #define SECTOR      32u
 #define FILL_NAN    0x7ff7u
 #define MOST_EXTENT (1ull << 32)
 #define MOST_STRIDE (1ull << 40)
 #define MOST_BOX    256
-#define MOST_BYTES  (256u << 10)      /* of a box: more than any block has */
-#define MOST_ROW    256u              /* bytes of a row of a linear copy */
+#define MOST_BYTES  (256u << 10)      /* per box: more than any block has */
+#define MOST_ROW    256u              /* bytes per row of a linear copy */
 
 _Static_assert(sizeof(gs_emu_map) <= sizeof(gs_tensor_map), "a map fits where kernels expect one");
 
@@ -163,14 +163,14 @@ void gs_emu_tile_line(gs_emu_tile *tile, uint64_t address, uint32_t bytes, uint3
     finish(tile);
 }
 
-/* Whether the row is inside in the outer dimensions; *address: of its first byte, which may be outside in the inner one. */
+/* Whether the row is inside in the outer dimensions; *address: of its first byte, which may be outside in the inner dimension. */
 static bool place_row(const gs_emu_tile *tile, uint32_t row, uint64_t *address)
 {
     bool inside = true;
     uint64_t at = tile->address + (uint64_t)tile->origin[0];
     for (int i = 1; i < tile->dimensions; i++) {
         const int64_t coordinate = tile->origin[i] + row % tile->box[i];
-        inside = inside && (uint64_t)coordinate < tile->extent[i];   /* a negative one is huge */
+        inside = inside && (uint64_t)coordinate < tile->extent[i];   /* negative values become huge */
         at += (uint64_t)coordinate * tile->stride[i];
         row /= tile->box[i];
     }
@@ -186,7 +186,7 @@ bool gs_emu_tile_row(const gs_emu_tile *tile, uint32_t row, uint64_t *address, u
     return true;
 }
 
-/* Bits 4 to 6 change with bits 7 to 9: where 16 bytes stand depends on which of eight lines of 128 bytes they belong to. */
+/* XORs bits 4 to 6 with bits 7 to 9: the position of 16 bytes depends on which of eight lines of 128 bytes they are in. */
 static uint32_t swizzled(const gs_emu_tile *tile, uint32_t offset) { return offset ^ (offset >> 3 & tile->swizzle); }
 
 int gs_emu_tile_pieces(const gs_emu_tile *tile, uint32_t row, gs_emu_piece piece[GS_EMU_PIECES])
@@ -204,7 +204,7 @@ int gs_emu_tile_pieces(const gs_emu_tile *tile, uint32_t row, gs_emu_piece piece
     return pieces;
 }
 
-/* Ranges that touch each other become one. */
+/* Merges adjacent ranges. */
 typedef struct gather {
     gs_emu_range_fn *fn;
     void            *context;
@@ -224,7 +224,7 @@ static void add_range(gather *g, uint32_t offset, uint32_t bytes)
 void gs_emu_tile_ranges(const gs_emu_tile *tile, bool inside, gs_emu_range_fn *fn, void *context)
 {
     gather g = {fn, context, 0, 0};
-    const bool dense = tile->pitch == tile->box[0];   /* then the swizzle only moves bytes within a row */
+    const bool dense = tile->pitch == tile->box[0];   /* the swizzle then only moves bytes within a row */
     for (uint32_t row = 0; row < tile->rows; row++) {
         gs_emu_piece piece[GS_EMU_PIECES];
         uint64_t address;

@@ -5,27 +5,27 @@
 #include <string.h>
 
 enum {
-    MOST = 4096,   /* of a block, and of clusters that have ended; beyond that they are visible at once */
-    AT_ONCE = 4    /* one instruction of so many is seen before those that stand in front of it */
+    MOST = 4096,   /* per block, and for ended clusters; further stores become visible at once */
+    AT_ONCE = 4    /* one in so many stores becomes visible before those that precede it */
 };
 
 typedef struct stored {
     uint8_t *at;
     uint32_t size;
-    bool     global;                       /* else in another block's shared memory */
-    bool     cluster;                      /* the blocks of its cluster may see it */
-    bool     lent;                         /* it is in memory for a load of its own block */
-    gs_emu_combine *reduces;               /* with the first 8 of its bytes; NULL: a store */
-    uint8_t  bytes[GS_EMU_UNSEEN_BYTES];   /* while a store is lent: what was there */
+    bool     global;                       /* in global memory; false: in another block's shared memory */
+    bool     cluster;                      /* visible to the blocks of its cluster */
+    bool     lent;                         /* temporarily in memory, for a load of its own block */
+    gs_emu_combine *reduces;               /* reduction with the first 8 of the bytes; NULL: a store */
+    uint8_t  bytes[GS_EMU_UNSEEN_BYTES];   /* while a store is lent: the previous contents */
 } stored;
 
 struct gs_emu_unseen {
     int            count;
-    const uint8_t *from, *to;              /* all of them lie between; wider where some are gone */
+    const uint8_t *from, *to;              /* a range that contains all entries; may be larger than necessary */
     stored         list[MOST];
 };
 
-/* Where other blocks look: global memory, and their own shared memory. */
+/* Whether other blocks can see the places: global memory, or their own shared memory. */
 static bool is_for_others(const gs_emu_warp *w, const gs_emu_reach *reach)
 {
     if (reach->space == GS_PTX_GLOBAL) return true;
@@ -53,7 +53,7 @@ static void apply(const stored *one)
 
 static bool overlap(const uint8_t *a, uint32_t a_size, const uint8_t *b, uint32_t b_size) { return a < b + b_size && b < a + a_size; }
 
-/* Those that touch bytes, in their order; released: of those that were released to the cluster. */
+/* Applies entries that overlap the bytes, in their order; released: only those that were released to the cluster. */
 static void show_bytes(struct gs_emu_unseen *unseen, const uint8_t *at, uint32_t size, bool released)
 {
     if (at >= unseen->to || at + size <= unseen->from) return;
@@ -66,12 +66,12 @@ static void show_bytes(struct gs_emu_unseen *unseen, const uint8_t *at, uint32_t
     unseen->count = kept;
 }
 
-/* One of them, behind those before it that touch its bytes. */
+/* Applies one entry, after the earlier entries that overlap it. */
 static void show_one(struct gs_emu_unseen *unseen, int which)
 {
     const stored one = unseen->list[which];
     int kept = 0;
-    while (!overlap(one.at, one.size, unseen->list[kept].at, unseen->list[kept].size)) kept++;   /* to itself at most */
+    while (!overlap(one.at, one.size, unseen->list[kept].at, unseen->list[kept].size)) kept++;   /* stops at the entry itself at the latest */
     for (int i = kept; i < unseen->count; i++) {
         const stored other = unseen->list[i];
         if (i <= which && overlap(one.at, one.size, other.at, other.size)) apply(&other);
@@ -87,7 +87,7 @@ static void show_all(struct gs_emu_unseen *unseen)
     unseen->from = unseen->to = NULL;
 }
 
-/* All that the block stored, and what others of its cluster released to it. */
+/* Applies all of the block's stores, and those that other blocks of the cluster released to it. */
 void gs_emu_unseen_show(gs_emu_block *block)
 {
     for (int b = 0; b < block->cluster->blocks; b++) {
@@ -126,7 +126,7 @@ void gs_emu_unseen_release(gs_emu_block *block, uint32_t flags)
     else gs_emu_unseen_show(block);
 }
 
-/* Any of them, or all, or the latest ones, the last one first. stuck: not all. */
+/* Applies random entries, all of them, or the latest ones in reverse order. stuck: never all. */
 static bool show_some(struct gs_emu_unseen *unseen, gs_random *random, bool stuck)
 {
     if (!unseen || !unseen->count) return false;
@@ -164,7 +164,7 @@ void gs_emu_unseen_touch_place(gs_emu_warp *w, const gs_emu_place *place, uint32
         if (w->cluster->block[b].unseen) show_bytes(w->cluster->block[b].unseen, place->bytes, size, b != w->block->rank);
 }
 
-/* ---- what a block reads of its own ---- */
+/* ---- a block's view of its own stores ---- */
 
 static bool reads(const gs_emu_reach *reach, uint32_t size, const stored *one)
 {
@@ -174,7 +174,7 @@ static bool reads(const gs_emu_reach *reach, uint32_t size, const stored *one)
     return false;
 }
 
-/* Some lane reads between the first and the last of them. */
+/* Whether a lane reads between the first and the last entry. */
 static bool may_read(const struct gs_emu_unseen *unseen, const gs_emu_reach *reach, uint32_t size)
 {
     for (uint32_t left = unseen && unseen->count ? reach->lanes : 0; left; left &= left - 1)

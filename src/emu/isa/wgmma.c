@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * wgmma: Hopper's asynchronous warpgroup matrix instructions. Each warp computes its own 16 of the 64 rows. An operation reads shared
- * memory and computes when a task gets the turn, somewhere between its commit and the wait for its group. */
+ * wgmma: Hopper's asynchronous warpgroup matrix instructions. Each warp computes its own 16 of the 64 rows. An operation reads shared memory and computes when its
+ * task gets a turn, at any time between its commit and the wait for its group. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "emu/isa/wgmma.h"
 
-#define MOST_QUEUED 4096   /* operations of a warp that have not run: then the oldest run at once */
-#define UNUSED_BITS 0x3ff1c000c000c000ull   /* of a descriptor: 14, 15, 30, 31, 46 to 48, 52 to 61 */
+#define MOST_QUEUED 4096   /* queued operations per warp; with more, the oldest runs at once */
+#define UNUSED_BITS 0x3ff1c000c000c000ull   /* bits of a descriptor: 14, 15, 30, 31, 46 to 48, 52 to 61 */
 
 /* ---- state ---- */
 
@@ -106,7 +106,7 @@ static gs_emu_wgmma_operation *oldest(const struct gs_emu_wgmma_state *s) { retu
 
 static bool can_run(const struct gs_emu_wgmma_state *s) { return s->count && oldest(s)->group <= s->committed; }
 
-/* Groups of which every operation has run. */
+/* Groups whose operations have all run. */
 static uint32_t finished(const struct gs_emu_wgmma_state *s) { return can_run(s) ? oldest(s)->group - 1 : s->committed; }
 
 static void run_oldest(gs_emu_warp *w)
@@ -119,7 +119,7 @@ static void run_oldest(gs_emu_warp *w)
     if (finished(s) != before) gs_emu_happened(w->cluster);
 }
 
-/* Place for one more at the end; NULL: no memory. */
+/* Appends an entry; NULL: no memory. */
 static gs_emu_wgmma_operation *append(gs_emu_warp *w)
 {
     struct gs_emu_wgmma_state *const s = w->wgmma;
@@ -142,7 +142,7 @@ typedef struct pump {
     gs_emu_warp *warp;
 } pump;
 
-/* One operation of the warp. Its state is `order`; a warp that ended has none. */
+/* Runs one operation of the warp. task->order identifies the warp's state, which a warp that ended no longer has. */
 static bool pump_step(gs_emu_cluster *cluster, gs_emu_task *task)
 {
     gs_emu_warp *const w = ((pump *)(void *)task)->warp;
@@ -161,7 +161,7 @@ static void arm(gs_emu_warp *w)
     pump *const p = malloc(sizeof *p);
     if (p) *p = (pump){.task = {.step = pump_step, .order = s}, .warp = w};
     s->armed = p && gs_emu_task_add(w->cluster, &p->task);
-    while (!s->armed && can_run(s)) run_oldest(w);   /* no memory for a task: now */
+    while (!s->armed && can_run(s)) run_oldest(w);   /* no memory for a task: run it now */
 }
 
 /* ---- issue ---- */
@@ -174,7 +174,7 @@ static bool same_in_all_lanes(gs_emu_warp *w, uint32_t offset)
     return same;
 }
 
-/* All four warps exist, with all their lanes. */
+/* Whether all four warps exist, with all their lanes. */
 static bool is_whole(const gs_emu_warp *w)
 {
     const int first = w->index / 4 * 4;
@@ -227,7 +227,7 @@ static gs_emu_result check_descriptors(gs_emu_warp *w, const gs_emu_op *op, cons
     return check_pieces(w, op, 'B', what->b, piece, pieces_b(op, what->b, piece));
 }
 
-/* The n-th wgmma of the four warps must be the same one: whoever comes later compares. */
+/* The n-th wgmma of all four warps must be the same: each warp compares with those that were faster. */
 static gs_emu_result check_peers(gs_emu_warp *w, const gs_emu_op *op, const gs_emu_wgmma_record *what)
 {
     const uint64_t n = w->wgmma->issued;
@@ -255,7 +255,7 @@ static void count(gs_emu_warp *w, const gs_emu_op *op)
 {
     gs_emu_counters *const c = &w->cluster->counters;
     const uint32_t a = op->flags & GS_EMU_WGMMA_A_REGISTERS ? 0 : 2 * GS_EMU_ROWS * GS_EMU_PIECE;
-    const uint32_t b = 2 * GS_EMU_PIECE * (uint32_t)columns_of(op) / 4;   /* read once for the four warps */
+    const uint32_t b = 2 * GS_EMU_PIECE * (uint32_t)columns_of(op) / 4;   /* B is read once for the four warps */
     c->wgmma++;
     const uint64_t flops = 2ull * GS_EMU_ROWS * (uint32_t)columns_of(op) * (uint32_t)depth_of(op);
     c->matrix_flops += flops;
@@ -289,7 +289,7 @@ static gs_emu_result exec_mma(gs_emu_warp *w, const gs_emu_op *op, uint32_t lane
     s->history[s->issued++ % GS_EMU_WGMMA_HISTORY] = what;
     s->read_op = what.op;
     count(w, op);
-    return watched ? GS_EMU_NEXT : GS_EMU_YIELD;   /* the guard is asked from the next turn on */
+    return watched ? GS_EMU_NEXT : GS_EMU_YIELD;   /* from the next turn on, the guard is called for this warp */
 }
 
 /* ---- fence, commit, wait ---- */
@@ -390,7 +390,7 @@ static gs_status decode_operands(gs_emu_decoder *d, gs_emu_op *op)
     if (!acc || !a) return d->status;
     const bool a_in_memory = a->kind != GS_PTX_VECTOR;
     op->lists = (uint16_t)gs_emu_destinations(d, acc, reg, &op->list);
-    gs_emu_sources(d, acc, reg, &again);   /* it reads them, too */
+    gs_emu_sources(d, acc, reg, &again);   /* the accumulators are read, too */
     if (!a_in_memory) {
         op->flags |= GS_EMU_WGMMA_A_REGISTERS;
         op->lists2 = (uint16_t)gs_emu_sources(d, a, GS_PTX_B32, &op->list2);

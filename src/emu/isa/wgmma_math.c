@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The arithmetic of the matrix units: operand layouts and the product of 16 rows. */
+ * The arithmetic of the matrix units: operand layouts, and the product of 16 rows. */
 #include "emu/isa/wgmma_math.h"
 
 #include <string.h>
@@ -20,8 +20,8 @@ gs_emu_descriptor gs_emu_descriptor_of(uint64_t bits)
     };
 }
 
-/* Pieces at base + offset[i]. The pattern repeats every 8 rows of 128 bytes in all modes; its position is a matter of the address, so a
- * tile may be entered anywhere. */
+/* Offsets of pieces at base + offset[i]. The swizzle pattern repeats every 8 rows of 128 bytes in all modes and depends only on the address, so a tile may start
+ * anywhere. */
 static void place(const gs_emu_descriptor *d, uint32_t base, const uint32_t *restrict offset, uint32_t count, uint32_t *restrict piece)
 {
     const uint32_t mask = d->pieces - 1, row = d->base;
@@ -41,7 +41,7 @@ int gs_emu_descriptor_pieces(const gs_emu_descriptor *d, bool mn_major, uint32_t
         for (uint32_t j = 0; j < groups; j++) place(d, d->start + (first / 8 + j) * d->stride, offset, 16, piece + 16 * j);
         return (int)(2 * rows);
     }
-    /* without a swizzle, the two offsets change their roles */
+    /* without a swizzle the two strides exchange roles */
     const uint32_t k_stride = width == 1 ? d->leading : d->stride, mn_stride = width == 1 ? d->stride : d->leading;
     for (uint32_t j = 0; j < groups; j++) offset[j] = (first / 8 + j) % width * GS_EMU_PIECE + (first / 8 + j) / width * mn_stride;
     for (uint32_t k = 0; k < 16; k++) place(d, d->start + k % 8 * row_bytes + k / 8 * k_stride, offset, groups, piece + k * groups);
@@ -50,12 +50,12 @@ int gs_emu_descriptor_pieces(const gs_emu_descriptor *d, bool mn_major, uint32_t
 
 /* ---- elements to f32 ---- */
 
-static float tf32(uint32_t bits) { return gs_bits_f32(bits & 0xffffe000u); }   /* the hardware does not look at the rest */
+static float tf32(uint32_t bits) { return gs_bits_f32(bits & 0xffffe000u); }   /* the hardware ignores the other bits */
 
-#define BLOCK 32   /* elements: counts are multiples of it, and compilers make vector code for a known number */
+#define BLOCK 32   /* elements: counts are multiples of it, so that loops of known length are vectorised */
 
-/* As gs_f16_to_f32, in a form that every compiler vectorises: the f16 exponent, moved into place, is 2^112 too small, and multiplying
- * by that is exact, also for subnormal numbers. */
+/* As gs_f16_to_f32, in a form that every compiler vectorises. Moving the f16 exponent into place gives a number too small by 2^112; multiplying by that is exact, also
+ * for subnormal numbers. */
 static void widen_f16(float *restrict out, const uint16_t *restrict in, int count)
 {
     for (int first = 0; first < count; first += BLOCK)
@@ -77,7 +77,7 @@ static void widen_tf32(float *restrict out, const uint32_t *restrict in, int cou
     for (int i = 0; i < count; i++) out[i] = tf32(in[i]);
 }
 
-/* The same for whole registers of elements, 2 per 32 bits or 1. */
+/* The same for whole registers, with two elements per 32 bits or one. */
 static void widen(float *out, const void *in, int words, gs_ptx_type type)
 {
     switch (type) {
@@ -102,7 +102,7 @@ void gs_emu_transpose_rows(float *at, const float *rows, int depth)
 
 /* ---- fragments ---- */
 
-/* The elements of a register in order of lanes are 8 rows of 4 or 8: those of A with rows and columns exchanged. */
+/* The elements of a register, in order of lanes, are 8 rows of 4 or 8; for A they are transposed. */
 void gs_emu_fragment_a(float *at, const uint32_t *const *reg, int registers, gs_ptx_type type)
 {
     float value[64];
@@ -125,7 +125,7 @@ void gs_emu_fragment_b(float *b, const uint32_t *const *reg, int registers, gs_p
     }
 }
 
-/* Where lane 0 of a register has its first element; lane l has it 2 (l % 4) columns and l / 4 rows further. */
+/* Index of lane 0's first element of a register; lane l is 2 (l % 4) columns and l / 4 rows further. */
 static int tile_origin(int element, bool half)
 {
     const int j = half ? element / 2 : element / 4, h = half ? element % 2 : element / 2 % 2, c = half ? 0 : element % 2;
@@ -168,8 +168,8 @@ static void round_to_f16(float *tile, int count)
     for (int i = 0; i < count; i++) tile[i] = gs_f16_to_f32(gs_f32_to_f16(tile[i]));
 }
 
-/* Two vectors of rows by four columns at once: eight sums stay in registers. Products are added in an order that no loop over k has: a GPU
- * gives bits of its own, so a kernel must not get the same ones from a matrix unit and from plain sums of as many products. */
+/* Two vectors of rows by four columns at a time: eight sums stay in registers. The order of additions differs from that of any loop over k: a GPU's matrix unit gives
+ * other bits than sequential sums, so a kernel must not get equal bits from both here. */
 #define MULTIPLY(name, vector)                                                                                                         \
     static void name(float *restrict tile, const float *restrict at, const float *restrict b, int n, int n_step, int k_step, int depth) \
     {                                                                                                                                  \

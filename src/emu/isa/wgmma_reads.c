@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What operations of wgmma read of shared memory, for the checker. */
+ * Records the shared memory that wgmma operations read, for the checker. */
 #include <string.h>
 
 #include "emu/isa/wgmma.h"

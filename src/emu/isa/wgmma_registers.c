@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * Registers that wgmma operations hold: accumulators that are not there before their wait, A operands that must not change,
- * writes that need a fence. */
+ * Registers used by pending wgmma operations: accumulators that are not valid before the wait, A operands that must not change, and writes that need a fence. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "emu/isa/wgmma.h"
 
-/* ---- which registers are watched ---- */
+/* ---- watched registers ---- */
 
 typedef struct analysis {
     const gs_emu_code *code;
     struct gs_emu_wgmma_code *own;
-    uint32_t  cells;      /* of 4 bytes */
-    uint32_t *parent;     /* per cell: registers that moves connect, as a forest */
-    uint32_t *slot;       /* per cell: NONE */
+    uint32_t  cells;      /* units of 4 bytes */
+    uint32_t *parent;     /* per cell: union-find forest of registers that moves connect */
+    uint32_t *slot;       /* per cell: NONE if not watched */
     uint8_t  *mark;
 } analysis;
 
-#define WRITTEN 1         /* some op writes it: not a constant or a special register */
+#define WRITTEN 1         /* an op writes it: it is not a constant or a special register */
 #define WATCHED 2         /* root of a tree that wgmma uses */
 
 static bool is_mma(const gs_emu_op *op) { return strncmp(op->name, "wgmma.mma_async.", 16) == 0; }
@@ -60,7 +59,7 @@ static void find_registers(analysis *a)
         if ((a->mark[i] & WRITTEN) && (a->mark[root(a->parent, i)] & WATCHED)) a->slot[i] = a->own->slots++;
 }
 
-/* Entries of a list: those of watched registers, or all. Without `to`: counts only. */
+/* Writes the entries of a list to `to`: those of watched registers, or all (raw). Without `to`, only counts them. */
 static uint32_t list_entries(const analysis *a, uint32_t first, uint32_t count, bool raw, uint32_t write, uint32_t *to)
 {
     uint32_t entries = 0;
@@ -84,7 +83,7 @@ static bool orders_memory(const gs_emu_op *op)
 {
     switch (op->class) {
     case GS_EMU_INTEGER: case GS_EMU_FLOAT: case GS_EMU_DOUBLE: case GS_EMU_SPECIAL: case GS_EMU_CONTROL: case GS_EMU_MATRIX: return false;
-    default: return strncmp(op->name, "wgmma.commit_group", 18) != 0;   /* which flushes itself */
+    default: return strncmp(op->name, "wgmma.commit_group", 18) != 0;   /* the commit flushes by itself */
     }
 }
 
@@ -177,7 +176,7 @@ static const char *register_name(const gs_emu_warp *w, uint32_t slot)
     return "a register";
 }
 
-/* The chain whose elements the registers are, in order; NULL: there is none. *touched: some of them belong to a chain. */
+/* The chain whose elements these registers are, in order; NULL: none. *touched: some of them belong to a chain. */
 static gs_emu_chain *common_chain(gs_emu_warp *w, const gs_emu_op *op, bool *touched)
 {
     const uint32_t *const slot = slots_of(w, op);
@@ -283,7 +282,7 @@ static void read_slot(gs_emu_warp *w, const gs_emu_op *op, uint32_t slot)
                       register_name(w, slot), (int)chain->line);
 }
 
-/* Part of a register's lanes cannot leave the chain, and the rest stay. */
+/* A write of some lanes only is an error for a register in a chain, because its other lanes would stay in the chain. */
 static void write_slot(gs_emu_warp *w, const gs_emu_op *op, uint32_t slot, uint32_t lanes)
 {
     const struct gs_emu_wgmma_state *const s = w->wgmma;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * wmma: matrix products of a warp whose fragments have a layout of the device's own. Here a fragment of A or B holds the elements in the
- * order of memory, so that a product which states another layout than its load is wrong; one of C or D holds them by rows. Element e of n
- * is in lane e / slots, where a lane has so many slots; where lanes have room for more, all of it is repeated. */
+ * wmma: matrix products of a warp with a device-specific fragment layout. Here a fragment of A or B holds the elements in memory order, so that a product whose layout
+ * differs from that of its load is wrong; a fragment of C or D holds them by rows. Element e of n is in lane e / slots, where slots is the number of elements per
+ * lane; if the registers have room for more, everything is repeated. */
 #include <string.h>
 
 #include "base/half.h"
 #include "emu/isa/access.h"
 #include "emu/isa/wgmma_math.h"
 
-enum { PIECE = 16, MOST = 512, COLUMNS_A = 1, COLUMNS_B = 2, HALF_C = 4, HALF_D = 8 };   /* the last four: op->flags of a product */
+enum { PIECE = 16, MOST = 512, COLUMNS_A = 1, COLUMNS_B = 2, HALF_C = 4, HALF_D = 8 };   /* COLUMNS_A to HALF_D: op->flags of a product */
 
 /* legend: name, m, n, registers of A and B with f16, with bf16; k is 16 */
 static const struct shape {
@@ -20,9 +20,9 @@ static const struct shape {
 
 enum { DEPTH = 16 };
 
-/* A matrix of a load or a store: lines of elements that follow each other in memory. */
+/* The matrix of a load or a store: lines of adjacent elements. */
 typedef struct area {
-    uint32_t lines, length, size;      /* size: of an element in bytes */
+    uint32_t lines, length, size;      /* size: bytes per element */
 } area;
 
 static gs_emu_result diverged(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
@@ -52,7 +52,7 @@ static void get_fragment(gs_emu_warp *w, const uint32_t *list, uint32_t register
 
 /* ---- loads and stores ---- */
 
-/* op->count: shape; type: of the elements; type2: 'a', 'b', 'c' or 'd'; the flag COLUMNS_A: by columns. */
+/* op->count: shape; type: of the elements; type2: 'a', 'b', 'c' or 'd'; the flag COLUMNS_A: column-major. */
 static area area_of(const gs_emu_op *op)
 {
     const struct shape *const s = &shapes[op->count];
@@ -61,7 +61,7 @@ static area area_of(const gs_emu_op *op)
     return (area){turned ? columns : rows, turned ? rows : columns, op->type == GS_PTX_F32 ? 4 : 2};
 }
 
-/* Between memory and `bytes`, in the order of memory: pieces of 16 bytes, a lane each, in one or two rounds. */
+/* Copies between memory and `bytes`, in memory order: pieces of 16 bytes, one per lane, in one or two rounds. */
 static bool move_area(gs_emu_warp *w, const gs_emu_op *op, const area *a, uint8_t *bytes, bool store)
 {
     const uint32_t per_line = a->length * a->size / PIECE, pieces = per_line * a->lines;
@@ -85,7 +85,7 @@ static bool move_area(gs_emu_warp *w, const gs_emu_op *op, const area *a, uint8_
     return true;
 }
 
-/* Lines become columns. */
+/* Transposes lines to columns. */
 static void turn(uint8_t *to, const uint8_t *from, const area *a)
 {
     for (uint32_t i = 0; i < a->lines; i++)
@@ -128,7 +128,7 @@ static float value_of(const uint8_t *at, gs_ptx_type type)
     return type == GS_PTX_BF16 ? gs_bf16_to_f32(half) : gs_f16_to_f32(half);
 }
 
-/* list: D; list2: A, B and C, one after the other; count: the shape. */
+/* list: D; list2: A, B and C in sequence; count: index of the shape. */
 static gs_emu_result exec_product(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     const struct shape *const s = &shapes[op->count];
@@ -177,7 +177,7 @@ static int shape_of(const char *part)
     return -1;
 }
 
-/* "row" or "col" to the flag; false: neither. */
+/* Sets the flag for "col"; false: neither "row" nor "col". */
 static bool read_layout(const char *part, uint16_t flag, gs_emu_op *op)
 {
     if (strcmp(part, "col") == 0) op->flags |= flag;
@@ -191,7 +191,7 @@ static gs_status check_destinations(gs_emu_decoder *d, const gs_emu_op *op)
     return GS_OK;
 }
 
-/* "wmma.load.a.sync.aligned.row.m16n16k16.global.f16", the space may be absent. */
+/* "wmma.load.a.sync.aligned.row.m16n16k16.global.f16"; the space is optional. */
 static bool read_move(const gs_ptx_instruction *in, gs_emu_op *op)
 {
     int i = 7;
@@ -229,7 +229,7 @@ static gs_status decode_move(gs_emu_decoder *d, const gs_ptx_instruction *in, gs
     return check_destinations(d, op);
 }
 
-/* "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32" with f16, "... .f32.bf16.bf16.f32": types of D and C, or of all. */
+/* "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32" with f16, "... .f32.bf16.bf16.f32": types of D and C, or of all four. */
 static bool read_product(const gs_ptx_instruction *in, gs_emu_op *op)
 {
     const bool short_form = in->parts == 9;
@@ -255,7 +255,7 @@ static gs_status decode_product(gs_emu_decoder *d, const gs_ptx_instruction *in,
     op->exec = exec_product;
     op->class = GS_EMU_MATRIX;
     op->lists = (uint16_t)gs_emu_destinations(d, gs_emu_operand(d, 0), half_d ? GS_PTX_B32 : GS_PTX_F32, &op->list);
-    const int a_count = gs_emu_sources(d, gs_emu_operand(d, 1), GS_PTX_B32, &op->list2);   /* lists follow each other */
+    const int a_count = gs_emu_sources(d, gs_emu_operand(d, 1), GS_PTX_B32, &op->list2);   /* the three lists are adjacent */
     const int b_count = gs_emu_sources(d, gs_emu_operand(d, 2), GS_PTX_B32, &b);
     const int c_count = gs_emu_sources(d, gs_emu_operand(d, 3), half_c ? GS_PTX_B32 : GS_PTX_F32, &c);
     GS_TRY(d->status);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What an emulated launch did, summed over its blocks. Plain data, filled by the machine, read by the time model and by tests. */
+ * Counters of an emulated launch, summed over its blocks. Plain data, written by the machine, read by the time model and by tests. */
 #ifndef GS_EMU_MACHINE_COUNTERS_H
 #define GS_EMU_MACHINE_COUNTERS_H
 
@@ -30,17 +30,17 @@ typedef enum gs_emu_class {
 typedef struct gs_emu_counters {
     uint64_t issued[GS_EMU_CLASS_COUNT];   /* warp instructions */
     uint64_t threads;                      /* thread instructions */
-    uint64_t global_load, global_store;    /* bytes asked of L2: 32-byte sectors touched by a warp instruction, and bulk copies */
-    uint64_t device_load, device_store;    /* bytes of device memory at least: sectors touched by the launch, each once */
+    uint64_t global_load, global_store;    /* L2 traffic in bytes: 32-byte sectors accessed by a warp instruction, and bulk copies */
+    uint64_t device_load, device_store;    /* least traffic of device memory in bytes: sectors accessed by the launch, each counted once */
     uint64_t shared_load, shared_store;    /* bytes, without bank conflicts */
-    uint64_t shared_passes;                /* passes of 128 bytes that shared memory needs for them, with bank conflicts */
-    uint64_t copy_load, copy_store;        /* of the global bytes: moved by bulk copies */
+    uint64_t shared_passes;                /* passes of 128 bytes that shared memory needs for this, with bank conflicts */
+    uint64_t copy_load, copy_store;        /* the part of the global bytes moved by bulk copies */
     uint64_t multicast;                    /* bytes that arrived in shared memory from another block's copy */
     uint64_t distributed;                  /* bytes to and from shared memory of other blocks */
-    uint64_t matrix_flops;                 /* multiply and add, each counted */
-    uint64_t wgmma_flops;                  /* of these: by wgmma */
-    uint64_t wgmma, mma;                   /* warp-level operations: a warpgroup's wgmma counts four */
-    uint64_t barrier_waits;                /* waits that had to wait */
+    uint64_t matrix_flops;                 /* multiply and add count separately */
+    uint64_t wgmma_flops;                  /* the part of these by wgmma */
+    uint64_t wgmma, mma;                   /* operations per warp: a warpgroup's wgmma counts four */
+    uint64_t barrier_waits;                /* waits that did not succeed at once */
     uint64_t mbarrier_waits;
     uint64_t blocks, clusters;
 } gs_emu_counters;

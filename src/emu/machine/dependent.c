@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Dependent launches: a kernel that may start while the launch before it still runs must not touch global memory before it has executed
- * griddepcontrol.wait. A thread may rely on another one's wait where barriers order the two, as the race checker knows; lanes of a warp
- * may rely on each other's behind bar.warp.sync, or behind anything by which the warp releases. Parameters, constants, shared memory and
- * prefetches are free. Launches are executed one after the other here, so nothing but the order is checked. */
+ * Dependent launches: a kernel that may start while the previous launch still runs must not access global memory before it has executed griddepcontrol.wait. A thread
+ * may rely on another thread's wait if barriers order the two, as the race checker knows; lanes of a warp may rely on each other's wait after bar.warp.sync, or after
+ * any release by the warp. Parameters, constants, shared memory and prefetches are allowed at any time. Launches are executed one after the other here, so only the
+ * order is checked. */
 #include "emu/machine/pool.h"
 
 gs_emu_result gs_emu_dependent_wait(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
@@ -20,7 +20,7 @@ void gs_emu_early_meet(gs_emu_warp *w, uint32_t lanes)
     if (w->waited && (lanes & ~w->early)) w->early &= ~lanes;
 }
 
-/* Whether somebody's wait lies behind what the warp knows. Of its own waits it knows from the next release on. */
+/* Whether the warp knows of some warp's wait. It knows of its own waits from its next release on. */
 static bool knows_wait(const gs_emu_warp *w)
 {
     const gs_emu_cluster *const cluster = w->cluster;

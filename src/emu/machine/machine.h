@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * The emulated machine: decoded code, and the state of a launch while it runs: clusters, blocks, warps.
+ * The emulated machine: decoded code, and the state of a running launch: clusters, blocks, warps.
  *
- * An instruction is decoded once into a gs_emu_op with an `exec` function, and executed for one warp at a time. All operands, also
- * immediates and special registers, are offsets into the warp's register bytes, where each register has 32 lanes side by side:
- * predicates one 32-bit mask, 16-, 32- and 64-bit registers arrays of 32 elements. A cluster runs on one host thread; several
- * clusters run at once. Who belongs where, the lowest first; nothing calls upwards:
+ * An instruction is decoded once into a gs_emu_op with an `exec` function, and executed for one warp at a time. All operands, including immediates and special
+ * registers, are offsets into the warp's register bytes, where each register has 32 adjacent lanes: a predicate is one 32-bit mask, 16-, 32- and 64-bit registers are
+ * arrays of 32 elements. A cluster runs on one host thread; several clusters run at once. The folders, lowest layer first; nothing calls upwards:
  *   check/     the race checker, the kinds of findings
  *   machine/   operands.c  operands of instructions   tasks.c   asynchronous work, events     report.c     findings of a launch
- *              warp.c      fragments of a warp        memory.c  global memory                 dependent.c  the launch before
- *   isa/       the instructions: a decoding function and functions that execute, for each group
- *   run/       decode.c    the whole of a kernel      flow.c    where lanes meet again        turn.c       turns of a warp
- *              run.c       launch, clusters           deadlock.c  who waits for what */
+ *              warp.c      fragments of a warp        memory.c  global memory                 dependent.c  dependent launches
+ *   isa/       the instructions: for each group a decoding function and execution functions
+ *   run/       decode.c    decoding of a kernel       flow.c    reconvergence of lanes        turn.c       turns of a warp
+ *              run.c       launch, clusters           deadlock.c  description of deadlocks */
 #ifndef GS_EMU_MACHINE_MACHINE_H
 #define GS_EMU_MACHINE_MACHINE_H
 
@@ -28,24 +27,25 @@
 #include "ptx/ptx.h"
 
 #define GS_EMU_REACHES 12
-#define GS_EMU_POLLED 4             /* places that a warp may look at in turn while it waits */
+#define GS_EMU_POLLED 4             /* places that a waiting warp may poll in alternation */
 
 #define GS_EMU_NONE  0xffffffffu   /* no operand */
 #define GS_EMU_LANES 32
 #define GS_EMU_FULL  0xffffffffu
 
-/* Generic addresses: windows of the spaces that are not global. They begin at no multiple of 4 GiB: the lower half of a generic address is no address in its space. */
+/* Generic addresses: windows of the spaces other than global. They do not begin at multiples of 4 GiB, so the lower half of a generic address is not a valid address
+ * in its space. */
 #define GS_EMU_WINDOWS       0x6a000000ull
 #define GS_EMU_WINDOW_SIZE   0x100000000ull
 #define GS_EMU_SHARED_WINDOW (GS_EMU_WINDOWS + GS_EMU_WINDOW_SIZE)       /* + shared::cluster address */
 #define GS_EMU_LOCAL_WINDOW  (GS_EMU_WINDOWS + 2 * GS_EMU_WINDOW_SIZE)   /* + offset in the thread's local memory */
 #define GS_EMU_PARAM_WINDOW  (GS_EMU_WINDOWS + 3 * GS_EMU_WINDOW_SIZE)   /* + offset in the parameter block */
 
-/* The window that the address is in, or another number. */
+/* Start of the window that contains the address, or another number if there is none. */
 static inline uint64_t gs_emu_window_of(uint64_t address) { return GS_EMU_WINDOWS + (address - GS_EMU_WINDOWS) / GS_EMU_WINDOW_SIZE * GS_EMU_WINDOW_SIZE; }
 
-/* shared::cluster addresses: below 1 << 24 an offset in the own block; (rank + 1) << 24 | offset names a block of the cluster. A variable's
- * address, where it becomes a value, names the own block if there are others: a GPU, too, has the block's place above bit 23. */
+/* shared::cluster addresses: below 1 << 24 an offset in the own block; (rank + 1) << 24 | offset is in a block of the cluster. A variable's address as a value
+ * includes the own block's rank if the cluster has several blocks, since a GPU, too, encodes the block above bit 23. */
 #define GS_EMU_RANK_SHIFT 24
 
 typedef struct gs_emu_op      gs_emu_op;
@@ -57,9 +57,9 @@ typedef struct gs_emu_launch  gs_emu_launch;
 
 typedef enum gs_emu_result {
     GS_EMU_NEXT,      /* go on with the next instruction */
-    GS_EMU_JUMPED,    /* the fragments were changed by the instruction itself */
-    GS_EMU_WAIT,      /* cannot go on: execute the same instruction again after something happened in the cluster */
-    GS_EMU_YIELD,     /* done; let others have the turn */
+    GS_EMU_JUMPED,    /* the instruction has changed the fragments itself */
+    GS_EMU_WAIT,      /* execute the same instruction again after an event in the cluster */
+    GS_EMU_YIELD,     /* done; give other warps a turn */
     GS_EMU_FAILED     /* a fatal finding was reported: the launch ends */
 } gs_emu_result;
 
@@ -68,29 +68,29 @@ typedef gs_emu_result gs_emu_exec(gs_emu_warp *warp, const gs_emu_op *op, uint32
 
 struct gs_emu_op {
     gs_emu_exec *exec;
-    uint32_t guard;               /* predicate register, GS_EMU_NONE: always */
+    uint32_t guard;               /* predicate register; GS_EMU_NONE: unconditional */
     bool     guard_not;
     uint8_t  class;               /* gs_emu_class */
-    uint8_t  type, type2;         /* gs_ptx_type, as the decoding module uses them */
+    uint8_t  type, type2;         /* gs_ptx_type; used by the decoding module */
     uint8_t  space;               /* gs_ptx_space */
     uint8_t  count;               /* elements of a vector access, ... */
-    uint16_t flags;               /* the decoding module's own */
+    uint16_t flags;               /* defined by the decoding module */
     bool     stores;              /* to memory: st, atom, red, copies to global memory */
-    bool     meets;               /* other blocks, perhaps: an atomic operation, or a store that is volatile, relaxed or stronger, to global memory */
-    uint32_t dst, dst2;           /* register offsets, GS_EMU_NONE when absent */
+    bool     meets;               /* may interact with other blocks: an atomic operation, or a volatile, relaxed or stronger store, to global memory */
+    uint32_t dst, dst2;           /* register offsets, GS_EMU_NONE if absent */
     uint32_t src[4];
     int64_t  immediate;           /* displacement, constant, ... */
     uint32_t list, list2;         /* first entry in code->list of longer operand lists */
     uint16_t lists, lists2;
     uint32_t target;              /* branches: op index */
-    uint32_t reads, writes;       /* code->list: registers read and written, for the check of wgmma registers */
+    uint32_t reads, writes;       /* in code->list: registers read and written, for the check of wgmma registers */
     uint16_t read_count, write_count;
     int32_t  line;                /* of the PTX text */
     gs_ptx_location location;
     const char *name;             /* opcode, for messages */
 };
 
-/* Offsets of the special registers (32 lanes of 32 bits each), filled when a warp starts; one that the code does not use is NONE. */
+/* Offsets of the special registers (32 lanes of 32 bits each), set when a warp starts; NONE: not used by the code. */
 #define GS_EMU_SPECIALS(X)                                                                    \
     X(TID_X, "%tid.x") X(TID_Y, "%tid.y") X(TID_Z, "%tid.z")                                  \
     X(NTID_X, "%ntid.x") X(NTID_Y, "%ntid.y") X(NTID_Z, "%ntid.z")                            \
@@ -118,12 +118,12 @@ typedef struct gs_emu_shared_address {
     bool     wide;     /* 64 bits */
 } gs_emu_shared_address;
 
-/* Register bytes. */
+/* A range of register bytes. */
 typedef struct gs_emu_bytes {
     uint32_t offset, bytes;
 } gs_emu_bytes;
 
-/* One kernel, decoded. Owned by the module that it was loaded with; not changed by running. */
+/* A decoded kernel. Owned by its module; not changed by running. */
 struct gs_emu_code {
     const gs_ptx_module *module;
     const gs_ptx_entry  *entry;
@@ -131,23 +131,23 @@ struct gs_emu_code {
     uint32_t   ops;
     uint32_t  *list;                          /* operand lists: register offsets */
     uint32_t   list_size, list_capacity;
-    uint32_t  *reconverge;                    /* per op: where its divergent lanes meet again (op index), GS_EMU_NONE: at the exit */
+    uint32_t  *reconverge;                    /* per op: where its divergent lanes reconverge (op index), GS_EMU_NONE: at the exit */
     uint8_t   *leader;                        /* per op: 1 if it starts a basic block */
-    uint8_t   *image;                         /* initial register bytes: the constants; garbage in all others */
-    gs_emu_bytes *garbage;                    /* pieces of it: registers that may be read before they are written (run/start.c) */
+    uint8_t   *image;                         /* initial register bytes: the constants; garbage in all other registers */
+    gs_emu_bytes *garbage;                    /* ranges of it: registers that may be read before they are written (run/start.c) */
     int        garbages;
-    gs_emu_shared_address *shared_address;    /* constants that are addresses of shared variables: offsets in the own block */
+    gs_emu_shared_address *shared_address;    /* constants that are addresses of shared variables, as offsets in the own block */
     int        shared_addresses;
     uint32_t   register_bytes, register_capacity;
     uint32_t   special[GS_EMU_SPECIAL_COUNT];
-    uint32_t   reserved;                      /* bytes of shared memory that lie in front and are nobody's */
+    uint32_t   reserved;                      /* bytes reserved at the beginning of shared memory */
     uint32_t   static_shared;                 /* bytes; dynamic shared memory follows, aligned as the extern variable asks */
     uint32_t   dynamic_offset;
     uint32_t   local_bytes;                   /* per thread */
-    bool       talks;                         /* blocks may communicate through global memory: run them in one thread's order */
+    bool       talks;                         /* blocks may communicate through global memory: they take turns on one thread */
     int        registers;                     /* per thread, from the assembler's log; 0: not known */
     uint32_t  *offset_of;                     /* per PTX register: offset in the register bytes */
-    struct gs_emu_wgmma_code *wgmma;          /* wgmma_registers.c: the registers that it watches; NULL: the code has no wgmma */
+    struct gs_emu_wgmma_code *wgmma;          /* wgmma_registers.c: the watched registers; NULL: no wgmma */
 };
 
 /* ---- decoding ---- */
@@ -156,32 +156,32 @@ typedef struct gs_emu_decoder {
     gs_emu_code *code;
     const gs_ptx_module *module;
     const gs_ptx_entry  *entry;
-    const gs_ptx_instruction *in;             /* being decoded */
+    const gs_ptx_instruction *in;             /* the current instruction */
     gs_emu_op   *op;
     gs_error    *error;
-    gs_status    status;                      /* the first failure of the calls below sticks here */
+    gs_status    status;                      /* first failure of the functions below */
     const uint64_t *global_address;           /* per module variable: device address of GLOBAL and CONST ones */
     const uint32_t *shared_offset;            /* per module variable: offset of SHARED and LOCAL ones */
-    void        *constants;                   /* operands.c's own */
-    uint32_t     carry;                       /* gs_emu_carry's; 0: none yet */
+    void        *constants;                   /* private to operands.c */
+    uint32_t     carry;                       /* offset of the carry flag; 0: none yet */
 } gs_emu_decoder;
 
-/* What a decoding function returns: NOT_FOUND when the opcode's first part is not its own, UNSUPPORTED (through gs_emu_unsupported)
- * when it is, but a modifier or an operand is not known. On entry op is zeroed but for guard, line, location, name; dst, dst2 and src are NONE. */
+/* Result of a decoding function: NOT_FOUND if the opcode's first part belongs to another one, UNSUPPORTED (by gs_emu_unsupported) if a modifier or an operand is
+ * unknown. On entry op is zeroed except for guard, line, location, name; dst, dst2 and src are NONE. */
 typedef gs_status gs_emu_decode(gs_emu_decoder *d, const gs_ptx_instruction *in, gs_emu_op *op);
 /* "line 12: wgmma.mma_async...: unknown modifier .foo": fills d->error, returns UNSUPPORTED. */
 gs_status gs_emu_unsupported(gs_emu_decoder *d, const char *format, ...) GS_PRINTF(2, 3);
 
-const gs_ptx_operand *gs_emu_operand(gs_emu_decoder *d, int i);           /* i-th operand of d->in; NULL and status UNSUPPORTED if absent */
+const gs_ptx_operand *gs_emu_operand(gs_emu_decoder *d, int i);           /* operand i of d->in; if absent NULL, with status UNSUPPORTED */
 const gs_ptx_operand *gs_emu_child(gs_emu_decoder *d, const gs_ptx_operand *operand, int i);
 bool     gs_emu_part(const gs_ptx_instruction *in, const char *part);     /* whether the opcode has this part (not the first) */
 
-/* Register offset of a source operand: a register of that many bits, or an immediate (converted to `type`: an f32 literal for an f64 type
- * and so on), or a special register, or a variable's address. On failure sets d->status and returns 0. Records the read. */
+/* Register offset of a source operand: a register with that many bits, an immediate (converted to `type`, e.g. an f32 literal for an f64 type), a special register, or
+ * a variable's address. On failure sets d->status and returns 0. Records the read. */
 uint32_t gs_emu_source(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_type type);
 /* The same for a predicate; *negated is set for "!p". Integer 0 and 1 are constant predicates. */
 uint32_t gs_emu_source_predicate(gs_emu_decoder *d, const gs_ptx_operand *operand, bool *negated);
-/* A destination register of that many bits, GS_EMU_NONE for "_". Records the write. */
+/* A destination register with that many bits, GS_EMU_NONE for "_". Records the write. */
 uint32_t gs_emu_destination(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_type type);
 /* Address operand [base + offset]: op->src[slot] (register offset, NONE when absolute), op->immediate; sets GS_EMU_ADDRESS_64 in
  * op->flags when the base register has 64 bits. A variable's address is folded into op->immediate. */
@@ -190,7 +190,7 @@ void gs_emu_address(gs_emu_decoder *d, const gs_ptx_operand *operand, int slot);
 /* Elements of a vector operand (or the operand itself, as a list of one): *first is the index in code->list; returns the number. */
 int  gs_emu_sources(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_type type, uint32_t *first);
 int  gs_emu_destinations(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_type type, uint32_t *first);
-uint32_t gs_emu_carry(gs_emu_decoder *d);   /* the carry flag of add.cc and its like: a predicate register without a name */
+uint32_t gs_emu_carry(gs_emu_decoder *d);   /* offset of the carry flag of add.cc and similar instructions: an unnamed predicate register */
 
 /* ---- running ---- */
 
@@ -201,23 +201,23 @@ typedef struct gs_emu_fragment {
     int32_t  scope;           /* innermost reconvergence scope, -1: none */
     bool     waiting;         /* since `event` of the cluster */
     uint64_t event;
-    bool     impatient;        /* its try_wait goes on giving up */
-    uint32_t phase;           /* at a named barrier: the generation that it arrived in plus one, 0: it has not arrived */
-    uint32_t pending;         /* shuffles, warp barriers: lanes that stand here and wait for others */
+    bool     impatient;        /* its try_wait continues to give up */
+    uint32_t phase;           /* at a named barrier: generation in which it arrived, plus one; 0: it has not arrived */
+    uint32_t pending;         /* shuffles, warp barriers: lanes that wait here for others */
 } gs_emu_fragment;
 
 typedef struct gs_emu_scope {
-    uint32_t pc;              /* where its lanes meet, GS_EMU_NONE: nowhere */
-    uint32_t expected;        /* lanes that have not ended */
+    uint32_t pc;              /* where its lanes reconverge, GS_EMU_NONE: nowhere */
+    uint32_t expected;        /* lanes that have not exited */
     uint32_t arrived;
     int32_t  parent;
 } gs_emu_scope;
 
-/* What lanes of a warp wrote to shared memory, lanes.c. */
+/* An access of a warp's lanes to shared memory, for lanes.c. */
 typedef struct gs_emu_lane_access {
     uint32_t address[GS_EMU_LANES];
     uint32_t lanes, size, low, end, op;
-    uint64_t meetings;            /* instructions that order lanes, until then */
+    uint64_t meetings;            /* number of instructions that synchronised lanes, until then */
 } gs_emu_lane_access;
 
 struct gs_emu_warp {
@@ -230,19 +230,19 @@ struct gs_emu_warp {
     int             number;       /* in the cluster: block rank * warps + index; the checker's number */
     uint32_t        threads;      /* lanes that exist */
     uint32_t        alive;        /* lanes that have not exited */
-    uint32_t        early;        /* dependent.c: lanes that are not known to be behind the wait for the launch before; 0: all are, or nobody asks */
-    uint32_t        waited;       /* the warp's clock at its first such wait, 0: none yet */
-    gs_emu_lane_access write[8], read[4];   /* the last ones of shared memory */
-    uint32_t        writes, reads;   /* so many since it started */
-    uint32_t        pairs;        /* of a read and a write compared since */
-    uint32_t        polls;        /* strong loads and atomics, one after the other, that looked at few places and found nothing new */
-    uint64_t        polled[GS_EMU_POLLED];   /* those places, */
-    uint32_t        polled_next;  /* of which the one of this number is next to be another one */
-    uint64_t        all_polls;    /* such looks since it started */
+    uint32_t        early;        /* dependent.c: lanes not known to be after the wait for the previous launch; 0: all are, or it is not checked */
+    uint32_t        waited;       /* the warp's clock at its first such wait; 0: none yet */
+    gs_emu_lane_access write[8], read[4];   /* the latest accesses to shared memory */
+    uint32_t        writes, reads;   /* number of accesses since the start */
+    uint32_t        pairs;        /* number of comparisons of accesses since the start */
+    uint32_t        polls;        /* consecutive strong loads and atomics on few places that found nothing new */
+    uint64_t        polled[GS_EMU_POLLED];   /* those places */
+    uint32_t        polled_next;  /* index, modulo GS_EMU_POLLED, of the place to be replaced next */
+    uint64_t        all_polls;    /* number of polls since the start */
     uint64_t        steps;        /* instructions executed */
     gs_emu_fragment fragment[GS_EMU_LANES];
-    int             fragments;    /* used entries, dense */
-    int             current;      /* fragment that executes */
+    int             fragments;    /* used entries, without gaps */
+    int             current;      /* index of the executing fragment */
     gs_emu_scope    scope[2 * GS_EMU_LANES];
     struct gs_emu_wgmma_state *wgmma;   /* wgmma.c */
     struct gs_emu_bulk_state  *bulk;    /* bulk.c: groups of bulk stores, per lane */
@@ -262,75 +262,75 @@ struct gs_emu_block {
     struct gs_emu_mbarriers *mbarriers;   /* mbarrier.c */
     struct gs_emu_unseen    *unseen;      /* unseen.c: stores that other blocks do not see yet; NULL: none */
     bool            exited;
-    uint32_t       *remote;           /* per warp of the cluster: its clock at its last access from another block, 0: none; NULL without the checker */
-    int             copies_in;        /* asynchronous work under way that will still touch this block's shared memory from outside */
+    uint32_t       *remote;           /* per warp of the cluster: its clock at its last access from another block; 0: none. NULL without the checker */
+    int             copies_in;        /* pending asynchronous work that will access this block's shared memory from outside */
 };
 
-/* So much asynchronous work of a cluster may be under way; an instruction that would add some waits then, as for a queue that is full. */
+/* Most pending asynchronous work of a cluster; an instruction that would add some waits, as with a full queue. */
 #define GS_EMU_MOST_TASKS 1024
 
-/* Asynchronous work: `step` is called when the machine decides that it advances; it returns true when the work is over (it is then
- * freed). Work of one `lane` of time (`order` not NULL, equal pointers) advances in the order of adding. */
+/* Asynchronous work. The machine calls `step` when the work is to advance; it returns true when the work is complete (it is then freed). Work with the same `order`
+ * pointer (not NULL) advances in the order in which it was added. */
 typedef struct gs_emu_task gs_emu_task;
 struct gs_emu_task {
     bool       (*step)(gs_emu_cluster *cluster, gs_emu_task *task);
-    void       (*drop)(gs_emu_task *task);   /* NULL, or frees what it owns besides itself when a launch fails before its end */
+    void       (*drop)(gs_emu_task *task);   /* NULL, or frees what it owns, except itself, if a launch fails before its end */
     void       *order;
     uint64_t    serial;               /* set by gs_emu_task_add */
-    /* the owner's fields follow: allocate a bigger struct with malloc */
+    /* the owner's fields follow: allocate a larger struct with malloc */
 };
 
 struct gs_emu_cluster {
     gs_emu_launch *launch;
     gs_emu_block  *block;
     int            blocks;
-    uint32_t       id;                /* number of the cluster in the grid */
+    uint32_t       id;                /* index of the cluster in the grid */
     gs_random      random;
-    uint64_t       event;             /* grows whenever something happened that a waiting fragment may wait for */
+    uint64_t       event;             /* incremented whenever something happens that a fragment may wait for */
     uint64_t       steps;             /* instructions executed */
-    uint64_t       work;              /* the same, each store for every lane, twice: what a launch has a limit of */
-    uint64_t       looked;            /* of a talking launch: the last turn that it had and did nothing but look for what does not change */
-    uint64_t       quiet_steps;       /* of steps since the last event or write to memory */
-    uint64_t       advanced;          /* steps at the last turn of asynchronous work */
-    uint64_t       expired;           /* the event with which waits gave up that may do so, because all others were waiting; 0: none */
-    uint32_t       expiries;          /* how often that helped nobody, one after the other */
+    uint64_t       work;              /* the same, but stores count twice per lane: subject to the launch's limit */
+    uint64_t       looked;            /* in a launch whose blocks communicate: the last turn in which it only polled */
+    uint64_t       quiet_steps;       /* steps since the last event or write to memory */
+    uint64_t       advanced;          /* steps at the last advance of asynchronous work */
+    uint64_t       expired;           /* the event at which timed waits gave up because all others were waiting; 0: none */
+    uint32_t       expiries;          /* how often in a row that did not help */
     gs_emu_task  **task;
     int            tasks, task_capacity;
     uint64_t       task_serial;
-    uint32_t       laziness;          /* 0..255: how rarely asynchronous work advances while warps can run */
+    uint32_t       laziness;          /* 0..255: how seldom asynchronous work advances while warps can run */
     gs_emu_check  *check;             /* NULL: checker off */
     struct gs_emu_cluster_order *order;   /* order.c; NULL: the order between blocks is not checked */
-    uint32_t       copy_number;       /* of bulk copies, for the checker */
+    uint32_t       copy_number;       /* number of bulk copies, for the checker */
     gs_emu_counters counters;
-    gs_emu_counters began;            /* the counters when this cluster began */
+    gs_emu_counters began;            /* the counters at the start of this cluster */
     struct gs_emu_cluster_barrier *cluster_barrier;   /* barriers.c */
-    uint32_t       told;              /* findings reported */
-    bool           pauses;            /* others have their turn now: it has met them */
+    uint32_t       told;              /* number of findings reported */
+    bool           pauses;            /* it may have interacted with other clusters, which get a turn now */
     bool           failed;
 };
 
-/* The cluster whose longest warp executed most. */
+/* The cluster whose longest warp executed the most instructions. */
 typedef struct gs_emu_peak {
     gs_emu_counters counters;
     uint64_t        longest;          /* instructions of that warp */
     uint32_t        cluster;
-    double          share;            /* of them, to the average of its warps */
+    double          share;            /* that number relative to the average of its warps */
 } gs_emu_peak;
 
-/* One launch. Filled by the caller up to the line, then gs_emu_run. */
-/* Addresses from one up to another; as many of both: none. */
+/* A range of addresses [from, to); from == to: empty. */
 typedef struct gs_emu_span {
     uint64_t from, to;
 } gs_emu_span;
 
-/* What a kernel may reach from an address up to another one, and store to, of rows that are apart only their elements. As many of both: nothing. */
+/* Memory that a kernel may access between two addresses, and store to; in strided rows only their elements. from == to: nothing. */
 typedef struct gs_emu_use {
-    uint64_t from, to;      /* from 0: ends a list */
-    uint64_t row, pitch;    /* 0: all of it */
-    uint64_t part, period;  /* which these lie within */
+    uint64_t from, to;      /* from 0: end of a list */
+    uint64_t row, pitch;    /* bytes of a row, and from one row to the next; 0: contiguous */
+    uint64_t part, period;  /* bytes of a part with such rows, and from one part to the next */
     bool     written;
 } gs_emu_use;
 
+/* One launch. The caller sets the fields up to the results, then calls gs_emu_run. */
 struct gs_emu_launch {
     const gs_emu_code *code;
     gs_emu_memory     *memory;
@@ -338,37 +338,36 @@ struct gs_emu_launch {
     uint32_t           smem;          /* dynamic, bytes */
     const uint8_t     *params;        /* code->entry->parameter_bytes */
     bool               check;
-    bool               order;         /* check the order of global memory between blocks even if they do not seem to talk: on one thread */
-    bool               dependent;     /* may start before the launch before it has ended: what it does before it waits is checked */
+    bool               order;         /* check the order of global memory between blocks even if they do not seem to communicate: on one thread */
+    bool               dependent;     /* may start before the previous launch has ended: accesses before its wait are checked */
     uint64_t           seed;
     int                threads;       /* host threads, 0: all cores */
     int                sms;           /* for %nsmid and %smid */
-    uint32_t           resident;      /* clusters that the device holds at the same time; 0: any number */
+    uint32_t           resident;      /* clusters resident on the device at the same time; 0: unlimited */
     bool               unseen;        /* strong stores to global memory become visible late (unseen.h) */
-    uint64_t           step_limit;    /* work of a cluster, 0: the default */
-    uint32_t           smem_limit;    /* bytes a block may have, static and dynamic */
+    uint64_t           step_limit;    /* limit of `work` per cluster; 0: the default */
+    uint32_t           smem_limit;    /* static and dynamic bytes per block */
     int                registers_sm;  /* for setmaxnreg */
-    gs_emu_use         reach[GS_EMU_REACHES];   /* of the allocations that these lie in, all that may be reached */
-    gs_emu_span        constant;      /* global memory that a dependent launch may read before it waits */
+    gs_emu_use         reach[GS_EMU_REACHES];   /* all memory that may be accessed in the allocations that these are in */
+    gs_emu_span        constant;      /* global memory that a dependent launch may read before its wait */
     /* ---- results ---- */
     gs_emu_counters    counters;
     gs_emu_peak        peak;
-    uint64_t           polls;         /* looks at flags that found nothing new */
+    uint64_t           polls;         /* polls of flags that found nothing new */
     gs_emu_finding    *finding;       /* owned: free() */
     int                findings;
     uint64_t           findings_total;
-    /* ---- the run's own ---- */
-    uint32_t           shared_bytes;  /* static and dynamic, behind those that are reserved */
+    /* ---- internal to the run ---- */
+    uint32_t           shared_bytes;  /* static and dynamic, with the reserved bytes */
     struct gs_emu_pool *pool;
-    struct gs_emu_unseen *left_behind; /* unseen.c: stores of clusters that have ended, which others do not see yet */
+    struct gs_emu_unseen *left_behind; /* unseen.c: stores of ended clusters that others do not see yet */
 };
 
-/* Reports a finding at an instruction of a warp. Returns FAILED when that kind is fatal, else NEXT. Without the checker only fatal
- * kinds are reported. */
+/* Reports a finding at an instruction of a warp. Returns FAILED if the kind is fatal, else NEXT. Without the checker only fatal kinds are reported. */
 gs_emu_result gs_emu_report(gs_emu_warp *warp, const gs_emu_op *op, gs_emu_finding_kind kind, const char *format, ...) GS_PRINTF(4, 5);
 
 void gs_emu_happened(gs_emu_cluster *cluster);                       /* wakes every waiting fragment of the cluster */
-bool gs_emu_task_add(gs_emu_cluster *cluster, gs_emu_task *task);    /* takes ownership; false: no memory, task freed */
+bool gs_emu_task_add(gs_emu_cluster *cluster, gs_emu_task *task);    /* takes ownership; false: no memory, and the task was freed */
 static inline bool gs_emu_tasks_full(const gs_emu_cluster *cluster) { return cluster->tasks >= GS_EMU_MOST_TASKS; }
 bool gs_emu_chance(gs_emu_cluster *cluster, uint32_t of_256);        /* true with that probability */
 
@@ -387,8 +386,8 @@ static inline uint32_t gs_emu_index(const gs_emu_warp *w, const gs_emu_op *op) {
 typedef struct gs_emu_place {
     uint8_t      *bytes;       /* host address */
     gs_ptx_space  space;       /* GLOBAL, SHARED, LOCAL, PARAM */
-    gs_emu_block *block;       /* SHARED: whose */
-    uint32_t      offset;      /* SHARED: in it */
+    gs_emu_block *block;       /* SHARED: the block */
+    uint32_t      offset;      /* SHARED: offset in the block */
     uint64_t      address;     /* GLOBAL */
     const gs_emu_allocation *allocation;   /* GLOBAL */
 } gs_emu_place;
@@ -402,12 +401,12 @@ static inline uint64_t gs_emu_lane_address(gs_emu_warp *w, const gs_emu_op *op, 
     return (uint32_t)(gs_emu_u32(w, base)[lane] + (uint32_t)op->immediate);
 }
 
-/* w uses shared memory of another block: that block may not end before it knows of it. */
+/* w accesses shared memory of another block, which may not end before it knows of that. */
 void gs_emu_visit(gs_emu_warp *w, gs_emu_block *block);
 /* ---- dependent launches, from dependent.c ---- */
 
-/* These lanes reach into global memory, that of the module's variables included, but not constants. */
-void gs_emu_early(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes);   /* the case that some may not yet */
+/* These lanes access global memory, including the module's variables, but not constants. */
+void gs_emu_early(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes);   /* called if some of them may not yet */
 static inline void gs_emu_reach_out(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {
     if (w->early & lanes) gs_emu_early(w, op, lanes);

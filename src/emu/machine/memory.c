@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Allocations of the emulated device and the bitmap of their written bytes. Both are mapped, not filled: a buffer costs what is
- * touched of it. The bitmap is kept in words of 64 bits; a word that is shared by two threads is changed by atomic operations. */
+ * Allocations of the emulated device and the bitmap of their written bytes. Both are mapped lazily: a buffer costs only the pages that are touched. The bitmap
+ * consists of 64-bit words; words that two threads may share are changed atomically. */
 #include "emu/machine/memory.h"
 
 #include <stdatomic.h>
@@ -13,9 +13,9 @@
 #include "base/random.h"
 
 #define ALIGN 256ull
-#define GAP   4096ull         /* at least so much between two allocations */
-#define NEAR  (1ull << 20)    /* an address farther from every allocation is not described by one */
-#define TRIES 64              /* places at random before the first gap is taken */
+#define GAP   4096ull         /* least distance between two allocations */
+#define NEAR  (1ull << 20)    /* an address farther than this from every allocation is described without one */
+#define TRIES 64              /* random places tried before the first gap is used */
 enum { ADDRESS_BITS = 47, WINDOW_BITS = 32 };
 
 struct gs_emu_memory {
@@ -23,13 +23,13 @@ struct gs_emu_memory {
     bool     bitmap;
     bool     scattered;
     gs_random places;
-    bool     touched;                    /* allocations know what a launch touched */
-    uint64_t generation;                 /* of the table: differs from that of any other table of the process */
-    gs_emu_allocation *table;            /* by address */
+    bool     touched;                    /* allocations record the sectors that a launch accesses */
+    uint64_t generation;                 /* of the table: unique among all tables of the process */
+    gs_emu_allocation *table;            /* sorted by address */
     size_t   count, room;
 };
 
-/* What this thread found last; worth nothing when the table has another generation. */
+/* What this thread found last; invalid if the generation has changed. */
 static _Thread_local struct {
     uint64_t generation;
     const gs_emu_allocation *found;
@@ -39,7 +39,7 @@ static atomic_uint_fast64_t generations;
 
 static void changed(gs_emu_memory *memory) { memory->generation = atomic_fetch_add(&generations, 1) + 1; }
 
-/* ---- making and giving back ---- */
+/* ---- allocating and freeing ---- */
 
 gs_status gs_emu_memory_create(gs_emu_memory **out, uint64_t capacity, bool bitmap, gs_error *error)
 {
@@ -52,10 +52,10 @@ gs_status gs_emu_memory_create(gs_emu_memory **out, uint64_t capacity, bool bitm
     return GS_OK;
 }
 
-/* Bytes of the bitmap: whole words. */
+/* Bytes of the bitmap, in whole words. */
 static size_t bitmap_size(uint64_t size) { return (size_t)((size + 63) / 64 * 8); }
 
-/* The same of sectors. */
+/* The same for the bitmap of sectors. */
 static size_t touched_size(uint64_t size) { return (size_t)((size / GS_EMU_SECTOR + 64) / 64 * 8); }
 
 static void unmap(gs_emu_allocation *a)
@@ -85,7 +85,7 @@ void gs_emu_memory_destroy(gs_emu_memory **memory)
 
 static uint64_t round_up(uint64_t value) { return (value + ALIGN - 1) / ALIGN * ALIGN; }
 
-/* The first gap that is wide enough: its address, and the index that the allocation will have. */
+/* The address of the first gap that is large enough, and the index that the allocation will have. */
 static uint64_t first_fit(const gs_emu_memory *memory, uint64_t size, size_t *index)
 {
     uint64_t at = GS_EMU_GLOBAL_BASE;
@@ -107,7 +107,7 @@ void gs_emu_memory_scatter(gs_emu_memory *memory, uint64_t seed)
 
 static size_t below(const gs_emu_memory *memory, uint64_t address);
 
-/* The index that an allocation there will have; false: another one is in the way. */
+/* Whether no allocation overlaps; *index: the index that an allocation there will have. */
 static bool is_free(const gs_emu_memory *memory, uint64_t at, uint64_t size, size_t *index)
 {
     *index = below(memory, at);
@@ -164,7 +164,7 @@ gs_status gs_emu_memory_alloc(gs_emu_memory *memory, uint64_t size, uint64_t *ad
     return GS_OK;
 }
 
-/* How many allocations begin at or below the address. */
+/* Number of allocations that begin at or below the address. */
 static size_t below(const gs_emu_memory *memory, uint64_t address)
 {
     size_t low = 0, high = memory->count;
@@ -332,7 +332,7 @@ bool gs_emu_memory_written_each(const gs_emu_allocation *allocation, const uint6
     if (!allocation->written) return true;
     const uint64_t bits = bits_of(0, size - 1);
     uint64_t missing = 0;
-    for (int i = 0; i < 32; i++) {   /* a range lies in one word of the bitmap */
+    for (int i = 0; i < 32; i++) {   /* each range is in one word of the bitmap */
         const uint64_t first = address[i] - allocation->address;
         missing |= ~__atomic_load_n(word_at(allocation, first), __ATOMIC_RELAXED) >> first % 64 & bits;
     }

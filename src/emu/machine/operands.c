@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Operands of PTX instructions as decoded ones have them. Owns the layout of registers and constants; the decoding functions of the
- * instruction set read operands through it. */
+ * Converts operands of PTX instructions to decoded ones. Owns the layout of registers and constants; the decoding functions of the instruction set read operands
+ * through it. */
 #include "emu/machine/operands.h"
 
 #include <stdarg.h>
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_REGISTER_BYTES (8u << 20)    /* of a warp: as PTX names them, many more than a thread has */
-#define MOST_USES           1024          /* registers that one instruction names */
+#define MOST_REGISTER_BYTES (8u << 20)    /* per warp: PTX uses many more virtual registers than a thread has */
+#define MOST_USES           1024          /* most registers in one instruction */
 
 typedef struct constant {
     uint64_t bits;
@@ -17,7 +17,7 @@ typedef struct constant {
     uint32_t offset;
 } constant;
 
-/* The decoder's own: constants by value, and the registers that the instruction at hand reads and writes. */
+/* The decoder's private state: constants by value, and the registers that the current instruction reads and writes. */
 typedef struct constants {
     constant *table;
     uint32_t  used, capacity;   /* capacity: a power of two */
@@ -49,10 +49,10 @@ gs_status gs_emu_no_memory(gs_emu_decoder *d)
 
 static uint32_t lane_bytes(gs_ptx_type type) { return type == GS_PTX_PRED ? 0 : (uint32_t)gs_ptx_type_bits(type) <= 16 ? 2 : (uint32_t)gs_ptx_type_bits(type) / 8; }
 
-/* A register that nothing has written holds what nobody expects: NaN as f16, 3.4e38 as f32, no address. */
+/* A register that was never written holds an unlikely value: NaN as f16, 3.4e38 as f32, an invalid address. */
 enum { UNWRITTEN = 0x7f };
 
-/* Bytes of a register: a mask for a predicate, else 32 lanes; 8-bit registers take 16-bit lanes. */
+/* Bytes of a register: a mask for a predicate, else 32 lanes; 8-bit registers use 16-bit lanes. */
 uint32_t gs_emu_register_size(gs_ptx_type type) { return type == GS_PTX_PRED ? 4 : lane_bytes(type) * GS_EMU_LANES; }
 
 static uint32_t take_bytes(gs_emu_decoder *d, uint32_t size)
@@ -123,7 +123,7 @@ static bool grow_constants(constants *own)
     return true;
 }
 
-/* A constant is told from others by its value, its size and whether it is an address in shared memory, which differs between blocks. */
+/* Constants are distinguished by value, size and whether they are an address in shared memory, which differs between blocks. */
 static uint32_t constant_of(gs_emu_decoder *d, gs_ptx_type type, uint64_t bits, bool shared)
 {
     constants *const own = d->constants;
@@ -134,7 +134,7 @@ static uint32_t constant_of(gs_emu_decoder *d, gs_ptx_type type, uint64_t bits, 
         gs_emu_no_memory(d);
         return 0;
     }
-    const uint32_t key = bytes + 1 + (shared ? 16 : 0);   /* of a predicate: 1 */
+    const uint32_t key = bytes + 1 + (shared ? 16 : 0);   /* 1 for a predicate */
     uint32_t at = (uint32_t)(bits * 0x9e3779b97f4a7c15ull >> 40) & (own->capacity - 1);
     for (; own->table[at].key; at = (at + 1) & (own->capacity - 1))
         if (own->table[at].bits == bits && own->table[at].key == key) return own->table[at].offset;
@@ -146,16 +146,16 @@ static uint32_t constant_of(gs_emu_decoder *d, gs_ptx_type type, uint64_t bits, 
     return offset;
 }
 
-/* Offset of 32 equal lanes. */
+/* Offset of a constant with 32 equal lanes. */
 static uint32_t equal_lanes(gs_emu_decoder *d, gs_ptx_type type, uint64_t bits) { return constant_of(d, type, bits, false); }
 
-/* The address of a shared variable as a value: code->shared_address lists them, because a block's rank belongs into it. */
+/* The address of a shared variable as a value; added to code->shared_address, because a block's rank must be included at run time. */
 static uint32_t shared_address(gs_emu_decoder *d, gs_ptx_type type, uint64_t bits)
 {
     gs_emu_code *const code = d->code;
     const constants *const own = d->constants;
     const uint32_t used = own->used, offset = constant_of(d, type, bits, true);
-    if (d->status != GS_OK || own->used == used) return offset;   /* known */
+    if (d->status != GS_OK || own->used == used) return offset;   /* it existed already */
     gs_emu_shared_address *const grown = realloc(code->shared_address, (size_t)(code->shared_addresses + 1) * sizeof *grown);
     if (!grown) {
         gs_emu_no_memory(d);
@@ -195,7 +195,7 @@ bool gs_emu_part(const gs_ptx_instruction *in, const char *part)
     return false;
 }
 
-/* A register is taken at its first use: declared ranges are generous. */
+/* A register gets its place at its first use, because declared ranges are generous. */
 static uint32_t register_of(gs_emu_decoder *d, int32_t index, gs_ptx_type type)
 {
     const gs_ptx_register *const reg = &d->entry->reg[index];
@@ -409,11 +409,11 @@ gs_status gs_emu_instruction_end(gs_emu_decoder *d)
     return d->status;
 }
 
-/* ---- the decoder's own memory ---- */
+/* ---- private memory of the decoder ---- */
 
 gs_status gs_emu_operands_start(gs_emu_decoder *d)
 {
-    take_bytes(d, 64);   /* offset 0 is nobody's */
+    take_bytes(d, 64);   /* offset 0 stays unused */
     return d->status;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the decoding of a kernel asks of operands.c besides reading operands (machine.h). */
+ * Functions of operands.c for decoding a kernel, besides reading operands (machine.h). */
 #ifndef GS_EMU_MACHINE_OPERANDS_H
 #define GS_EMU_MACHINE_OPERANDS_H
 
@@ -13,7 +13,7 @@ uint32_t  gs_emu_register_size(gs_ptx_type type);     /* bytes of all lanes */
 
 gs_status gs_emu_no_memory(gs_emu_decoder *d);
 
-/* Around the decoding of an instruction: the op as decoding functions find it, with its guard; then the registers that it reads and writes. */
+/* Called before and after an instruction is decoded: sets up the op for decoding functions, with its guard; records the registers that it reads and writes. */
 void      gs_emu_instruction_begin(gs_emu_decoder *d, const gs_ptx_instruction *in, gs_emu_op *op);
 gs_status gs_emu_instruction_end(gs_emu_decoder *d);
 

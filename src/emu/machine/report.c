@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Findings of a launch: where they happened, which end it, endless loops in words. */
+ * Findings of a launch: their places, those that end it, the description of endless loops. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static bool is_fatal(gs_emu_finding_kind kind)
     }
 }
 
-/* Name of a source file, without folders; "" if not known. */
+/* Name of a source file without folders; "" if unknown. */
 static void file_name(const gs_ptx_module *module, int32_t file, char *text, size_t size)
 {
     text[0] = '\0';
@@ -44,7 +44,8 @@ static void place_finding(const gs_emu_launch *launch, const gs_emu_op *op, gs_e
     if (finding->at_line > 0) file_name(module, op->location.at_file, finding->at_file, sizeof finding->at_file);
 }
 
-/* The same kind at the same instruction is one finding, told as by the first cluster that has it, whichever host thread was the fastest. */
+/* The same kind at the same instruction is one finding. It is reported as found by the lowest cluster, so that the result does not depend on the speed of host
+ * threads. */
 void gs_emu_add_finding(gs_emu_cluster *cluster, const gs_emu_block *block, int warp, const gs_emu_op *op, gs_emu_finding_kind kind, const char *text)
 {
     gs_emu_launch *const launch = cluster->launch;
@@ -79,7 +80,7 @@ void gs_emu_sort_findings(gs_emu_launch *launch)
         const gs_emu_finding finding = launch->finding[i];
         const uint64_t key = told[i];
         int at = count;
-        if (key >> 32 > stop) continue;   /* of a cluster that should not have run any more */
+        if (key >> 32 > stop) continue;   /* found by a cluster that should not have run any more */
         for (; at > 0 && told[at - 1] > key; at--) {
             launch->finding[at] = launch->finding[at - 1];
             told[at] = told[at - 1];
@@ -103,7 +104,7 @@ gs_emu_result gs_emu_report(gs_emu_warp *warp, const gs_emu_op *op, gs_emu_findi
     return fatal ? GS_EMU_FAILED : GS_EMU_NEXT;
 }
 
-/* From the race checker. */
+/* Called by the race checker. */
 void gs_emu_report_race(void *context, gs_emu_finding_kind kind, int warp, uint32_t op, const char *text)
 {
     gs_emu_cluster *const cluster = context;
@@ -131,7 +132,7 @@ void gs_emu_report_endless(gs_emu_cluster *cluster, gs_emu_warp *w)
     gs_emu_add_finding(cluster, w->block, w->index, op, GS_EMU_ENDLESS_FINDING, text);
 }
 
-/* Of no thread. */
+/* A finding that belongs to no thread. */
 static void report_launch(gs_emu_launch *launch, const char *text)
 {
     gs_emu_finding *const finding = &launch->finding[launch->findings++];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What happens in a cluster while its warps run: events that wake those who wait, asynchronous work, chance, the end after a fatal finding. */
+ * Events of a running cluster: waking waiting warps, asynchronous work, random choices, the end after a fatal finding. */
 #include <stdlib.h>
 
 #include "emu/machine/pool.h"

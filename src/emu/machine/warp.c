@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One warp: its fragments (lanes that execute together), where they part and meet; branches. */
+ * One warp: its fragments (lanes that execute together), divergence and reconvergence, branches. */
 #include <string.h>
 
 #include "emu/machine/warp.h"
@@ -13,7 +13,7 @@ static gs_emu_fragment *add_fragment(gs_emu_warp *w, uint32_t pc, uint32_t lanes
     return f;
 }
 
-/* Fragments stay dense: the last one takes the place. */
+/* Fragments have no gaps: the last one takes the free place. */
 static void remove_fragment(gs_emu_warp *w, int at)
 {
     w->fragment[at] = w->fragment[--w->fragments];
@@ -23,11 +23,11 @@ static void remove_fragment(gs_emu_warp *w, int at)
 static int32_t take_scope(gs_emu_warp *w)
 {
     int32_t at = 0;
-    while (w->scope[at].expected) at++;   /* a scope parts lanes: there are fewer of them than lanes */
+    while (w->scope[at].expected) at++;   /* each scope splits lanes, so there are fewer scopes than lanes */
     return at;
 }
 
-/* Every lane of a scope is at its end: they go on together. */
+/* All lanes of a scope are at its end: they continue together. */
 static void finish_scope(gs_emu_warp *w, int32_t at)
 {
     gs_emu_scope *const s = &w->scope[at];
@@ -44,7 +44,7 @@ void gs_emu_warp_arrive(gs_emu_warp *w, int at)
     if (s->arrived == s->expected) finish_scope(w, f.scope);
 }
 
-/* Lanes of a scope will never come. */
+/* Lanes of a scope that will never arrive. */
 static void leave_scopes(gs_emu_warp *w, int32_t at, uint32_t lanes)
 {
     while (at >= 0) {
@@ -80,7 +80,7 @@ void gs_emu_warp_start(gs_emu_warp *w)
     add_fragment(w, 0, w->threads, -1);
 }
 
-/* ---- branches, lanes that end ---- */
+/* ---- branches, exits of lanes ---- */
 
 gs_emu_result gs_emu_branch(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes)
 {

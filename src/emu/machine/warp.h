@@ -7,9 +7,9 @@
 
 gs_emu_exec gs_emu_branch;
 void gs_emu_warp_start(gs_emu_warp *w);
-void gs_emu_warp_split(gs_emu_warp *w, uint32_t lanes);   /* some lanes of the current fragment become another one at the same place */
-void gs_emu_warp_merge(gs_emu_warp *w, int at);           /* a fragment of the same scope goes on with the current one */
-void gs_emu_warp_arrive(gs_emu_warp *w, int at);          /* the fragment stands where its scope ends */
-void gs_emu_warp_leave(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes);   /* these lanes of the current fragment end */
+void gs_emu_warp_split(gs_emu_warp *w, uint32_t lanes);   /* splits off some lanes of the current fragment, at the same place */
+void gs_emu_warp_merge(gs_emu_warp *w, int at);           /* merges a fragment of the same scope into the current one */
+void gs_emu_warp_arrive(gs_emu_warp *w, int at);          /* the fragment is at the end of its scope */
+void gs_emu_warp_leave(gs_emu_warp *w, const gs_emu_op *op, uint32_t lanes);   /* these lanes of the current fragment exit */
 
 #endif

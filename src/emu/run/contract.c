@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A product that one sum alone reads: where neither names its rounding, the assembler makes one fused instruction of the two, which rounds
- * once. (Whoever writes mul.rn or add.rn, or __fmul_rn, gets two roundings.) So here: the product is computed as well, and not looked at. */
+ * A product that is read only by one sum: if neither gives a rounding modifier, the assembler contracts the two to one fused instruction, which rounds once. (mul.rn,
+ * add.rn and __fmul_rn give two roundings.) The same is done here; the product is still computed, but its result is not used. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "emu/isa/alu.h"
 #include "emu/run/internal.h"
 
-enum { FARTHEST = 64 };   /* instructions between a product and its sum */
+enum { FARTHEST = 64 };   /* most instructions between a product and its sum */
 
 static bool lists(const gs_emu_code *code, uint32_t first, uint32_t count, uint32_t offset)
 {
@@ -19,7 +19,7 @@ static bool lists(const gs_emu_code *code, uint32_t first, uint32_t count, uint3
 
 static bool sets(const gs_emu_code *code, const gs_emu_op *op, uint32_t offset) { return op->dst == offset || lists(code, op->writes, op->write_count, offset); }
 
-/* How often each register is read: up to 2, by the byte at which it begins. */
+/* Number of reads of each register, up to 2, indexed by its first byte. */
 static uint8_t *count_reads(const gs_emu_code *code)
 {
     uint8_t *const reads = calloc(1, (size_t)code->register_bytes + 1);
@@ -31,7 +31,7 @@ static uint8_t *count_reads(const gs_emu_code *code)
     return reads;
 }
 
-/* The product in the same basic block whose result `offset` is, with operands that are still what they were. */
+/* The product in the same basic block with the result `offset`, whose operands have not changed since; NULL: none. */
 static const gs_emu_op *find_product(const gs_emu_code *code, uint32_t sum, uint32_t offset, const char *name)
 {
     for (uint32_t i = sum; i > 0 && sum - i < FARTHEST && !code->leader[i]; i--) {

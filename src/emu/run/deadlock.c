@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A deadlock in words: what every warp waits for. */
+ * Description of a deadlock: what every warp waits for. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static void describe_wait(gs_emu_warp *w, const gs_emu_fragment *f, char *text, 
     snprintf(text, size, "%.40s at %s%s%s%s", op->name, place, what[0] ? " (" : "", what, what[0] ? ")" : "");
 }
 
-/* head: what is wrong, in words. Warps that wait at the same place for the same thing share a line. */
+/* head_line: what is wrong. Warps that wait at the same place for the same thing share a line. */
 void gs_emu_report_deadlock(gs_emu_cluster *cluster, const char *head_line)
 {
     char text[768], wait[320], previous[320] = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Decoding of a kernel: finds the function for each instruction, places variables, and finds out whether blocks talk. Operands are read by
+ * Decoding of a kernel: calls the decoding function of each instruction, places variables, and finds out whether blocks may communicate. Operands are read by
  * machine/operands.c. */
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +9,12 @@
 #include "emu/machine/operands.h"
 #include "emu/run/internal.h"
 
-#define MOST_LOCAL (512u << 10)   /* bytes of a thread, as on a GPU */
+#define MOST_LOCAL (512u << 10)   /* bytes per thread, as on a GPU */
 
 /* ---- instructions ---- */
 
 static gs_emu_decode *const decoders[] = {
-    gs_emu_decode_warp,   /* first: some forms of mov are its own */
+    gs_emu_decode_warp,   /* first, because some forms of mov belong to it */
     gs_emu_decode_alu,  gs_emu_decode_convert, gs_emu_decode_access, gs_emu_decode_sync,
     gs_emu_decode_mbarrier, gs_emu_decode_bulk, gs_emu_decode_matrix, gs_emu_decode_wmma, gs_emu_decode_wgmma,
 };
@@ -32,7 +32,7 @@ static gs_status decode_instruction(gs_emu_decoder *d, const gs_ptx_instruction 
 
 /* ---- variables ---- */
 
-/* Static shared memory in order of declaration, then the dynamic part; local variables likewise. */
+/* Static shared memory in order of declaration, then the dynamic part; local variables in the same way. */
 static gs_status place_variables(gs_emu_decoder *d, uint32_t *offset)
 {
     gs_emu_code *const code = d->code;
@@ -59,9 +59,9 @@ static gs_status place_variables(gs_emu_decoder *d, uint32_t *offset)
     return GS_OK;
 }
 
-/* ---- whether blocks can talk to each other ---- */
+/* ---- communication between blocks ---- */
 
-/* A byte per register byte: 1 where a register begins that some instruction reads. */
+/* One byte per register byte: 1 at the start of a register that some instruction reads. */
 static uint8_t *find_reads(const gs_emu_code *code)
 {
     uint8_t *const read = calloc(1, (size_t)code->register_bytes + 1);
@@ -72,8 +72,8 @@ static uint8_t *find_reads(const gs_emu_code *code)
 
 static bool is_strong_store(const gs_ptx_instruction *in) { return strcmp(in->part[0], "st") == 0 && (gs_emu_part(in, "volatile") || gs_emu_part(in, "relaxed")); }
 
-/* An order of blocks that the result may depend on: floating-point or returning atomics, loads that look for other blocks' stores, fences
- * that reach other blocks. */
+/* Whether the result may depend on the order of blocks: floating-point atomics or atomics with a result, loads that poll other blocks' stores, fences of a scope
+ * beyond the block. */
 static bool talks(const gs_ptx_instruction *in, bool is_read)
 {
     const bool load = strcmp(in->part[0], "ld") == 0, reduces = strcmp(in->part[0], "red") == 0 || strcmp(in->part[0], "atom") == 0;
@@ -82,9 +82,9 @@ static bool talks(const gs_ptx_instruction *in, bool is_read)
         if (strncmp(in->part[i], "shared", 6) == 0 && strncmp(in->name, "cp.", 3) != 0) return false;
     if (strcmp(in->name, "membar.gl") == 0 || strcmp(in->name, "membar.sys") == 0) return true;
     if (strcmp(in->part[0], "fence") == 0) return !gs_emu_part(in, "proxy") && (gs_emu_part(in, "gpu") || gs_emu_part(in, "sys"));
-    if (is_strong_store(in) && !gs_emu_part(in, "global")) return true;   /* perhaps into another block's shared memory */
+    if (is_strong_store(in) && !gs_emu_part(in, "global")) return true;   /* may be into another block's shared memory */
     if (load) return gs_emu_part(in, "volatile") || gs_emu_part(in, "acquire") || gs_emu_part(in, "relaxed");
-    if (strcmp(in->part[1], "reduce") == 0 && gs_emu_part(in, "tensor")) return true;   /* the type stands in the map */
+    if (strcmp(in->part[1], "reduce") == 0 && gs_emu_part(in, "tensor")) return true;   /* the type is in the map */
     if (strncmp(in->name, "cp.reduce", 9) != 0 && !reduces) return false;
     if (gs_emu_part(in, "exch") || gs_emu_part(in, "cas") || gs_emu_part(in, "inc") || gs_emu_part(in, "dec")) return true;
     for (int i = 1; i < in->parts; i++)
@@ -95,7 +95,7 @@ static bool talks(const gs_ptx_instruction *in, bool is_read)
     return is_read;
 }
 
-/* Between such an instruction and the next, other blocks may do the same. */
+/* Whether other blocks should get a turn after this instruction, because they may interact with it. */
 static bool meets(const gs_ptx_instruction *in)
 {
     static const char *const words[] = {"volatile", "relaxed", "release"};
@@ -103,13 +103,13 @@ static bool meets(const gs_ptx_instruction *in)
     for (int i = 1; i < in->parts; i++)
         if (strncmp(in->part[i], "shared", 6) == 0) return false;
     if (strcmp(in->part[0], "red") == 0 || strcmp(in->part[0], "atom") == 0) return true;
-    if (strcmp(in->part[0], "st") != 0) return false;   /* who polls gives others their turn anyway */
+    if (strcmp(in->part[0], "st") != 0) return false;   /* polling loads give others a turn anyway */
     for (size_t i = 0; i < GS_COUNT(words); i++)
         if (gs_emu_part(in, words[i])) return true;
     return false;
 }
 
-/* Whether blocks talk, and which atomic operations have a result that nobody reads: whoever made them learns nothing. */
+/* Finds out whether blocks communicate, and which atomic operations have a result that is never read. */
 static gs_status find_talk(gs_emu_decoder *d)
 {
     gs_emu_code *const code = d->code;
@@ -127,7 +127,7 @@ static gs_status find_talk(gs_emu_decoder *d)
     return GS_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- whole kernels ---- */
 
 static bool stores(const char *name)
 {
@@ -144,7 +144,7 @@ static gs_status decode_all(gs_emu_decoder *d)
         GS_TRY(decode_instruction(d, &d->entry->instruction[i], &code->op[i]));
         code->op[i].stores = stores(d->entry->instruction[i].name);
     }
-    /* falling off the end is a return */
+    /* reaching the end of the code is a return */
     code->op[code->ops - 1] = (gs_emu_op){
         .exec = gs_emu_exit, .guard = GS_EMU_NONE, .dst = GS_EMU_NONE, .dst2 = GS_EMU_NONE, .class = GS_EMU_CONTROL, .name = "exit",
         .src = {GS_EMU_NONE, GS_EMU_NONE, GS_EMU_NONE, GS_EMU_NONE},

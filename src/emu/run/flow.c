@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Control flow of a kernel: basic blocks, and for every op the place where lanes that part there meet again. Post-dominators by
- * the iterative method on the reversed graph; the node after the last block stands for the exit. Lanes that end do not keep the
- * others from meeting: an edge to the exit does not count where the other way leads on. */
+ * Control flow of a kernel: basic blocks, and for every op the place where lanes that diverge there reconverge. Post-dominators are found by the iterative method on
+ * the reversed graph; the node after the last block is the exit. Lanes that exit do not prevent the others from reconverging: an edge to the exit is ignored if the
+ * other successor continues. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,12 +14,12 @@ typedef struct graph {
     uint32_t *first;       /* first op of each block; first[blocks] = ops */
     int      *block_of;    /* per op */
     int     (*next)[2];    /* successors, -1: none */
-    int      *order;       /* nodes in postorder of the reversed graph's search, the exit last */
-    int      *number;      /* of a node in that order, -1: does not reach the exit */
+    int      *order;       /* nodes in postorder of the search on the reversed graph, the exit last */
+    int      *number;      /* position of a node in that order, -1: it does not reach the exit */
     int      *parent;      /* immediate post-dominator, -1: not known yet */
     int      *from;        /* predecessors (of the forward graph), lists per node: from[start[n] .. start[n + 1]) */
     int      *start;
-    int      *ends;        /* per node: the successor that is the exit, and was taken out of `next`; -1: none */
+    int      *ends;        /* per node: a successor that leads to the exit and was removed from `next`; -1: none */
 } graph;
 
 static bool ends_block(const gs_emu_op *op) { return op->exec == gs_emu_branch || op->exec == gs_emu_exit; }
@@ -54,7 +54,7 @@ static void find_successors(graph *g)
     g->next[g->blocks][0] = g->next[g->blocks][1] = -1;
 }
 
-/* The exit, or a block that does nothing but end. */
+/* The exit, or a block that only exits. */
 static bool is_exit(const graph *g, int node)
 {
     if (node == g->blocks) return true;
@@ -62,7 +62,7 @@ static bool is_exit(const graph *g, int node)
     return op->exec == gs_emu_exit && op->guard == GS_EMU_NONE;
 }
 
-/* Takes out the edges to the exit of blocks that can also go on. */
+/* Removes the edges to the exit from blocks that can also continue. */
 static void take_exits(graph *g)
 {
     for (int b = 0; b <= g->blocks; b++) {
@@ -76,7 +76,7 @@ static void take_exits(graph *g)
     }
 }
 
-/* Gives them back to those that lead into a loop with no other end. */
+/* Restores the edges of blocks that lead into a loop without another exit. */
 static void give_back_exits(graph *g)
 {
     for (int b = 0; b < g->blocks; b++) {
@@ -92,7 +92,7 @@ static void find_predecessors(graph *g)
         for (int i = 0; i < 2; i++)
             if (g->next[b][i] >= 0) g->start[g->next[b][i] + 1]++;
     for (int n = 0; n <= g->blocks; n++) g->start[n + 1] += g->start[n];
-    int *const fill = g->order;   /* not yet in use */
+    int *const fill = g->order;   /* not used yet */
     memcpy(fill, g->start, (size_t)(g->blocks + 1) * sizeof *fill);
     for (int b = 0; b < g->blocks; b++)
         for (int i = 0; i < 2; i++)
@@ -105,7 +105,7 @@ static int find_order(graph *g, int *stack, int *position)
     int depth = 0, count = 0;
     for (int n = 0; n <= g->blocks; n++) g->number[n] = -1;
     stack[depth++] = g->blocks;
-    g->number[g->blocks] = -2;   /* seen */
+    g->number[g->blocks] = -2;   /* visited */
     position[g->blocks] = g->start[g->blocks];
     while (depth > 0) {
         const int node = stack[depth - 1];
@@ -156,7 +156,7 @@ static void fill_result(const graph *g, gs_emu_code *code)
 {
     for (uint32_t i = 0; i < code->ops; i++) {
         const int parent = g->parent[g->block_of[i]];
-        code->reconverge[i] = parent >= 0 && !is_exit(g, parent) ? g->first[parent] : GS_EMU_NONE;   /* nobody waits for others to end with */
+        code->reconverge[i] = parent >= 0 && !is_exit(g, parent) ? g->first[parent] : GS_EMU_NONE;   /* lanes do not wait for others just to exit together */
     }
 }
 
@@ -182,7 +182,7 @@ gs_status gs_emu_find_reconvergence(gs_emu_code *code, gs_error *error)
     g.number = g.order + nodes;
     g.parent = g.number + nodes;
     g.start = g.parent + nodes;
-    g.from = g.start + nodes;          /* two successors each */
+    g.from = g.start + nodes;          /* two successors per node */
     int *const stack = g.from + 2 * nodes;
     int *const position = stack + nodes;
     g.ends = position + nodes;

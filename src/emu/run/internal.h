@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * What the files that decode and run a launch share. */
+ * Shared by the files that decode and run a launch. */
 #ifndef GS_EMU_RUN_INTERNAL_H
 #define GS_EMU_RUN_INTERNAL_H
 
 #include "emu/run/run.h"
 
-/* Fills code->leader and code->reconverge from the branches: lanes meet where every path from the branch comes together
- * (the immediate post-dominator) but those that end, as the hardware's assembler arranges it. */
+/* Sets code->leader and code->reconverge from the branches: lanes reconverge where all paths from the branch that do not exit join (the immediate post-dominator), as
+ * the hardware's assembler arranges it. */
 gs_status gs_emu_find_reconvergence(gs_emu_code *code, gs_error *error);
 
-/* Makes fused instructions of products and sums, behind that. */
+/* Contracts products and sums to fused instructions. Call it after gs_emu_find_reconvergence. */
 gs_status gs_emu_contract(gs_emu_decoder *d);
 
-/* Fills code->garbage, behind that. */
+/* Sets code->garbage. Call it after the two above. */
 gs_status gs_emu_find_starts(gs_emu_decoder *d);
 
 bool gs_emu_warp_ready(const gs_emu_warp *w);   /* whether a fragment can execute */
@@ -20,7 +20,7 @@ bool gs_emu_warp_ready(const gs_emu_warp *w);   /* whether a fragment can execut
 bool gs_emu_warp_turn(gs_emu_warp *w, uint32_t budget);
 
 void gs_emu_peak_start(gs_emu_cluster *cluster);
-void gs_emu_peak_end(gs_emu_cluster *cluster);   /* once it has ended */
+void gs_emu_peak_end(gs_emu_cluster *cluster);   /* called when the cluster has ended */
 void gs_emu_report_deadlock(gs_emu_cluster *cluster, const char *head_line);
 
 #endif

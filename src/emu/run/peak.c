@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The cluster of a launch whose longest warp executed most: a launch takes no less time than that one alone. And how much of what was
- * executed only looked at flags: that depends on the order of turns here. */
+ * Finds the cluster of a launch whose longest warp executed the most instructions: the launch takes at least as long as that one alone. Also sums how many
+ * instructions only polled flags, a number that depends on the order of turns here. */
 #include <pthread.h>
 
 #include "emu/machine/pool.h"
@@ -10,7 +10,7 @@
 
 void gs_emu_peak_start(gs_emu_cluster *cluster) { cluster->began = cluster->counters; }
 
-/* Of two that executed as much the first one counts, so that the number of host threads does not matter. */
+/* With equal numbers the first cluster is kept, so that the number of host threads does not matter. */
 void gs_emu_peak_end(gs_emu_cluster *cluster)
 {
     gs_emu_launch *const launch = cluster->launch;

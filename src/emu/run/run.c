@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Running a launch: clusters over host threads, turns of warps and of asynchronous work inside a cluster, all drawn from the
- * launch's seed; the end of warps and blocks. */
+ * Running a launch: clusters on host threads, turns of warps and of asynchronous work inside a cluster, all drawn from the launch's seed; the end of warps and blocks. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,21 +16,21 @@
 #define MOST_THREADS  256
 #define QUIET_LIMIT   (1ull << 28)    /* instructions without a store, a barrier or a copy */
 #define STEP_LIMIT    (1ull << 34)
-#define MOST_BLOCKS   16              /* of a cluster */
-#define WARP_SLOTS    64              /* of a multiprocessor: %nwarpid */
-#define PATIENCE      1024            /* quiet instructions, as of a warp that polls, after which asynchronous work advances in any case */
-#define LONGEST_DELAY 65536           /* instructions after which asynchronous work advances even beside warps that are busy */
-#define MOST_EXPIRIES 64              /* rounds of waits that give up without an effect before it is a deadlock */
-#define TALK_TURN     64              /* instructions of a cluster before another one gets its turn, when blocks may talk: so many, or 4, 16, 64 times */
-#define TALK_RESIDENT 256             /* most clusters under way at once then, unless these all wait: a block for each multiprocessor */
-#define POLLS_TO_GROW 1024            /* looks at a flag, all alike, after which others are started beside those that look */
-#define POLLS_TO_END  8192            /* and after which nobody will come */
-#define POLLS_TO_BE_LATE 6000         /* of all others, before one that is late has a turn: no more than these give up after */
-#define UNSEEN_EVERY  4               /* launches, of which in one strong stores become visible late: some of them at the end of one slice of so many, */
+#define MOST_BLOCKS   16              /* per cluster */
+#define WARP_SLOTS    64              /* per multiprocessor: %nwarpid */
+#define PATIENCE      1024            /* quiet instructions, as of a polling warp, after which asynchronous work advances in any case */
+#define LONGEST_DELAY 65536           /* instructions after which asynchronous work advances even if warps are busy */
+#define MOST_EXPIRIES 64              /* rounds in which waits give up without effect, before it is a deadlock */
+#define TALK_TURN     64              /* instructions of a cluster before another one gets a turn, if blocks may communicate: this many, or 4, 16, 64 times as many */
+#define TALK_RESIDENT 256             /* most clusters running at once then, unless all of them wait: one block per multiprocessor */
+#define POLLS_TO_GROW 1024            /* polls of a flag without news, after which more clusters are started */
+#define POLLS_TO_END  8192            /* and after which the launch is a deadlock */
+#define POLLS_TO_BE_LATE 6000         /* polls by all other clusters before a delayed one gets a turn: exposes waits that give up after fewer */
+#define UNSEEN_EVERY  4               /* in one of so many launches strong stores become visible late: some of them at the end of one in SHOWN_EVERY slices, */
 #define SHOWN_EVERY   32
-#define POLLS_TO_SHOW 64              /* or when a cluster has looked so often for others */
-#define LATE_EVERY    8               /* launches, of which in one somebody is late */
-#define MOST_BYTES    (512u << 20)    /* registers, local and shared memory of a cluster, and of all that are under way at once */
+#define POLLS_TO_SHOW 64              /* or when a cluster has polled so often */
+#define LATE_EVERY    8               /* in one of so many launches a cluster is delayed */
+#define MOST_BYTES    (512u << 20)    /* most registers, local and shared memory of a cluster, and of all running clusters */
 
 /* ---- a cluster ---- */
 
@@ -66,7 +65,7 @@ static void destroy_cluster(gs_emu_cluster *cluster)
     free(cluster);
 }
 
-/* Addresses of shared variables name their block. */
+/* Adds the block's rank to the addresses of shared variables. */
 static void set_shared_addresses(gs_emu_warp *w)
 {
     const uint32_t own = ((uint32_t)w->block->rank + 1) << GS_EMU_RANK_SHIFT;
@@ -90,7 +89,7 @@ static bool create_warps(gs_emu_block *block, const gs_emu_launch *launch)
         w->registers = aligned_alloc(64, ((size_t)code->register_bytes + 63) / 64 * 64);
         if (code->local_bytes) w->local = malloc((size_t)code->local_bytes * GS_EMU_LANES);
         if (!w->registers || (code->local_bytes && !w->local)) return false;
-        memcpy(w->registers, code->image, code->register_bytes);   /* all: an instruction with a finding, or of another lane, may write nothing */
+        memcpy(w->registers, code->image, code->register_bytes);   /* all of it: an instruction with a finding, or with some lanes inactive, may not write its result */
         set_shared_addresses(w);
     }
     return block->warp != NULL;
@@ -150,7 +149,7 @@ static void set_thread_specials(gs_emu_warp *w)
     }
 }
 
-/* Where a multiprocessor that has other blocks as well puts the warp: any place, another one for each of the block. */
+/* %warpid: any slot, as on a multiprocessor that has other blocks as well, but different for each warp of the block. */
 static uint32_t slot_of(const gs_emu_warp *w)
 {
     gs_random random = {w->cluster->launch->seed + MOST_BLOCKS * (uint64_t)w->cluster->id + (uint64_t)w->block->rank};
@@ -168,7 +167,7 @@ static void set_specials(gs_emu_warp *w)
 {
     const gs_emu_launch *const launch = w->cluster->launch;
     const gs_emu_block *const block = w->block;
-    const uint32_t together = gs_random_next(&(gs_random){launch->seed}) & 1;   /* whichever multiprocessor is free: now and then two neighbours have one */
+    const uint32_t together = gs_random_next(&(gs_random){launch->seed}) & 1;   /* %smid: any free multiprocessor; in some launches two adjacent blocks share one */
     set_thread_specials(w);
     for (int i = 0; i < 3; i++) {
         set_special(w, (gs_emu_special)(GS_EMU_NTID_X + i), launch->block[i]);
@@ -207,7 +206,7 @@ static void start_warp(gs_emu_warp *w)
     gs_emu_warp_start(w);
 }
 
-/* How this cluster's time runs: asynchronous work anywhere between at once and at the last moment. */
+/* Draws how eagerly this cluster's asynchronous work advances: between at once and at the last moment. */
 static void draw_character(gs_emu_cluster *cluster)
 {
     static const uint32_t laziness[] = {255, 255, 250, 192, 64, 0};
@@ -241,7 +240,7 @@ static void start_cluster(gs_emu_cluster *cluster, uint32_t id)
         block->exited = false;
         block->copies_in = 0;
         if (block->remote) memset(block->remote, 0, (size_t)(cluster->blocks * block->warps) * sizeof *block->remote);
-        memset(block->shared, (int)(gs_random_next(&cluster->random) & 0xff), launch->shared_bytes);   /* what was there before */
+        memset(block->shared, (int)(gs_random_next(&cluster->random) & 0xff), launch->shared_bytes);   /* as if left by an earlier block */
         gs_emu_barriers_reset(block);
         gs_emu_mbarriers_reset(block);
         for (int i = 0; i < block->warps; i++) start_warp(&block->warp[i]);
@@ -250,7 +249,7 @@ static void start_cluster(gs_emu_cluster *cluster, uint32_t id)
     cluster->counters.clusters++;
 }
 
-/* Length of a turn: sometimes a few instructions, so that warps interleave finely, mostly many. */
+/* Length of a turn: sometimes a few instructions, for fine interleaving of warps; usually many. */
 static uint32_t draw_turn(gs_emu_cluster *cluster)
 {
     const uint64_t bits = gs_random_next(&cluster->random);
@@ -284,7 +283,7 @@ static bool must_end(const gs_emu_cluster *cluster)
            cluster->id > atomic_load_explicit(&pool->stop, memory_order_relaxed);
 }
 
-/* Every warp waits. The waits that may give up do so, once each; false: that has been tried. */
+/* All warps wait. Waits that may give up do so, once each; false: that was tried before. */
 static bool expire_waits(gs_emu_cluster *cluster)
 {
     cluster->expiries = cluster->event == cluster->expired ? cluster->expiries + 1 : 0;
@@ -368,20 +367,20 @@ static void *run_thread(void *argument)
     return NULL;
 }
 
-/* Blocks that may talk. They start in waves of as many as the device holds at the same time: CUDA promises no block that waits that another
- * one, which has not started, will start before it ends. */
+/* Launches whose blocks may communicate. Blocks start in waves of as many as the device can hold: CUDA does not guarantee a waiting block that another one, which has
+ * not started, will start before it ends. */
 typedef struct talk {
     gs_emu_launch  *launch;
-    gs_emu_cluster **resident;        /* under way */
+    gs_emu_cluster **resident;        /* running clusters */
     gs_emu_cluster *spare;
-    uint32_t        next, started;    /* number of the next one; how many of this wave have started */
-    uint32_t        room;             /* of a wave */
-    int             count, most;      /* under way; for now no more than `most` */
-    uint64_t        turn, went_on;    /* so far; the last one in which a cluster ended or did more than look */
-    uint64_t        late;             /* the id of one that has no turn for long; GS_EMU_NOBODY: none is */
+    uint32_t        next, started;    /* next cluster; number of this wave's clusters that have started */
+    uint32_t        room;             /* size of a wave */
+    int             count, most;      /* running; currently at most `most` */
+    uint64_t        turn, went_on;    /* turns so far; the last turn in which a cluster ended or did more than poll */
+    uint64_t        late;             /* id of a delayed cluster, which gets no turn for long; GS_EMU_NOBODY: none */
 } talk;
 
-/* Whether every warp of it waits or looks at what does not change, so many times. */
+/* Whether every warp of the cluster waits, or has polled without news so many times. */
 static bool is_stuck(const gs_emu_cluster *cluster, uint32_t polls)
 {
     bool looks = false;
@@ -429,10 +428,10 @@ static void report_stuck(const talk *t)
     gs_emu_report_deadlock(first, head);
 }
 
-/* Everything that is under way may wait for something else: more of the wave is started, or there is no more. */
+/* All running clusters may be waiting for another one: starts more of the wave, or reports a deadlock if there is none. */
 static void help_stuck(talk *t)
 {
-    bool looked = true;   /* every one since the last of them went on, or ended: what it waits for may be there */
+    bool looked = true;   /* every cluster has polled since the last one made progress or ended, so what they wait for may be there */
     for (int i = 0; i < t->count; i++) looked = looked && t->resident[i]->looked > t->went_on;
     const gs_emu_pool *const pool = t->launch->pool;
     const bool more = t->next < pool->clusters && t->started < t->room;
@@ -441,7 +440,7 @@ static void help_stuck(talk *t)
     if (!more && looked && all_stuck(t, POLLS_TO_END)) report_stuck(t);
 }
 
-/* Which one has its turn. Now and then one is late: it has none until all others have looked for what they wait for so often that whoever gives up has done so. */
+/* Chooses the cluster that gets a turn. Sometimes one is delayed: it gets no turn until all others have polled so often that waits with a limit have given up. */
 static int choose_resident(talk *t, gs_random *random)
 {
     const int at = (int)gs_random_below(random, (uint64_t)t->count);
@@ -484,7 +483,7 @@ static void talk_on(talk *t)
     gs_emu_unseen_end(t->launch);
 }
 
-/* Blocks may wait for each other or add in floating point: one thread, turns of clusters drawn from the seed. */
+/* Blocks may wait for each other or add floating-point numbers: one thread; turns of clusters are drawn from the seed. */
 static void run_talking(gs_emu_launch *launch)
 {
     gs_emu_pool *const pool = launch->pool;
@@ -516,7 +515,7 @@ static void run_all(gs_emu_launch *launch)
     for (int i = 0; i < started; i++) pthread_join(thread[i], NULL);
 }
 
-/* Virtual registers and local memory are bounded, but all threads of a cluster have them. */
+/* Limits the memory for virtual registers and local memory of all threads of a cluster. */
 static gs_status check_memory(gs_emu_launch *launch, uint64_t blocks, gs_error *error)
 {
     const gs_emu_code *const code = launch->code;

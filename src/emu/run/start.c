@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What the register bytes of a warp hold before its first instruction: gs_emu_code.image, constants and garbage. Where a warp starts anew, in another block,
- * constants are as they were, and of the registers only those need the garbage again that may be read before they are written: all others would be filled for
- * nothing, which is most of the time of a kernel of thousands of short blocks. Which these are is the usual analysis of live registers. */
+ * The register bytes of a warp before its first instruction: gs_emu_code.image, with constants and garbage. If a warp is reused for another block, its constants are
+ * unchanged, and garbage must be restored only in registers that may be read before they are written. Restoring all of them would take most of the time of a kernel
+ * with thousands of short blocks. Which registers these are is found by the usual liveness analysis. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,16 +9,16 @@
 #include "emu/machine/operands.h"
 #include "emu/run/internal.h"
 
-enum { MOST_WORDS = 4 << 20 };   /* of the sets: with more of them every register is filled */
+enum { MOST_WORDS = 4 << 20 };   /* size of the sets; with more, every register is filled */
 
 typedef struct liveness {
     const gs_emu_code *code;
-    uint32_t *number;     /* per register byte where a register begins: from 1 */
-    uint32_t *first;      /* per block: its first op; one more, the end */
+    uint32_t *number;     /* per register byte at which a register begins: its number, from 1 */
+    uint32_t *first;      /* per block: its first op, with an end entry */
     uint32_t *block_of;   /* per op that starts a block */
     uint32_t  blocks, words;
-    uint64_t *live;       /* per block a set: at its begin */
-    uint64_t *written;    /* per block a set: by all lanes that go through it */
+    uint64_t *live;       /* per block a set: live at its beginning */
+    uint64_t *written;    /* per block a set: written by all lanes that execute it */
 } liveness;
 
 static bool has(const uint64_t *set, uint32_t number) { return set[number / 64] >> number % 64 & 1; }
@@ -41,7 +41,7 @@ static void look_at_block(const liveness *l, uint32_t block)
     }
 }
 
-/* Adds what is live at the begin of the next block, and not written in this one. */
+/* Adds what is live at the beginning of the next block and not written in this one. */
 static bool take(const liveness *l, uint32_t block, uint32_t next)
 {
     uint64_t *const live = l->live + (size_t)block * l->words;
@@ -69,7 +69,7 @@ static void find_live(const liveness *l)
     }
 }
 
-/* Pieces in the order of their places. */
+/* Pieces are added in ascending order. */
 static void add_piece(gs_emu_code *code, uint32_t offset, uint32_t bytes)
 {
     gs_emu_bytes *const last = code->garbages ? &code->garbage[code->garbages - 1] : NULL;

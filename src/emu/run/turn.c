@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The turns of a warp: which of its fragments executes, and what its instructions mean for it. */
+ * Turns of a warp: which of its fragments executes, and the effect of its instructions on the fragment. */
 #include "emu/isa/isa.h"
 #include "emu/machine/warp.h"
 #include "emu/run/internal.h"
 
-#define PAUSES 64   /* of 256: how often others have their turn behind an instruction that may meet them */
+#define PAUSES 64   /* of 256: how often other clusters get a turn after an instruction that may interact with them */
 
 static bool ready(const gs_emu_warp *w, const gs_emu_fragment *f) { return !f->waiting || f->event != w->cluster->event; }
 
@@ -38,12 +38,12 @@ static void count(gs_emu_cluster *c, const gs_emu_op *op, uint32_t lanes)
     const unsigned threads = lanes == GS_EMU_FULL ? GS_EMU_LANES : (unsigned)__builtin_popcount(lanes);
     c->steps++;
     c->quiet_steps++;
-    c->work += op->stores ? 2 * threads : 1;   /* which the checker looks after, one by one */
+    c->work += op->stores ? 2 * threads : 1;   /* the checker processes the lanes of a store one by one */
     c->counters.issued[op->class]++;
     c->counters.threads += threads;
 }
 
-/* Whether others have their turn behind this instruction. */
+/* Whether other clusters get a turn after this instruction. */
 static bool pauses(gs_emu_warp *w, const gs_emu_op *op)
 {
     gs_emu_cluster *const cluster = w->cluster;
@@ -51,7 +51,7 @@ static bool pauses(gs_emu_warp *w, const gs_emu_op *op)
     return cluster->pauses;
 }
 
-/* What an executed instruction means for the fragment. false: its turn is over. */
+/* The effect of an executed instruction on the fragment. false: its turn is over. */
 static bool go_on(gs_emu_warp *w, gs_emu_result result)
 {
     gs_emu_fragment *const f = &w->fragment[w->current];
@@ -86,7 +86,7 @@ bool gs_emu_warp_turn(gs_emu_warp *w, uint32_t budget)
             if (watch && !gs_emu_wgmma_guard(w, op, lanes)) return false;
             result = op->exec(w, op, lanes);
         }
-        if (result == GS_EMU_NEXT) {   /* the usual case, kept short; exec leaves `current` at its fragment */
+        if (result == GS_EMU_NEXT) {   /* the usual case, kept short; exec does not change `current` */
             count(cluster, op, lanes);
             w->fragment[w->current].pc++;
             if (!pauses(w, op)) continue;

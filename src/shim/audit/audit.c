@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * libgemmsmith_blas_audit.so, named in LD_AUDIT: for programs that find cuBLAS with dlopen and dlsym, which preloading does not reach. The dynamic linker asks it about each symbol
- * that is bound to libcublas, by whatever way, and is given a function from here. That calls libgemmsmith_blas.so, which is opened beside the program's libraries at the first call:
- * an audit library has a namespace of its own, with a C library of its own, where no driver may be opened. Where it cannot be opened, the real functions are called. */
+ * libgemmsmith_blas_audit.so, named in LD_AUDIT: for programs that find cuBLAS with dlopen and dlsym, which LD_PRELOAD does not reach. The dynamic linker calls this
+ * library for every symbol that is bound to libcublas, and gets a function of this file instead. That function calls libgemmsmith_blas.so, which is opened in the
+ * program's namespace at the first call: an audit library has a linker namespace and a C library of its own, in which the driver cannot be opened. If
+ * libgemmsmith_blas.so cannot be opened, the real functions are called. */
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -16,15 +17,15 @@
 
 typedef struct redirect {
     const char *name;
-    void       *function;   /* from here */
-    void       *real;       /* libcublas's */
-    void       *served;     /* LIBRARY's; NULL: not opened */
+    void       *function;   /* in this file */
+    void       *real;       /* in libcublas */
+    void       *served;     /* in LIBRARY; NULL: not opened */
 } redirect;
 
 static redirect       redirects[13];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The file beside this one. */
+/* Opens the library in the folder of this one. */
 static void open_library(void)
 {
     static const char here = 0;
@@ -132,7 +133,7 @@ static int to_lt_heuristic(void *handle, void *desc, void *a, void *b, void *c, 
     CALL(11, gs_real_lt_heuristic, handle, desc, a, b, c, d, preference, asked, results, returned);
 }
 
-/* In the order of CALL's numbers. A function pointer becomes a data pointer, as dlsym has it. */
+/* In the order of CALL's numbers. Function pointers are stored as data pointers, as dlsym returns them. */
 static redirect redirects[] = {
     {"cublasGemmEx", (void *)to_gemm_ex, NULL, NULL},
     {"cublasGemmStridedBatchedEx", (void *)to_gemm_strided_ex, NULL, NULL},
@@ -149,11 +150,11 @@ static redirect redirects[] = {
     {NULL, NULL, NULL, NULL},
 };
 
-/* ---- what the dynamic linker asks ---- */
+/* ---- callbacks of the dynamic linker ---- */
 
-enum { OTHERS, CUBLAS, OURS };   /* whose an object is: its cookie */
+enum { OTHERS, CUBLAS, OURS };   /* what an object is; stored in its cookie */
 
-/* Of two versions in one process the one that was loaded first is served, which is the one that LIBRARY takes for callers that it cannot place. cuBLAS, cuBLASLt. */
+/* For cuBLAS and cuBLASLt: if two versions are loaded, only the first is served. LIBRARY uses that one for callers whose library it cannot determine. */
 static const uintptr_t *first[2];
 
 static bool begins(const char *path, const char *with)
@@ -175,7 +176,7 @@ unsigned int la_objopen(struct link_map *map, Lmid_t space, uintptr_t *cookie)
     return *cookie == CUBLAS ? LA_FLG_BINDTO | LA_FLG_BINDFROM : LA_FLG_BINDFROM;
 }
 
-/* The real library calls its own names too; those calls are its own business, as are ours. */
+/* Calls from inside the real library, and from ours, are not redirected. */
 __attribute__((visibility("default"))) uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned int index, uintptr_t *from, uintptr_t *to, unsigned int *flags, const char *name);
 uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned int index, uintptr_t *from, uintptr_t *to, unsigned int *flags, const char *name)
 {
