@@ -62,14 +62,24 @@ static void norms(double *out, const operand *o, const gs_shape *s, int64_t i, b
     for (int64_t j = 0; j < count; j++) out[j] = sqrt(out[j]);
 }
 
-static bool is_near(const work *w, double own, double real, double before, double alpha, double beta, double product)
+/* The largest number of a type. */
+static double largest_of(gs_type type) { return type == GS_F16 ? 65504 : type == GS_BF16 ? 0x1.fep127 : 0x1.fffffep127; }
+
+/* The largest number of the type in place of an infinity. */
+static double bounded(double value, gs_type type) { return isinf(value) ? copysign(largest_of(type), value) : value; }
+
+bool gs_shim_is_near(const gs_problem *p, double own, double real, double added, double products)
 {
-    const gs_problem *const p = w->problem;
-    if (isnan(own) || isnan(real) || isinf(own) || isinf(real)) return (isnan(own) && isnan(real)) || own == real || isinf(own) != isinf(real);
-    const double c = beta == 0 ? 0 : fabs(beta * before), largest = fmax(fmax(fabs(own), fabs(real)), c);
-    const double acc = p->acc == GS_F16 ? 0x1p-11 : 0x1p-23, more = p->acc == GS_F16 ? sqrt((double)p->k) : (double)p->k / 8;
+    if (own == real || (isnan(own) && isnan(real))) return true;
+    if (p->acc == GS_F16 && products >= largest_of(GS_F16) && isfinite(products) && !(isfinite(own) && isfinite(real))) return true;
+    if (isnan(own) || isnan(real)) return false;
+    own = bounded(own, p->out);
+    real = bounded(real, p->out);
+    if (!isfinite(added)) added = 0;         /* then, and where an operand has infinities, */
+    if (!isfinite(products)) products = 0;   /* both results are the same infinity or NaN */
+    const double largest = fmax(fmax(fabs(own), fabs(real)), added), acc = p->acc == GS_F16 ? 0x1p-11 : 0x1p-23, more = p->acc == GS_F16 ? sqrt((double)p->k) : (double)p->k / 8;
     const double factor = p->bias || p->activation ? 2 : 1;   /* the slope of an activation is at most 1.13, and a bias is one more addition */
-    return fabs(own - real) <= factor * (2 * epsilon(p->out) * largest + acc * (8 * fabs(alpha) * product + (8 + more) * largest) + 2 * least(p->out));
+    return fabs(own - real) <= factor * (2 * epsilon(p->out) * largest + acc * (8 * products + (8 + more) * largest) + 2 * least(p->out));
 }
 
 typedef struct worst {
@@ -89,7 +99,7 @@ static void compare(const work *w, double alpha, double beta, worst *found)
             for (int64_t column = 0; column < p->n; column++) {
                 const int64_t at = i * d.stride + row * d.ld + column;
                 const double own = value_at(w->own.bytes, p->out, at), real = value_at(w->real.bytes, p->out, at), c = beta == 0 ? 0 : value_at(before->bytes, p->out, i * c_shape.stride + row * c_shape.ld + column);
-                if (is_near(w, own, real, c, alpha, beta, w->norm_a[row] * w->norm_b[column])) continue;
+                if (gs_shim_is_near(p, own, real, fabs(beta * c), fabs(alpha) * w->norm_a[row] * w->norm_b[column])) continue;
                 if (found->wrong++ == 0 || fabs(own - real) > fabs(found->own - found->real)) found->own = own, found->real = real, found->matrix = i, found->row = row, found->column = column;
             }
     }

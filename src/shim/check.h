@@ -13,4 +13,8 @@ typedef int gs_shim_again(const void *call, const void *c, void *d);
 gs_shim_reason gs_shim_check(gs_shim_place *place, const gs_problem *problem, const gs_args *args, gs_stream stream, gs_shim_function via, gs_shim_again *again,
                              const void *call);
 
+/* Whether two results of one element differ by no more than the order of its sum explains. added: |beta C|, 0 if there is no C. products: |alpha| |x| |y| (check.c). An
+ * infinity beside a finite number is taken for the largest number of D's type, unless the accumulator has 16 bits and a partial sum may have overflowed. */
+bool gs_shim_is_near(const gs_problem *problem, double own, double real, double added, double products);
+
 #endif

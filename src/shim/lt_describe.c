@@ -17,14 +17,16 @@ enum { EPILOGUE_AUX = 128, EPILOGUE_DGELU = 64 | 128, EPILOGUE_BGRAD = 16 };
 
 /* ---- default attributes ---- */
 
+enum { LIBRARIES = 4 };   /* cuBLASLt's in one process; calls of more are passed on */
+
 typedef struct fresh {
-    bool          known;
+    const gs_real_cublaslt *of;       /* NULL: not known yet */
     uint8_t       size[ATTRIBUTES];   /* bytes of the value; 0: no such attribute */
     unsigned char value[ATTRIBUTES][VALUE];
 } fresh;
 
 static pthread_mutex_t learning = PTHREAD_MUTEX_INITIALIZER;
-static fresh           of_f32, of_f16;
+static fresh           of_f32[LIBRARIES], of_f16[LIBRARIES];
 
 static bool learn(const gs_real_cublaslt *real, int compute, int scale, fresh *out)
 {
@@ -42,11 +44,13 @@ static bool learn(const gs_real_cublaslt *real, int compute, int scale, fresh *o
 
 static const fresh *fresh_of(const gs_real_cublaslt *real, bool half)
 {
-    fresh *const f = half ? &of_f16 : &of_f32;
+    fresh *const all = half ? of_f16 : of_f32, *f = NULL;
     if (pthread_mutex_lock(&learning) != 0) return NULL;
-    if (!f->known) f->known = half ? learn(real, GS_CUBLAS_COMPUTE_16F, GS_CUDA_R_16F, f) : learn(real, GS_CUBLAS_COMPUTE_32F, GS_CUDA_R_32F, f);
+    for (int i = 0; i < LIBRARIES && !f; i++)
+        if (!all[i].of || all[i].of == real) f = &all[i];
+    if (f && !f->of && (half ? learn(real, GS_CUBLAS_COMPUTE_16F, GS_CUDA_R_16F, f) : learn(real, GS_CUBLAS_COMPUTE_32F, GS_CUDA_R_32F, f))) f->of = real;
     pthread_mutex_unlock(&learning);
-    return f->known ? f : NULL;
+    return f && f->of ? f : NULL;
 }
 
 /* ---- reading ---- */

@@ -209,7 +209,7 @@ static gs_status put_odd(gs_check_run *trial, int operand, int64_t row, int64_t 
 static gs_status put_into_infinite(gs_check_run *trial, int operand, int64_t row, uint64_t bits, gs_error *error)
 {
     enum { NUMBERS = 8 };
-    const int64_t n = trial->problem.n, part = n / NUMBERS;
+    const int64_t n = trial->problem.n, part = (n - 1) / NUMBERS;   /* beside poked.col */
     for (int i = 0; i < NUMBERS; i++)
         GS_TRY(put_odd(trial, operand, row, (trial->poked.col + 1 + i * part + gs_pick_below(gs_mix(bits + (uint64_t)i), part)) % n, i > 1, i & 1, error));
     return GS_OK;

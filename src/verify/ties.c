@@ -29,7 +29,7 @@ typedef struct finder {
     gs_args       args;
     uint16_t     *of[2];
     gs_random     random;
-    int64_t       matrix, row, col, other;   /* row: counted through all matrices; col: column of B whose sum is changed */
+    int64_t       matrix, row, col;   /* row: counted through all matrices; col: column of B whose sum is changed */
     int64_t       d_col;
 } finder;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Calls and descriptors as problems, one field changed at a time: which problem each is, and for which reason others are left to the library. Descriptors are those of
- * a cuBLASLt that has nothing else; what whole programs get is in calls.sh and lt.sh. */
+ * Calls and descriptors as problems, one field changed at a time: the problem of each, and the reason why others are left to the library. The descriptors are those of a
+ * fake cuBLASLt; whole programs are tested in calls.sh and lt.sh. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -18,21 +18,21 @@
 #include "shim/lt_describe.h"
 #include "support/fork.h"
 
-/* ---- a cuBLASLt of descriptors ---- */
+/* ---- a fake cuBLASLt, with descriptors only ---- */
 
 enum { ATTRIBUTES = 32, LAYOUT_ATTRIBUTES = 9 };
-enum { FOREIGN = 15, LARGE = 21 };   /* an attribute that we know nothing of, and one that some libraries have whose value is too long to be compared */
+enum { FOREIGN = 15, LARGE = 21 };   /* FOREIGN: an attribute unknown to us; LARGE: an attribute of some libraries whose value is too large to be compared */
 
-/* The bytes that such an attribute's value has; 0: there is none. */
+/* Size of each attribute's value in bytes; 0: the attribute does not exist. */
 static uint8_t sizes[ATTRIBUTES] = {[0] = 4, [1] = 4, [2] = 4, [3] = 4, [4] = 4, [7] = 4, [8] = 8, [10] = 8, [11] = 8, [12] = 8, [13] = 8, [FOREIGN] = 4, [22] = 4, [26] = 4};
 static const uint8_t layout_sizes[LAYOUT_ATTRIBUTES] = {4, 4, 8, 8, 8, 4, 8, 8, 4};
 
-typedef struct descriptor { int64_t value[ATTRIBUTES]; } descriptor;         /* 256 bytes, as many as a descriptor may have */
-typedef struct matrix { uint8_t bytes[64]; int64_t value[LAYOUT_ATTRIBUTES]; } matrix;   /* what is compared of a layout is in front */
+typedef struct descriptor { int64_t value[ATTRIBUTES]; } descriptor;         /* 256 bytes, the maximum of a descriptor */
+typedef struct matrix { uint8_t bytes[64]; int64_t value[LAYOUT_ATTRIBUTES]; } matrix;   /* bytes: the part of a layout that is compared */
 
-static int fails = -1, layout_fails = -1;   /* the attribute that cannot be read */
+static int fails = -1, layout_fails = -1;   /* attributes that cannot be read */
 static int asked, created;
-static bool none_created, sized;   /* sized: the size of one that cannot be read is told */
+static bool none_created, sized;   /* sized: the size of the unreadable attribute can still be read */
 
 static int desc_create(void **out, int compute, int scale)
 {
@@ -75,7 +75,7 @@ static int layout_get(void *layout, int attribute, void *value, size_t size, siz
 
 static const gs_real_cublaslt real = {.desc_create = desc_create, .desc_destroy = desc_destroy, .desc_get = desc_get, .layout_get = layout_get};
 
-/* D of 48 x 16 is the product of 48 x 32 and 32 x 16: by rows 16 x 48 x 32. */
+/* D is 48 x 16, the product of 48 x 32 and 32 x 16, column-major; as a row-major problem 16 x 48 x 32. */
 static struct call { descriptor *desc; matrix a, b, c, d; } usual(void)
 {
     struct call call = {
@@ -86,7 +86,7 @@ static struct call { descriptor *desc; matrix a, b, c, d; } usual(void)
     return call;
 }
 
-/* "7=36 a.2=64 *.5=3": an attribute of the descriptor, of a layout, of all four. */
+/* Changes such as "7=36 a.2=64 *.5=3": an attribute of the descriptor, of one layout, of all four. */
 static void change(struct call *call, const char *changes)
 {
     matrix *const all[] = {&call->a, &call->b, &call->c, &call->d};
@@ -116,7 +116,7 @@ static gs_lt_asked describe(const char *changes)
     return out;
 }
 
-/* What a fresh descriptor has is asked for once, and again where that failed. Where it has what cannot be compared no descriptor is one of ours. */
+/* The attributes of a fresh descriptor are read once, and again if that failed. If an attribute cannot be compared, no descriptor is served. */
 static void what_a_library_has(void **state)
 {
     (void)state;
@@ -126,7 +126,7 @@ static void what_a_library_has(void **state)
             struct call call = usual();
             gs_lt_asked out;
             if (i == 0) sizes[LARGE] = 20;
-            if (i == 1) sizes[LARGE] = 16;   /* just as much as can be */
+            if (i == 1) sizes[LARGE] = 16;   /* the largest value that can be compared */
             if (i == 2) fails = FOREIGN, sized = true;
             none_created = i == 3;
             gs_lt_describe(&real, call.desc, &call.a, &call.b, &call.c, &call.d, &out);
@@ -163,7 +163,7 @@ static void what_is_a_problem(void **state)
         {BATCH " b.6=0 c.6=1000 d.6=900", "f16:16x48x32:nn:b=3:sa=0:sc=1000:sd=900"},
         {BATCH " a.6=2000 b.6=600", "f16:16x48x32:nn:b=3:sa=600:sb=2000"},
         {BATCH " 3=1 a.2=32 a.3=48 a.4=40 a.6=1920", "f16:16x48x32:tn:ldb=40:b=3"},
-        {"a.6=7 b.6=7 c.6=7 d.6=-7", "f16:16x48x32:nn"},                 /* strides of one matrix say nothing */
+        {"a.6=7 b.6=7 c.6=7 d.6=-7", "f16:16x48x32:nn"},                 /* with a single matrix, strides do not matter */
         {"7=4 8=4096", "f16:16x48x32:nn:ep=bias"},
         {"7=4 8=4096 26=2", "f16:16x48x32:nn:ep=bias"},
         {"7=2", "f16:16x48x32:nn:ep=relu"},
@@ -190,7 +190,7 @@ static void what_is_a_problem(void **state)
         const char *const epilogue = strstr(cases[i].problem, ":ep=");
         snprintf(wanted, sizeof wanted, "%.*s%s%s", epilogue ? (int)(epilogue - cases[i].problem) : (int)strlen(cases[i].problem), cases[i].problem, out.problem.beta != 0 ? ":beta=1" : "", epilogue ? epilogue : "");
         gs_problem_format(&out.problem, text);
-        if (out.problem.beta == 0) {   /* nor is its layout one's affair */
+        if (out.problem.beta == 0) {   /* without beta, C's layout does not matter */
             out.problem.ldc = out.problem.ldd, out.problem.stride_c = out.problem.stride_d;
             gs_problem_format(&out.problem, text);
         }
@@ -227,7 +227,7 @@ static void what_is_left_to_the_library(void **state)
     }
 }
 
-/* C of another type or extent is known, for calls with a beta. */
+/* A C of another type or size is detected, for calls with a beta. */
 static void what_c_is(void **state)
 {
     (void)state;
@@ -251,7 +251,7 @@ static void what_cannot_be_read(void **state)
         fails = -1;
         if (reason == GS_SHIM_SERVED) fail_msg("attribute %d is not missed", numbers[i]);
     }
-    for (int i = 0; i < LAYOUT_ATTRIBUTES; i++) {   /* of batches there was one kind before there was an attribute */
+    for (int i = 0; i < LAYOUT_ATTRIBUTES; i++) {   /* older libraries lack the batch mode attribute, and have a single mode */
         layout_fails = i;
         assert_int_equal(describe("").reason, i == GS_LT_LAYOUT_BATCH_MODE ? GS_SHIM_SERVED : GS_SHIM_LAYOUT);
         layout_fails = -1;
@@ -276,7 +276,7 @@ static void what_cannot_be_read(void **state)
     assert_int_equal(created, 0);
 }
 
-/* Those that were seen are not asked for anything, as long as every byte of the five is the same. */
+/* Known descriptors are not read again as long as every byte of the five is the same. */
 static void what_was_seen(void **state)
 {
     (void)state;
@@ -289,7 +289,7 @@ static void what_was_seen(void **state)
             assert_int_equal(out->reason, GS_SHIM_SERVED);
             assert_int_equal(asked > 0, again == 0);
         }
-        for (int at = 0; at < 64; at += i ? 7 : 64) {   /* of the descriptor an attribute that is there, but says nothing without an epilogue */
+        for (int at = 0; at < 64; at += i ? 7 : 64) {   /* of the descriptor: an attribute that does not matter without an epilogue */
             uint8_t *const byte = compared[i] + (i ? at : 12 * 8);
             ++*byte;
             asked = 0;
@@ -297,9 +297,9 @@ static void what_was_seen(void **state)
             assert_true(asked > 0);
             --*byte;
         }
-        call.a.bytes[62]++;   /* others for the next */
+        call.a.bytes[62]++;   /* different bytes for the next round */
     }
-    gs_real_cublaslt other = real;   /* a second library's are read each time, as are those without a layout */
+    gs_real_cublaslt other = real;   /* descriptors of a second library are read each time, like those without a layout */
     for (int again = 0; again < 2; again++) {
         asked = 0;
         assert_int_equal(gs_lt_described(&other, call.desc, &call.a, &call.b, &call.c, &call.d)->reason, GS_SHIM_SERVED);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A program that knows cuBLAS alone: calls CASE... makes each call, compares its result with its own, and says whether the library under it saw it:
- * "served", "passed on", or that with "wrong". */
+ * A program that uses only cuBLAS. calls CASE... makes each call, compares the result with its own, and reports whether the fake library got the call: "served" or
+ * "passed on", plus "wrong" if the result is. */
 #include "product.h"
 
 typedef struct setting {
@@ -30,7 +30,7 @@ static double at(const matrix *x, bool transposed, int64_t start, int row, int c
     return get(x->host, x->type, start + (transposed ? (int64_t)row * x->ld + column : (int64_t)column * x->ld + row));
 }
 
-/* Elements of C that are not what they should be, and those between its columns that were touched. */
+/* Counts wrong elements of C, and elements between its columns that were overwritten. */
 static int64_t wrong_elements(const setting *s)
 {
     int64_t wrong = 0;
@@ -74,7 +74,7 @@ static int multiply(const setting *s)
     int status;
     void *const own = handle;
     if (s->no_handle) handle = NULL;
-    if (s->pointers && s->wide)   /* the fake one counts them and reads nothing */
+    if (s->pointers && s->wide)   /* the fake library only counts these calls */
         status = cublasGemmBatchedEx_64(handle, s->op_a, s->op_b, s->m, s->n, s->k, scalars[0], NULL, s->type, a.ld, NULL, s->type, b.ld, scalars[1], NULL, s->out, c.ld, s->batch, s->compute, s->algo);
     else if (s->pointers)
         status = cublasGemmBatchedEx(handle, s->op_a, s->op_b, s->m, s->n, s->k, scalars[0], NULL, s->type, a.ld, NULL, s->type, b.ld, scalars[1], NULL, s->out, c.ld, s->batch, s->compute, s->algo);
@@ -102,7 +102,7 @@ static int multiply(const setting *s)
     return status;
 }
 
-/* "m=64,op_a=1,alpha=0.5": what is not named is that of a usual call. */
+/* A case such as "m=64,op_a=1,alpha=0.5"; other fields have their usual values. */
 static setting read_case(const char *text)
 {
     setting s = {.m = 64, .n = 32, .k = 64, .type = F16, .out = F16, .compute = COMPUTE_32F, .algo = 99, .batch = 1, .alpha = 1};

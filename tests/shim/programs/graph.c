@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A program that captures its products: one that was called before, one that was not; the graph is launched twice and beside it the product is called as usual. */
+ * A program that captures two products, one called before and one not. It launches the graph twice, with an ordinary call of the product between the launches. */
 #include "product.h"
 
 enum { K = 256 };

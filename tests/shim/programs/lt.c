@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A program that knows cuBLASLt alone: lt CASE... makes each call, compares D with its own, and says whether the library under it saw the call. */
+ * A program that uses only cuBLASLt. lt CASE... makes each call, compares D with its own, and reports whether the fake library got the call. */
 #include "product.h"
 
 #include "fake/blas/cublaslt.h"

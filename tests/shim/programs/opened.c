@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A program that is not linked to cuBLAS: it opens the library and looks its calls up, as CTranslate2 and JAX do. */
+ * A program that is not linked with cuBLAS: it opens the library with dlopen and looks up its functions, like CTranslate2 and JAX. */
 #include <dlfcn.h>
 
 #include "product.h"

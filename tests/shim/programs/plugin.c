@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A library that uses one version of cuBLAS: PLUGIN says what its library does with a product, and whether another's library was asked. */
+ * A shared library that uses one version of cuBLAS: PLUGIN reports what that cuBLAS does with a product, and whether another version was called. */
 #include "product.h"
 
 const char *PLUGIN(int algo);

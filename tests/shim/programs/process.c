@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What processes do around cuBLAS: process WHAT... in turn. Each step prints a line. */
+ * Processes that do more than multiply: process WHAT... runs the steps in order. Each step prints a line. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -17,7 +17,7 @@ static int multiply(int m, int n, int k, int algo)
     return cublasGemmEx(handle, OP_N, OP_N, m, n, k, &alpha, a.device, F16, a.ld, b.device, F16, b.ld, &beta, c.device, F16, c.ld, COMPUTE_32F, algo);
 }
 
-/* "served", "passed on", or the status. */
+/* Prints "served", "passed on", or the status. */
 static void call(const char *name, int m)
 {
     const int before = fake_blas_calls(), status = multiply(m, 32, strcmp(name, "split") == 0 ? 256 : 64, 99);
@@ -38,7 +38,7 @@ static void in_child(const char *name)
     if (status) printf("%s: ended with %d\n", name, status);
 }
 
-/* The second device. */
+/* Makes a call on the second device. */
 static void second_device(void)
 {
     void *const driver = dlopen(getenv("GEMMSMITH_LIBCUDA"), RTLD_NOW | RTLD_NOLOAD);
@@ -51,7 +51,7 @@ static void second_device(void)
     call("second device", 64);
 }
 
-/* Without a context, as a thread that never touched the device. */
+/* Makes a call without a current context, like a thread that never used the device. */
 static void without_context(void)
 {
     void *const driver = dlopen(getenv("GEMMSMITH_LIBCUDA"), RTLD_NOW | RTLD_NOLOAD);
@@ -66,7 +66,7 @@ static void without_context(void)
     call("with it again", 64);
 }
 
-/* In another context of the device than its primary one. */
+/* Makes a call in a context that is not the device's primary one. */
 static void other_context(void)
 {
     void *const driver = dlopen(getenv("GEMMSMITH_LIBCUDA"), RTLD_NOW | RTLD_NOLOAD);
@@ -86,7 +86,7 @@ static void other_context(void)
 
 enum { THREADS = 8, SIZES = 3, ROUNDS = 20 };
 
-static pthread_barrier_t together;   /* all make their first call at once */
+static pthread_barrier_t together;   /* all threads make their first call at the same time */
 
 static void *many(void *failures)
 {
@@ -109,14 +109,14 @@ static void threads(void)
     printf("threads: %d failures\n", sum);
 }
 
-/* ---- what passing on takes ---- */
+/* ---- the cost of passing a call on ---- */
 
 typedef int gemm(void *, int, int, int, int, int, const void *, const void *, int, int, const void *, int, int, const void *, void *, int, int, int, int);
 
 static double now_ns(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);   /* the machine may be busy */
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);   /* CPU time, because the machine may be busy */
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
@@ -134,7 +134,7 @@ static double time_of(gemm *function, int m, int algo, int mode)
     return best;
 }
 
-/* The real function beside whatever answers to its name. */
+/* Compares the time of the real function with that of the function that the program finds under its name. */
 static void cost(void)
 {
     void *const library = dlopen("libcublas.so.13", RTLD_NOW | RTLD_NOLOAD), *const found = dlsym(library, "cublasGemmEx");
@@ -157,7 +157,7 @@ int main(int count, char **words)
     for (int i = 1; i < count; i++) {
         if (strcmp(words[i], "call") == 0) call("call", 64);
         else if (strcmp(words[i], "small") == 0) call("small", 32);
-        else if (strcmp(words[i], "split") == 0) call("split", 64);   /* of a plan with a workspace */
+        else if (strcmp(words[i], "split") == 0) call("split", 64);   /* its plan needs a workspace */
         else if (strcmp(words[i], "library") == 0) call("library", 48);
         else if (strcmp(words[i], "second") == 0) second_device();
         else if (strcmp(words[i], "reset") == 0) setenv("FAKE_CUDA_RESETS", "1", 1);

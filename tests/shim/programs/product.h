@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A program's own product, to compare with: column-major, f16, bf16 or f32, numbers by CUDA's names. */
+ * A program's own product, for comparison: column-major, f16, bf16 or f32, with constants of CUDA's values. */
 #ifndef TESTS_SHIM_PRODUCT_H
 #define TESTS_SHIM_PRODUCT_H
 
@@ -42,7 +42,7 @@ static inline double get(const void *at, int type, int64_t i)
     return type == F16 ? gs_f16_to_f32(half) : gs_bf16_to_f32(half);
 }
 
-/* A matrix on the host and on the device, stored with leading dimension ld; small multiples of 1/8, which all types hold. */
+/* A matrix on host and device, column-major with leading dimension ld; its elements are small multiples of 1/8, exact in all types. */
 typedef struct matrix {
     void   *host, *device;
     int     type, ld;
@@ -83,7 +83,7 @@ typedef struct named_flag {
     bool       *to;
 } named_flag;
 
-/* Fills what the text names; what it does not name stays as it is. A name that is in none of the lists ends the program. */
+/* Sets the fields that the text names and leaves the others. An unknown name ends the program. */
 static inline void read_words(const char *text, const named_number *numbers, size_t number_count, const named_flag *flags, size_t flag_count, double *alpha, double *beta)
 {
     char copy[256], *at = NULL;

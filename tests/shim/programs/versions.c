@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Two versions of cuBLAS in one process, by turns: each refuses the other's handles. */
+ * Two versions of cuBLAS in one process, in alternation: each refuses the other's handles. */
 #include <stdio.h>
 
 const char *plugin_12(int algo);
