@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * One build of the library behind the same three functions, for tools/compare_builds.c: compiled against the headers of that build and
- * linked with it. docs/performance/builds has the commands. */
+ * Wraps one build of the library in three functions for tools/compare_builds.c: compiled against the headers of that build and linked with it.
+ * docs/performance/builds has the commands. */
 #include <stdio.h>
 #include <gemmsmith/gemmsmith.h>
 
@@ -11,7 +11,7 @@ __attribute__((visibility("default"))) int         build_run(void *plan, const v
 static gs_context *context;
 static gs_error    error;
 
-/* NULL, or why not. */
+/* Returns NULL, or the error message. */
 const char *build_open(const char *device)
 {
     gs_config config = gs_config_default();

@@ -3,9 +3,9 @@
  *
  *     compare_builds ADAPTER_A ADAPTER_B LIST > rows.csv
  *
- * An adapter is tools/build_adapter.c, linked with one build. LIST has a problem and a schedule string per line for the second build; a
- * third word, where there is one, is the schedule's string in the first build. Operands are cold and normally distributed; each build has a
- * CUDA graph of calls, the graphs alternate for 31 rounds; a row has the median time of both in microseconds, the ratio A / B of the rounds
+ * An adapter is tools/build_adapter.c, linked with one build. A line of LIST has a problem and a schedule string for the second build; an
+ * optional third word is the schedule string in the first build. Operands are cold and normally distributed; each build has a
+ * CUDA graph of calls, and the graphs alternate for 31 rounds. A row has the median time of both in microseconds, the ratio A / B of the rounds
  * with its interval, the verdict, and how many bytes of D differ between the builds. Exit code 1 if a plan could not be made or run. */
 #include <dlfcn.h>
 #include <math.h>
@@ -52,19 +52,19 @@ static bool load(build *out, const char *path)
     return !why;
 }
 
-/* Normal numbers as f16 or bf16: the sum of twelve uniform ones. */
+/* An approximately normal number as f16 or bf16: the sum of twelve uniform ones. */
 static uint16_t draw(gs_random *random, gs_type type)
 {
     double sum = -6;
     for (int i = 0; i < 12; i++) sum += gs_random_unit(random);
     if (type == GS_F16) return gs_f32_to_f16((float)sum);
-    const float value = (float)sum;   /* bf16: its upper half */
+    const float value = (float)sum;   /* bf16 is its upper half */
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return (uint16_t)(bits >> 16);
 }
 
-/* Random numbers in `bytes` bytes; the same block of them again and again, from another place each time. */
+/* Fills `bytes` bytes with parts of one block of random numbers, each beginning at a random place. */
 static gs_status fill(gs_pointer to, size_t bytes, const uint16_t *numbers, size_t count, gs_random *random)
 {
     for (size_t at = 0; at < bytes;) {
@@ -114,7 +114,7 @@ static long differing(const unsigned char *a, const unsigned char *b, size_t siz
     return count;
 }
 
-/* What both write for the same operands, into a D that was poisoned in between. */
+/* Counts the bytes of D that differ for the same operands; D is poisoned before each run. */
 static gs_status compare_results(const build *builds, void *const *plans, const operands *set, const gs_problem *p, long *differ)
 {
     const size_t size = gs_problem_bytes(p, 'd');

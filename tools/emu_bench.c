@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * How fast the emulated device is: for a problem and schedules of every family the time of one launch on the host, in emulated
- * multiply-adds per second, with the checker on and off, on one core and on all.
+ * The speed of the emulated device: for one problem, and schedules of every family, the host time of one launch, in emulated
+ * multiply-adds per second, with the race checker on and off, on one core and on all.
  *
  *     emu_bench [PROBLEM [SCHEDULE...]]
  *
@@ -34,7 +34,7 @@ static gs_status make_operands(gs_device *device, gs_verifier *verifier, const g
     return GS_OK;
 }
 
-/* Seconds of the fastest of a few launches. */
+/* The time of the fastest of some launches, in seconds. */
 static gs_status time_schedule(gs_device *device, const gs_problem *problem, const char *schedule, const operands *o, double *seconds, gs_error *error)
 {
     gs_contender contender;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * What a call of the library costs the host, apart from the driver: gs_plan_run and gs_gemm over a driver whose launches and tensor maps
- * do nothing. Nothing is computed, no GPU is needed:
+ * The host time of a call of the library without the driver: gs_plan_run and gs_gemm with a driver whose launches and tensor map encodings
+ * do nothing. Nothing is computed, and no GPU is needed:
  *
  *     GEMMSMITH_LIBCUDA=build/release/tests/fake/libfake_cuda.so host_cost
  *
- * Nanoseconds per call, the least of 21 rounds of 20000 calls, and the median; and how many tensor maps a call encodes, each of which costs
- * the real driver some 140 ns. */
+ * Prints nanoseconds per call, the minimum and the median of 21 rounds of 20000 calls, and how many tensor maps a call encodes, each of which costs
+ * about 140 ns in the real driver. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static gs_cu_result no_map(gs_cu_tensor_map *map, gs_cu_tensor_type type, unsign
     return GS_CU_SUCCESS;
 }
 
-/* From now on the context's device launches nothing. */
+/* Makes launches of the context's device do nothing. */
 static void empty_driver(gs_context *context)
 {
     static gs_cuda_api empty;
@@ -49,7 +49,7 @@ static void empty_driver(gs_context *context)
 
 static char memory[4][MOST_SETS * SET_BYTES] __attribute__((aligned(256)));
 
-/* As from an allocator: the sets of an operand follow each other. */
+/* Operand sets are contiguous, as an allocator would place them. */
 static gs_args args_of(int set)
 {
     const size_t at = (size_t)set * SET_BYTES;
@@ -63,7 +63,7 @@ static void report(const char *name, int sets, double *ns, double maps)
     printf("%-44s %3d %8.1f %8.1f %8.2f\n", name, sets, least, gs_median(ns, ROUNDS), maps);
 }
 
-/* sets: operands that calls rotate through. context: gs_gemm instead of the plan. */
+/* sets: number of operand sets that calls rotate through. context: time gs_gemm instead of the plan. */
 static gs_status measure(gs_plan *plan, gs_context *context, int sets, const char *name)
 {
     gs_args args[MOST_SETS];

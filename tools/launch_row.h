@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The tail of a row that has the counters of an emulated launch: the fields of gs_launch_shape and gs_launch_counts in their order. */
+ * Prints the counters of an emulated launch as further fields of a row: the fields of gs_launch_shape and gs_launch_counts in order. */
 #ifndef GS_TOOLS_LAUNCH_ROW_H
 #define GS_TOOLS_LAUNCH_ROW_H
 
@@ -7,7 +7,7 @@
 
 #include "schedule/predict.h"
 
-#define LAUNCH_ROW_HEAD ",shape and counts"   /* of the column */
+#define LAUNCH_ROW_HEAD ",shape and counts"   /* the column's name */
 
 static inline void print_launch(const gs_launch_shape *shape, const gs_launch_counts *counts)
 {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * Chooses what is measured, without a device: problems, and pairs of a problem and a schedule of it. The same arguments, model and weights give the same output.
+ * Chooses what to measure, without a device: problems, or pairs of a problem and a schedule. The same arguments, model and weights give the same output.
  *
  *     pick_pairs random SEED COUNT LEAST                    any problems, no extent below LEAST
  *     pick_pairs held_out SEED COUNT OF FLOOR_US            problems that `gemmsmith train --held_out OF` keeps from training
- *     pick_pairs others SEED COUNT OF FLOOR_US              problems that it learns from
+ *     pick_pairs others SEED COUNT OF FLOOR_US              problems that it trains on
  *     pick_pairs spread SEED FIRST RANDOM [ROWS...] < PROBLEMS
  *     pick_pairs pool SEED MODEL LEARNED RANDOM < PROBLEMS
  *     pick_pairs choices SEED SPREAD CHOICES RANDOM < PROBLEMS
  *     pick_pairs best MOST ROWS...                          the fastest MOST of every problem
- *     pick_pairs truth ROWS...                              all rows, later ones in place of earlier ones, as groups with their times
+ *     pick_pairs truth ROWS...                              all rows, later ones replacing earlier ones, as groups with their times
  *
- * Problems are one per line, pairs "problem,schedule", ROWS what time_pairs wrote. Half of the held-out problems have extents of the grid; all others have any.
- * `spread` is what a time model is fitted to: its shortlist of FIRST schedules, and RANDOM valid ones of all families spread over the predicted time; pairs in
- * ROWS are left out. `pool` is what the truth about a problem is looked for in: the first MODEL of the policy enumerate, the first LEARNED of the policy
- * learned (its weights: $GEMMSMITH_WEIGHTS), all neighbours of its first three, one value away, and RANDOM valid schedules. `choices` is what the choice of a plan learns from: the first SPREAD of the policy spread, the first CHOICES of the
- * weights in $GEMMSMITH_WEIGHTS, RANDOM valid schedules, and cuBLASLt's first suggestion. */
+ * Problems are one per line, pairs "problem,schedule", ROWS files of time_pairs. Half of the held-out problems have extents of the grid; all others have any.
+ * `spread` is for fitting a time model: its shortlist of FIRST schedules, and RANDOM valid ones of all families, spread over the predicted time, without pairs
+ * in ROWS. `pool` is for finding the true optimum of a problem: the first MODEL of the policy enumerate, the first LEARNED of the policy
+ * learned (its weights: $GEMMSMITH_WEIGHTS), all neighbours of its first three (one parameter changed), and RANDOM valid schedules. `choices` is for training the
+ * choice of a plan: the first SPREAD of the policy spread, the first CHOICES of the weights in $GEMMSMITH_WEIGHTS, RANDOM valid schedules, and cuBLASLt's first suggestion. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static gs_problem random_problem(gs_random *random, int64_t least)
         do extent[i] = sizes[gs_random_below(random, GS_COUNT(sizes))];
         while (extent[i] < least);
     const gs_layout layout = gs_random_below(random, 2) ? GS_TN : GS_NN;
-    const bool odd = gs_random_below(random, 8) == 0;   /* rows that no tensor copy takes */
+    const bool odd = gs_random_below(random, 8) == 0;   /* leading dimensions that no tensor map allows */
     if (odd) extent[gs_random_below(random, 3)] += 1 + (int64_t)gs_random_below(random, 15);
     const gs_type in = gs_random_below(random, 4) == 0 ? GS_BF16 : GS_F16;
     gs_problem problem = gs_problem_make(in, layout, extent[0], extent[1], extent[2]);
@@ -84,7 +84,7 @@ static int print_parted_problems(uint64_t seed, int count, int of, double floor_
 typedef struct row {
     char   problem[GS_PROBLEM_TEXT], schedule[GS_SCHEDULE_TEXT];
     double us;
-    int    place;   /* in the files: a later one is the better one */
+    int    place;   /* position in the files: later rows replace earlier ones */
 } row;
 
 typedef struct rows {
@@ -103,7 +103,7 @@ static bool add_row(rows *r, const char *problem, const char *schedule, double u
     return true;
 }
 
-/* timed: those that have a time. */
+/* timed: skip rows without a time. */
 static bool read_rows(rows *r, const char *path, bool timed)
 {
     FILE *const file = fopen(path, "r");
@@ -144,7 +144,7 @@ static int rank_family(gs_family_id family, const gs_problem *problem, const gs_
     return count;
 }
 
-/* Prints a pair that was not printed or known before. */
+/* Prints a pair unless it was printed or known before. */
 static bool print_pair(rows *known, const char *problem, const gs_schedule *schedule)
 {
     char text[GS_SCHEDULE_TEXT];
@@ -156,8 +156,8 @@ static bool print_pair(rows *known, const char *problem, const gs_schedule *sche
     return true;
 }
 
-/* Random schedules of a family, their predicted time drawn evenly on a log scale between its best and SLOWEST times that; every third
- * within a factor of 1.6. */
+/* Prints random schedules of a family, at predicted times drawn log-uniformly between the family's best and SLOWEST times that; every third within a factor
+ * of 1.6 of the best. */
 static void print_random(rows *known, const char *problem, const ranked *list, int count, int wanted, gs_random *random)
 {
     const double best = count > 0 ? list[0].us : 0;
@@ -306,7 +306,7 @@ static int print_choices(uint64_t seed, int spread, int choices, int random)
     return !fine;
 }
 
-/* ---- the rows again ---- */
+/* ---- rows again ---- */
 
 static int by_schedule(const void *left, const void *right)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * What learned weights predict of schedules, as a filter. No device needed:
+ * Predicts times of schedules with learned weights, as a filter. No device needed:
  *
  *     predict_pairs [WEIGHTS] < PAIRS
  *
- * For every line "problem,schedule" one line follows at once: "us,floor_us" by the surrogate of the weights (without them by the time model), on an H200.
- * Where the text is no schedule for the problem: "0,0". */
+ * Answers each line "problem,schedule" at once with a line "us,floor_us", by the surrogate of the weights (without weights by the time model), on an H200.
+ * If the text is not a schedule for the problem: "0,0". */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Measured rows beside the time model's predictions. No device needed.
+ * Compares measured rows with the time model's predictions. No device needed.
  *
  *     predict_rows report PROFILE ROWS.csv...    rank correlation and regret per problem, family and band
- *     predict_rows rows PROFILE ROWS.csv...      the rows again, predicted_us by this profile
- *     predict_rows times PROFILE ROWS.csv...     for tools/fit_profile.py, which asks for predictions by many sets of constants
+ *     predict_rows rows PROFILE ROWS.csv...      the rows again, with predicted_us by this profile
+ *     predict_rows times PROFILE ROWS.csv...     for tools/fit_profile.py, which requests predictions for many sets of constants
  *
- * PROFILE is a file. Rows are those of time_pairs; where a row goes on with the shape and the counters of the emulated launch (the fields
- * of gs_launch_shape and gs_launch_counts in their order), its time is that of gs_launch_us.
+ * PROFILE is a file. Rows are those of time_pairs. If a row also has the shape and the counters of the emulated launch (the fields
+ * of gs_launch_shape and gs_launch_counts in order), its time is predicted by gs_launch_us.
  *
- * `times` prints "rows N counted 0|1 constants K", N lines "problem's number,measured_us" and K lines "name,value,least,most". Then, for every line of K numbers
- * that it reads, it writes the N predicted times in microseconds as doubles of this machine. */
+ * `times` prints "rows N counted 0|1 constants K", N lines "index of the problem,measured_us" and K lines "name,value,least,most". Then, for every line of K numbers
+ * that it reads, it writes the N predicted times in microseconds as native doubles. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,8 +34,8 @@ typedef struct row {
 typedef struct group {
     char       text[GS_PROBLEM_TEXT];
     gs_problem problem;
-    int        from, count;   /* rows */
-    double     best;          /* least measured */
+    int        from, count;   /* range of rows */
+    double     best;          /* the shortest measured time */
 } group;
 
 static row   rows[MOST_ROWS];
@@ -45,7 +45,7 @@ static bool  counted;   /* the rows have counters */
 
 /* ---- rows ---- */
 
-/* "grid,threads,cluster,smem,registers,counts...": all numbers of the two structs. */
+/* "grid,threads,cluster,smem,registers,counts...": the fields of both structs. */
 static gs_status take_counts(row *r, char *at, gs_error *error)
 {
     double shape[5], *const counts = (double *)(void *)&r->counts;
@@ -90,7 +90,7 @@ static gs_status take_row(char *line, gs_error *error)
     return GS_OK;
 }
 
-/* Rows of a problem may come from several files: brought together here, in the order of the problems. */
+/* Groups rows by problem; they may come from several files. */
 static void sort_rows(const int *of)
 {
     static row sorted[MOST_ROWS];
@@ -163,7 +163,7 @@ static double spearman(const int *chosen, int count)
     return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : 0;
 }
 
-/* Best measured of the FIRST rows that the model likes most, over the best of all. */
+/* The best measured time among the FIRST rows that the model predicts to be fastest, divided by the best of all. */
 static double regret_of(const group *g)
 {
     double best = INFINITY;
@@ -175,7 +175,7 @@ static double regret_of(const group *g)
     return best / g->best;
 }
 
-/* The same with the model's own shortlist of FIRST, of which all must have been measured; NAN otherwise. */
+/* The same for the model's own shortlist of FIRST; NAN unless all of it was measured. */
 static double shortlist_regret(const group *g, const gs_profile *profile)
 {
     gs_schedule list[FIRST];
@@ -208,7 +208,7 @@ static double quantile(double *values, int count, double share)
     return values[low] + (at - low) * (values[high] - values[low]);
 }
 
-/* Rank correlation over the problems of a band (-1: all) and the rows of a family (-1: all), and errors of the time itself. */
+/* Rank correlation over the problems of a band (-1: all) and the rows of a family (-1: all), and the error of predicted times. */
 static void print_figures(const char *name, int family, int band, const gs_profile *profile)
 {
     static double correlations[MOST_PROBLEMS], errors[MOST_ROWS];
@@ -260,7 +260,7 @@ static void report(const gs_profile *profile)
     print_regret("best of the shortlist of eight  ", listed, lists, 1.1);
 }
 
-/* ---- times by other constants ---- */
+/* ---- predictions with other constants ---- */
 
 typedef struct knob {
     const char *name;
@@ -300,7 +300,7 @@ static gs_status serve_times(gs_profile *profile, gs_error *error)
     return GS_OK;
 }
 
-/* ---- the rows again ---- */
+/* ---- rows again ---- */
 
 static void print_rows(const gs_profile *profile)
 {

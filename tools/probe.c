@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Measures what the hardware does by itself, with one small kernel (probe.cu) for each question: what a launch costs, when first data
- * arrive, what goes through the port of a multiprocessor, from L2 to a GPC and between the blocks of a cluster, what a ticket takes, where
- * blocks run, and whether code must be fetched. These are the quantities that docs/performance/grid and docs/internals/time-model.md state.
+ * Microbenchmarks of the hardware, one small kernel (probe.cu) per question: the cost of a launch, when the first data
+ * arrive, the bandwidth into a multiprocessor, from L2 to a GPC and between the blocks of a cluster, the latency of a ticket (an atomic counter), where
+ * blocks are placed, and the cost of instruction fetch. docs/performance/grid and docs/internals/time-model.md give these quantities.
  *
  *     probe [--device cuda:0] [--quick] > ROWS.csv
  *
- * Rows are "probe,parameter,value,unit,min,max": the median of 21 launches, the least and the greatest; where each block gives a value, of
- * those of all blocks. A probe that the device cannot run prints "probe,parameter,not supported by this device". --quick: three launches
- * with little data each, to see that all of it runs. On an emulated device clocks count instructions: nothing is measured there. */
+ * Rows are "probe,parameter,value,unit,min,max": the median of 21 launches, the least and the greatest; where each block gives a value,
+ * over all blocks. A probe that the device does not support prints "probe,parameter,not supported by this device". --quick: three launches
+ * with little data each, as a test. On an emulated device clocks count instructions: nothing is measured. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ enum {
     OUT_BYTES = 8 * (4 * MOST_BLOCKS + 32),
 };
 
-#define ONE_SM (128u << 10)   /* shared memory of a block that shares its multiprocessor with no other */
+#define ONE_SM (128u << 10)   /* shared memory with which a block has its multiprocessor to itself */
 
 extern const gs_embedded gs_embedded_probe[];   /* probe.cu */
 
@@ -36,37 +36,36 @@ typedef struct bench {
     gs_queue   queue;
     gs_event   start, end;
     gs_pointer from, out;
-    size_t     used;       /* bytes of from that were read once already */
-    double     mhz;        /* cycles per us, as the first probe finds it */
+    size_t     used;       /* bytes of from that were read already */
+    double     mhz;        /* cycles per us, from the first probe */
     int        repeats;
     bool       quick;
 } bench;
 
-typedef uint64_t words[2];   /* what a block writes */
+typedef uint64_t words[2];   /* written by a block */
 
-/* What the two words of a block are, and what is made of them. */
+/* The meaning of a block's two words, and the value computed from them. */
 typedef enum meaning {
-    NOTHING,                      /* the launch itself is timed, by events */
+    NOTHING,                      /* the launch itself is timed, with events */
     CYCLES_AND_NS, CYCLES,        /* MHz; us */
     CYCLES_AND_BYTES,             /* bytes per clock */
-    NUMBER,                       /* the first one as it is */
-    FIRST_PASS, SECOND_PASS       /* cycles per instruction, of one or the other */
+    NUMBER,                       /* the first word itself */
+    FIRST_PASS, SECOND_PASS       /* cycles per instruction, of the first or second pass */
 } meaning;
 
 typedef struct probe {
     const char *name, *what, *unit, *entry;
     meaning     means;
-    uint32_t    blocks;                    /* 0: one for each multiprocessor */
+    uint32_t    blocks;                    /* 0: one per multiprocessor */
     uint32_t    threads, cluster, smem;
-    uint32_t    size, count, group;        /* for the kernel; group 0: all blocks */
-    uint32_t    quick_size, quick_count;   /* with --quick; 0: the same */
-    bool        together;                  /* one value of all blocks, by the slowest: clocks of different multiprocessors cannot be compared,
-                                              but blocks start together */
-    bool        cold;                      /* size bytes for each block, read for the first time */
-    bool        rows;                      /* a row for each block */
+    uint32_t    size, count, group;        /* kernel arguments; group 0: all blocks */
+    uint32_t    quick_size, quick_count;   /* for --quick; 0: the same */
+    bool        together;                  /* one value for all blocks, from the slowest: clocks of different multiprocessors cannot be compared, but blocks start together */
+    bool        cold;                      /* each block reads `size` bytes that were not read before */
+    bool        rows;                      /* a row per block */
 } probe;
 
-/* ---- the probes, the clock first: others divide by it ---- */
+/* ---- the probes; the clock is first because others need it ---- */
 
 #define CLOCK    .name = "clock", .unit = "MHz", .entry = "gs_probe_clock", .means = CYCLES_AND_NS, .threads = 32, .count = 5000000, \
                  .quick_count = 2000
@@ -123,7 +122,7 @@ static double value_of(const bench *b, meaning means, uint64_t first, uint64_t s
     }
 }
 
-/* The values of one launch. Returns how many. */
+/* The values of one launch; returns their number. */
 static int values_of(const bench *b, const probe *p, const words *out, int blocks, double *to)
 {
     uint64_t slowest = 0, sum = 0;
@@ -146,7 +145,7 @@ static gs_status find_entry(const bench *b, const probe *p, gs_launch *launch, g
     return ops->function_smem(b->device, launch->function, p->smem, cluster, error);
 }
 
-/* One launch, and what its blocks wrote. */
+/* One launch; out: what its blocks wrote. */
 static gs_status launch_once(bench *b, const probe *p, gs_launch *launch, words *out, gs_error *error)
 {
     const gs_device_ops *const ops = b->device->ops;
@@ -162,7 +161,7 @@ static gs_status launch_once(bench *b, const probe *p, gs_launch *launch, words 
     return ops->copy_out(b->device, out, b->out, launch->grid[0] * sizeof *out, error);
 }
 
-/* values: `each` of every launch. */
+/* values: *each per launch. */
 static gs_status run_cycles(bench *b, const probe *p, gs_launch *launch, double *values, int *each, gs_error *error)
 {
     static words out[MOST_BLOCKS];
@@ -186,7 +185,7 @@ static gs_status capture(bench *b, gs_launch *launch, int launches, gs_graph *gr
     return status == GS_OK ? ended : status;
 }
 
-/* Launches back to back, as a graph: the host does not matter. */
+/* Times launches back to back in a graph, so that the host's speed does not matter. */
 static gs_status run_launches(bench *b, gs_launch *launch, double *values, gs_error *error)
 {
     const gs_device_ops *const ops = b->device->ops;
@@ -206,7 +205,7 @@ static gs_status run_launches(bench *b, gs_launch *launch, double *values, gs_er
 
 /* ---- rows ---- */
 
-/* "gpc,132 blocks 16 share their data,", "place,block7 of clusters of two,". block: for rows of a block. */
+/* "gpc,132 blocks 16 share their data,", "place,block7 of clusters of two,". block: for rows per block. */
 static void print_head(const bench *b, const probe *p, int block)
 {
     const int blocks = blocks_of(b, p);
@@ -228,7 +227,7 @@ static double print_row(const bench *b, const probe *p, int block, double *value
     return median;
 }
 
-/* values: `each` of every launch. */
+/* values: `each` per launch. */
 static void print_blocks(const bench *b, const probe *p, const double *values, int each)
 {
     double own[REPEATS];
@@ -238,7 +237,7 @@ static void print_blocks(const bench *b, const probe *p, const double *values, i
     }
 }
 
-/* What the device cannot do is a row, not an error. */
+/* An unsupported probe gives a row, not an error. */
 static gs_status run_probe(bench *b, const probe *p, gs_error *error)
 {
     static double values[REPEATS * MOST_BLOCKS];
@@ -277,7 +276,7 @@ static gs_status load(bench *b, gs_error *error)
     return status == GS_ERROR_UNSUPPORTED ? GS_OK : status;
 }
 
-/* Memory to read of four times the L2: after it was filled, nothing of its beginning is in L2. */
+/* Allocates four times the size of L2 to read from: filling it evicts its beginning from L2. */
 static gs_status prepare(bench *b, gs_error *error)
 {
     const gs_device_ops *const ops = b->device->ops;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * What a policy would have found, had it tuned problems whose schedules have all been measured already:
+ * Replays a policy on problems whose schedules have all been measured already, to see what it would have found:
  *
  *     replay POLICY SEED TIMES.csv MOST > CURVE.csv
  *
- * TIMES has rows "group,problem,schedule,us" as `gemmsmith train --rows` writes them, a group's side by side. The policy is asked, in rounds of 8, 4, 4, 4, ...,
- * until MOST schedules of the group were among what it said; what was not measured there is skipped, and costs it nothing. After every round it is told
- * the times. The policy "plan" is what gs_weights_choose says, at once, for a plan whose problem is in no table. Writes "policy,seed,problem,measured,said,share": the fastest
- * time of the group over the fastest among so many, which were among the first `said` that the policy said. */
+ * TIMES has rows "group,problem,schedule,us" as `gemmsmith train --rows` writes them, a group's rows adjacent. The policy is asked in rounds of 8, 4, 4, 4, ...,
+ * until it has proposed MOST schedules of the group; schedules that were not measured are skipped and do not count. After every round it is told
+ * the times. The policy "plan" is gs_weights_choose, the choice of a plan whose problem is in no table. Writes "policy,seed,problem,measured,said,share":
+ * after `measured` schedules of the group, which were among the first `said` proposals, share is the fastest time of the group divided by their fastest. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static bool split(char *line, char *field[4])
     return fields == 4;
 }
 
-/* Schedules of other grammars are left out. */
+/* Skips schedules that are not valid in this version's grammar. */
 static bool take(group *g, const char *schedule, const char *us)
 {
     measured m;
@@ -69,7 +69,7 @@ static bool take(group *g, const char *schedule, const char *us)
     return true;
 }
 
-/* *fine: as long as it could be read. A group may have no schedule that this grammar has. */
+/* *fine: the group could be parsed. A group may be empty if this grammar has none of its schedules. */
 static bool next_group(reader *in, group *g, bool *fine)
 {
     g->count = 0;
@@ -103,7 +103,7 @@ static void print(const char *policy, const char *seed, const group *g, int coun
     printf("%s,%s,%s,%d,%d,%.5f\n", policy, seed, gs_problem_format(&g->problem, text), count, said, g->best / got);
 }
 
-/* A plan's choices are not told anything. */
+/* A plan's choices get no feedback. */
 static bool replay_plan(const char *seed, const group *g, int most)
 {
     enum { CHOICES = 32 };

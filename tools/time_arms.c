@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * What several ways of searching (arms) find on problems that nobody has measured, every proposal timed as it is made:
+ * Compares several ways of searching (arms) on problems without measurements; every proposal is timed when it is made:
  *
  *     time_arms DEVICE PROBLEMS SECONDS MOST ARM... > CURVES.csv
  *
  * PROBLEMS has one problem per line. An arm is one of
  *
- *     NAME=POLICY:SEED[:WEIGHTS]    a policy of `tune --policy`, from these weights; it is told its times after 8, 12, 16, ... proposals
- *     NAME=plan:WEIGHTS             gs_weights_choose: what a plan takes, and its further choices; it is told nothing
+ *     NAME=POLICY:SEED[:WEIGHTS]    a policy of `tune --policy` with these weights; it is told its times after 8, 12, 16, ... proposals
+ *     NAME=plan:WEIGHTS             gs_weights_choose: the choice of a plan, and its further choices; it is told nothing
  *     NAME=list:FILE                proposals in the order of the file, rows "problem,schedule"
  *
- * and makes MOST proposals at most; "NAME=POLICY:SEED:WEIGHTS:COUNT" another number, for a long search that says what could be found. What several arms propose
- * is timed once. The proposals of a round are timed in one run, with the first schedule of all beside them, by which runs are scaled. In the end, what is
- * fastest for each arm after 1, 4, 8, 16, ... proposals is timed again in one run of 25 rounds: that counts. Rows are "policy,seed,problem,measured,said,share", as
- * report_regret.py reads them: policy is the arm's name, share the time of the fastest schedule of that last run over that of what the arm would have
- * kept. Nothing is verified here. Stops before a problem once SECONDS are over. */
+ * and makes at most MOST proposals, or COUNT with "NAME=POLICY:SEED:WEIGHTS:COUNT", for a long search as a reference. A schedule that several arms propose
+ * is timed once. The proposals of a round are timed in one run together with the very first schedule, by which runs are scaled. In the end the fastest
+ * of each arm after 1, 4, 8, 16, ... proposals are timed again in one run of 25 rounds, whose times count. Rows are "policy,seed,problem,measured,said,share", as
+ * report_regret.py reads them: policy is the arm's name, share the time of the fastest schedule of the last run divided by that of what the arm would have
+ * kept. Nothing is verified. Stops before a problem once SECONDS are over. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,16 +29,16 @@ enum { LINE = 256, MOST_ARMS = 16, MOST_SAID = 128, FIRST = 8, ROUND = 4, MOST_K
 static const int counts[] = {1, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128};
 
 typedef struct arm {
-    char        words[LINE];       /* in which the next four lie */
-    const char *name, *kind, *seed, *file;   /* file: weights, or a list; NULL: the usual weights */
+    char        words[LINE];       /* holds the next four strings */
+    const char *name, *kind, *seed, *file;   /* file: weights, or a list; NULL: the default weights */
     int         most;
     gs_policy   policy;
-    gs_schedule said[MOST_SAID];   /* of this problem */
+    gs_schedule said[MOST_SAID];   /* proposals for this problem */
     int         count, told;
     bool        ended;
 } arm;
 
-/* What has been timed of this problem, in one scale; again: in the last run. */
+/* A timed schedule of this problem; all times are on one scale. again: its time in the last run. */
 typedef struct known {
     timed  timed;
     double again;
@@ -95,13 +95,13 @@ static gs_status read_list(const run *r, arm *a, gs_error *error)
         if (strncmp(line, r->text, length) != 0 || line[length] != ',') continue;
         gs_schedule schedule;
         if (gs_schedule_parse(&schedule, line + length + 1, NULL) == GS_OK && gs_schedule_check(&schedule, &r->problem, &r->device->caps, NULL) == GS_OK)
-            a->said[a->count++] = schedule;   /* what is not valid is lost, as a proposal of a model would be */
+            a->said[a->count++] = schedule;   /* invalid lines are dropped, as a model's invalid proposals would be */
     }
     fclose(file);
     return GS_OK;
 }
 
-/* A policy learns from problem to problem: each problem has one of its own. */
+/* A policy learns across problems, so each problem gets a new instance. */
 static gs_status begin_arm(const run *r, arm *a, gs_error *error)
 {
     a->count = a->told = 0;
@@ -151,7 +151,7 @@ static gs_status compile(const run *r, const timed *list, int count, gs_error *e
     return gs_precompile(&r->device->caps, &r->problem, schedules, count, 0, 0, NULL, &failed, error);
 }
 
-/* Those of `list` in runs of at most GS_MAX_CONTENDERS, the first known one in each. */
+/* Times `list` in runs of at most GS_MAX_CONTENDERS, each together with the first known schedule. */
 static gs_status time_new(run *r, timed *list, int count, gs_error *error)
 {
     GS_TRY(compile(r, list, count, error));
@@ -172,7 +172,7 @@ static gs_status time_new(run *r, timed *list, int count, gs_error *error)
     return GS_OK;
 }
 
-/* What was said and not timed yet. */
+/* Times the proposals that were not timed yet. */
 static gs_status time_said(run *r, gs_error *error)
 {
     static timed list[MOST_KNOWN];
@@ -188,7 +188,7 @@ static gs_status time_said(run *r, gs_error *error)
     return count > 0 ? time_new(r, list, count, error) : GS_OK;
 }
 
-/* What the arm would have kept after so many proposals: NULL: nothing. */
+/* The best of the arm's first `count` proposals; NULL: none was timed. */
 static known *kept(run *r, const arm *a, int count)
 {
     known *best = NULL;

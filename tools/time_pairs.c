@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Measures (problem, schedule) pairs on a GPU, to fit and to judge the time model:
+ * Measures (problem, schedule) pairs on a GPU, to fit and to evaluate the time model:
  *
- *     time_pairs compile PAIRS SHARD SHARDS     for an H200, into the cubin cache; one process per shard, no GPU needed
- *     time_pairs time PAIRS SECONDS [ROUNDS] > ROWS.csv   7 rounds if it is not said
- *     time_pairs count ROWS.csv SHARD SHARDS    on the emulated device: the small problems' rows again, with the counters of a launch
+ *     time_pairs compile PAIRS SHARD SHARDS     compiles for an H200 into the cubin cache; one process per shard, no GPU needed
+ *     time_pairs time PAIRS SECONDS [ROUNDS] > ROWS.csv   default: 7 rounds
+ *     time_pairs count ROWS.csv SHARD SHARDS    prints the rows of small problems again, with the counters of a launch on the emulated device
  *
- * PAIRS has lines "problem,schedule", those of a problem together; the schedule "cublaslt/1" is cuBLASLt's first suggestion. Rows are "problem,schedule,measured_us,predicted_us,sm_mhz":
- * device time by docs/internals/protocol.md (offline, cold, interleaved), all schedules of a problem in one run. Nothing is
- * verified here. Stops before a problem once SECONDS are over. */
+ * PAIRS has lines "problem,schedule", those of a problem adjacent; the schedule "cublaslt/1" is cuBLASLt's first suggestion. Rows are
+ * "problem,schedule,measured_us,predicted_us,sm_mhz": device time by docs/internals/protocol.md (offline, cold, interleaved), all schedules of a problem
+ * in one run. Nothing is verified. Stops before a problem once SECONDS are over. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 #include "routing/routing.h"
 #include "operands/operands.h"
 
-#define MOST_PRODUCTS 0.32e9   /* of a problem whose launches are counted */
+#define MOST_PRODUCTS 0.32e9   /* largest M N K for which launches are counted */
 
 enum { LINE = 256, ROUNDS = 7 };
 
@@ -33,7 +33,7 @@ typedef struct group {
     gs_problem  problem;
     int         count;
     gs_schedule schedule[GS_MAX_CONTENDERS];
-    bool        library[GS_MAX_CONTENDERS];   /* cuBLASLt in place of the schedule */
+    bool        library[GS_MAX_CONTENDERS];   /* cuBLASLt instead of the schedule */
 } group;
 
 typedef struct reader {
@@ -47,7 +47,7 @@ static void read_line(reader *in)
     while (in->line[0] == '\0' && fgets(in->line, sizeof in->line, in->file)) in->line[strcspn(in->line, "\r\n")] = '\0';
 }
 
-/* Lines with the same problem. NOT_FOUND after the last. */
+/* Reads consecutive lines with the same problem. NOT_FOUND after the last. */
 static gs_status next_group(reader *in, group *g, gs_error *error)
 {
     g->count = 0;
@@ -131,7 +131,7 @@ static gs_status count_launch(gs_device *device, const gs_problem *problem, cons
         if (status == GS_OK && i != 3) status = device->ops->fill(device, operand[i], 0, bytes, NULL, error);
     }
     if (status == GS_OK) status = device->ops->queue_wait(device, NULL, error);
-    if (status == GS_OK && problem->groups) status = gs_offsets_put(device, problem, GS_ROUTING_EVEN, 0, operand[5], error);   /* as timing fills them */
+    if (status == GS_OK && problem->groups) status = gs_offsets_put(device, problem, GS_ROUTING_EVEN, 0, operand[5], error);   /* the same as when timed */
     const gs_args args = gs_operand_args(operand);
     if (status == GS_OK) status = contender.run(&contender, &args, NULL, error);
     if (status == GS_OK && !gs_emu_last_launch(device, last)) status = gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "nothing was launched");
@@ -141,7 +141,7 @@ static gs_status count_launch(gs_device *device, const gs_problem *problem, cons
     return status;
 }
 
-/* One row of time_pairs: problem, schedule, measured, predicted, clock; more is ignored. */
+/* A row of time_pairs: problem, schedule, measured, predicted, clock; further fields are ignored. */
 static gs_status count_row(gs_device *device, char *line, gs_error *error)
 {
     char *part[5] = {line};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Measures all that cuBLASLt suggests for problems on a GPU, to learn which of it is fastest:
+ * Measures all suggestions of cuBLASLt for problems on a GPU, to learn which of them is fastest:
  *
- *     time_suggestions PROBLEMS SECONDS [ROUNDS] > ROWS.csv    7 rounds if it is not said
+ *     time_suggestions PROBLEMS SECONDS [ROUNDS] > ROWS.csv    default: 7 rounds
  *
- * PROBLEMS has a problem on each line; what stands behind it is ignored. Rows are "problem,suggestion,measured_us,sm_mhz" and how the suggestion
- * computes, in cuBLASLt's own numbers (gs_suggestion): device time by docs/internals/protocol.md (offline, cold, interleaved), all of a problem in one
- * run. Nothing is verified here. Stops before a problem once SECONDS are over. */
+ * PROBLEMS has a problem at the beginning of each line; the rest of the line is ignored. Rows are "problem,suggestion,measured_us,sm_mhz" and the suggestion's
+ * configuration, in cuBLASLt's own numbers (gs_suggestion): device time by docs/internals/protocol.md (offline, cold, interleaved), all suggestions for a problem in one
+ * run. Nothing is verified. Stops before a problem once SECONDS are over. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 
 enum { LINE = 256, ROUNDS = 7 };
 
-static gs_verifier *verifier;   /* of gs_pick_function, which has no argument for them */
+static gs_verifier *verifier;   /* for the callback gs_pick_function, which gets no context argument */
 static int rounds = ROUNDS;
 
 static gs_status print_rows(gs_device *device, const gs_problem *problem, gs_contender *list, int count, const double *us, int mhz, gs_error *error)
@@ -60,7 +60,7 @@ static gs_status time_problem(gs_contender *all, char *line, gs_error *error)
     GS_TRY(gs_problem_parse(&problem, line, error));
     const gs_status status = all->prepare(all, &problem, error);
     if (status == GS_OK || status == GS_ERROR_FAULT || status == GS_ERROR_TIMEOUT) return status;
-    fprintf(stderr, "%s: %s\n", line, error->text);   /* one that cuBLASLt does not take, or too large for the memory */
+    fprintf(stderr, "%s: %s\n", line, error->text);   /* cuBLASLt does not support the problem, or it does not fit into memory */
     return GS_OK;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * The cuBLAS calls that llama.cpp makes for a layer, by a program that knows cuBLAS alone: a weight in f16 (f16 sums, alpha as f16), one in bf16 (f32 out), and the
- * scores of attention (a batch by strides).
+ * The cuBLAS calls that llama.cpp makes for a layer, in a program that uses only cuBLAS: an f16 weight (f16 accumulation, alpha as f16), a bf16 weight (f32 output), and
+ * attention scores (a strided batch).
  *
  *     cc decoder.c -o decoder -lcublas -lcudart -lm
  *     ./decoder                                              cuBLAS
  *     LD_PRELOAD=libgemmsmith_blas.so ./decoder              our kernels, where they are faster
  *
- * decoder [TOKENS [WIDTH [CALLS]]]: 16 tokens of 4096 features, each product 1000 times. It prints the time of a call on the host and on the device, and whether elements that are
- * computed on the host are what the GPU has. Exit code 77: no usable GPU. */
+ * decoder [TOKENS [WIDTH [CALLS]]]; default: 16 tokens of 4096 features, each product 1000 times. It prints the time of a call on the host and on the device, and compares
+ * some elements with results computed on the host. Exit code 77: no usable GPU. */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 #include <math.h>
@@ -32,7 +32,7 @@ static double now_us(void)
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-/* k / 8 for k from -8 to 8, which both types hold. */
+/* eighths / 8, for eighths from -8 to 8, which both types represent exactly. */
 static uint16_t bits_of(int eighths, int bf16)
 {
     const float value = (float)eighths / 8;
@@ -61,7 +61,7 @@ static int make(matrix *m, size_t count, int bf16, unsigned seed)
     return cudaMemcpy(m->device, m->host, count * 2, cudaMemcpyHostToDevice) == cudaSuccess;
 }
 
-/* Element (row, column) of op(A) B with A stored by columns of `inner` elements: what a layer's weight and its input are. */
+/* Element (row, column) of op(A) B, with A and B stored in columns of `inner` elements, like a layer's weight and its input. */
 static double element(const matrix *weight, const matrix *input, int inner, int row, int column, int bf16)
 {
     double sum = 0;
@@ -77,7 +77,7 @@ static int report(const char *what, double host_us, double us, double worst, dou
 
 typedef cublasStatus_t one_call(cublasHandle_t handle, const matrix *weight, const matrix *input, void *out, int width, int tokens);
 
-/* The result and the scalars are f16. */
+/* The output and the scalars are f16. */
 static cublasStatus_t f16_weight(cublasHandle_t handle, const matrix *weight, const matrix *input, void *out, int width, int tokens)
 {
     const uint16_t alpha = 0x3c00, beta = 0;
@@ -92,7 +92,7 @@ static cublasStatus_t bf16_weight(cublasHandle_t handle, const matrix *weight, c
                         CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT_TENSOR_OP);
 }
 
-/* `width` keys for each of HEADS heads, `tokens` queries. */
+/* `width` keys and `tokens` queries per head. */
 static cublasStatus_t scores(cublasHandle_t handle, const matrix *keys, const matrix *queries, void *out, int width, int tokens)
 {
     const float alpha = 1, beta = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The few CUDA driver calls that an example needs for memory, streams and graphs, opened with dlopen: the examples
- * build without a CUDA toolkit, like the library. A program of your own would include <cuda.h> instead. */
+ * The few CUDA driver calls that the examples need for memory, streams and graphs, opened with dlopen, so that the examples build without a CUDA toolkit,
+ * like the library. Your own program would include <cuda.h> instead. */
 #ifndef EXAMPLE_CUDA_MEMORY_H
 #define EXAMPLE_CUDA_MEMORY_H
 
@@ -27,8 +27,8 @@ typedef struct cuda {
     int (*graph_launch)(void *executable, void *stream);
 } cuda;
 
-/* Loads the driver and makes the first GPU's primary context current, the one that gemmsmith uses too (unless $GEMMSMITH_DEVICE
- * names another GPU). 0: no usable GPU. */
+/* Loads the driver and makes the first GPU's primary context current, which gemmsmith uses too (unless $GEMMSMITH_DEVICE names another GPU). 0: no usable
+ * GPU. */
 static inline int cuda_open(cuda *c)
 {
     const struct {

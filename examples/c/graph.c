@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Plans inside a CUDA graph: a chain of two multiplications, E = (A * B) * C, captured once and replayed. Running a plan
- * allocates nothing and may be captured; creating one is what must happen before.
+ * allocates nothing and may be captured; plans must be created before the capture.
  *
  *     cc graph.c -o graph $(pkg-config --cflags --libs gemmsmith) -ldl && ./graph
  *
- * That is for an installed library; a build has it as build/release/examples/example_graph. Exit code 77: no usable GPU. */
+ * This needs an installed library; a build has the program as build/release/examples/example_graph. Exit code 77: no usable GPU. */
 #include <stdlib.h>
 #include <string.h>
 #include <gemmsmith/gemmsmith.h>
@@ -20,7 +20,7 @@ static int fail(const char *what, const gs_error *error)
     return 1;
 }
 
-/* The chain: two runs on the stream, whether it is being captured or not. */
+/* The chain: two runs on the stream, captured or not. */
 static gs_status run_chain(gs_plan *plan, const uint64_t *matrix, void *stream)
 {
     void *at[5];
@@ -44,7 +44,7 @@ int main(void)
     gs_plan *plan;
     if (gs_plan_create(context, &problem, &plan, &error) != GS_OK) return fail("no plan", &error);
 
-    uint64_t matrix[5] = {0};   /* A, B, C, the product in between, E */
+    uint64_t matrix[5] = {0};   /* A, B, C, A * B, E */
     uint32_t seed = 1;
     for (int i = 0; i < 5; i++) {
         for (int at = 0; at < SIZE * SIZE; at++) host[at] = f16_bits(small_integer(&seed));

@@ -4,7 +4,7 @@
  *     cc matmul.c -o matmul $(pkg-config --cflags --libs gemmsmith) && ./matmul
  *     GEMMSMITH_DEVICE=emu:h200 ./matmul      without a GPU: an emulated device executes the kernel
  *
- * That is for an installed library; a build has it as build/release/examples/example_matmul. Exit code 77: no usable GPU. */
+ * This needs an installed library; a build has the program as build/release/examples/example_matmul. Exit code 77: no usable GPU. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <gemmsmith/gemmsmith.h>
@@ -13,7 +13,7 @@
 
 enum { M = 257, N = 512, K = 320, SKIPPED = 77 };
 
-/* D = A * B with B stored N x K: every element, on the CPU. Returns how many differ. */
+/* Computes every element of D = A * B on the CPU, with B stored N x K. Returns how many differ. */
 static int count_wrong(const int8_t *a, const int8_t *b, const float *d)
 {
     int wrong = 0;
@@ -27,7 +27,7 @@ static int count_wrong(const int8_t *a, const int8_t *b, const float *d)
     return wrong;
 }
 
-/* Small random integers, and the same as f16 in device memory. A program with CUDA at hand would use its memory as well. */
+/* Small random integers, also as f16 in device memory. A program with CUDA could use memory of cudaMalloc instead. */
 static gs_status make_matrix(gs_context *context, int8_t *values, int count, uint32_t seed, void **out, gs_error *error)
 {
     static uint16_t bits[N * K];
@@ -46,7 +46,7 @@ int main(void)
     gs_error error = {GS_OK};
     gs_context *context;
     gs_config config = gs_config_default();
-    config.device = getenv("GEMMSMITH_DEVICE");   /* an emulated one too: all memory below is the library's */
+    config.device = getenv("GEMMSMITH_DEVICE");   /* may be an emulated device, because all memory below is allocated by the library */
     if (gs_open(&context, &config, &error) != GS_OK) {
         printf("skipped: %s. GEMMSMITH_DEVICE=emu:h200 runs this without a GPU\n", error.text);
         return SKIPPED;

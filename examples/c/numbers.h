@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * What the examples multiply. */
+ * Numbers for the examples. */
 #ifndef EXAMPLE_NUMBERS_H
 #define EXAMPLE_NUMBERS_H
 
 #include <stdint.h>
 
-/* Small integers as f16 bits: -2 to 2. Their products sum up without any rounding, so results can be compared exactly. */
+/* Small integers from -2 to 2, also as f16 bits. Sums of their products need no rounding, so results can be compared exactly. */
 static inline int small_integer(uint32_t *state)
 {
     *state = *state * 1664525u + 1013904223u;

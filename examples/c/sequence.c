@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * A chain as one launch: y = f(x * W) * V, where f is the program's own work between two plans. It is captured once; each x is then two cheap calls,
+ * A chain as one launch: y = f(x * W) * V, where f is the program's own work between two plans. The chain is captured once; each x then needs two cheap calls,
  * gs_sequence_set with its address and gs_sequence_launch.
  *
  *     cc sequence.c -o sequence $(pkg-config --cflags --libs gemmsmith) && ./sequence
  *     GEMMSMITH_DEVICE=emu:h200 ./sequence      without a GPU
  *
- * That is for an installed library; a build has it as build/release/examples/example_sequence. Exit code 77: no usable GPU. */
+ * This needs an installed library; a build has the program as build/release/examples/example_sequence. Exit code 77: no usable GPU. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <gemmsmith/gemmsmith.h>
@@ -16,7 +16,7 @@ enum { SIZE = 16, INPUTS = 3, COUNT = SIZE * SIZE, SKIPPED = 77 };
 
 typedef struct matrix {
     int   value[COUNT];
-    void *at;              /* the same as f16 on the device */
+    void *at;              /* the same values as f16 on the device */
 } matrix;
 
 static int fail(const char *what, const gs_error *error)
@@ -36,7 +36,7 @@ static gs_status make_matrix(gs_context *context, matrix *m, uint32_t seed, gs_e
     return status == GS_OK ? gs_memory_write(context, m->at, bits, sizeof bits, error) : status;
 }
 
-/* On the CPU, B stored N x K. */
+/* D = A * B on the CPU, with B stored N x K. */
 static void multiply(const int *a, const int *b, int *d)
 {
     for (int row = 0; row < SIZE; row++)
@@ -47,7 +47,7 @@ static void multiply(const int *a, const int *b, int *d)
         }
 }
 
-/* What stands between the plans. A program with CUDA launches its own kernel on this stream; here it is one more multiplication, h * U. */
+/* The work between the plans. A CUDA program would launch its own kernel on this stream; here it is another multiplication, h * U. */
 typedef struct between {
     const gs_plan *plan;
     gs_args        args;
@@ -66,13 +66,13 @@ int main(void)
     gs_error error = {GS_OK};
     gs_context *context;
     gs_config config = gs_config_default();
-    config.device = getenv("GEMMSMITH_DEVICE");   /* an emulated one too: all memory below is the library's */
+    config.device = getenv("GEMMSMITH_DEVICE");   /* may be an emulated device, because all memory below is allocated by the library */
     if (gs_open(&context, &config, &error) != GS_OK) {
         printf("skipped: %s. GEMMSMITH_DEVICE=emu:h200 runs this without a GPU\n", error.text);
         return SKIPPED;
     }
     gs_problem inner = gs_problem_make(GS_F16, GS_TN, SIZE, SIZE, SIZE);
-    inner.constant = GS_CONSTANT_B;   /* weights: nothing writes them while the chain runs */
+    inner.constant = GS_CONSTANT_B;   /* weights, which do not change while the chain runs */
     gs_problem last = inner;
     last.out = GS_F32;
     gs_plan *plan, *plan_last;

@@ -9,11 +9,11 @@
 #include "base/json.h"
 #include "verify/verdict.h"
 
-enum { DEEPEST = 200 };   /* generations that are told apart */
+enum { DEEPEST = 200 };   /* deepest generation shown as such */
 
 typedef struct tree {
     const gs_lineages *all;
-    int  *parent;           /* of each attempt: an attempt, or -1 */
+    int  *parent;           /* per attempt: the parent's index, or -1 */
     bool *shown, *chosen;   /* chosen: the fastest and its ancestors */
     gs_descendant_visit visit;
     void *self;
@@ -25,7 +25,7 @@ static double gain_of(const tree *t, int at)
     return us > 0 && before > 0 ? before / us : 0;
 }
 
-/* An attempt and what was made from it. A store that was merged from anywhere may have circles: each is shown once. */
+/* Visits an attempt and what was derived from it. A merged store may have cycles: each attempt is visited once. */
 static void show(tree *t, int at, int generation, bool begins)
 {
     const gs_attempt *const a = &t->all->attempt[at];
@@ -53,10 +53,10 @@ static void show_all(tree *t)
     for (int i = 0; i < all->count; i++) {
         if (t->shown[i] || t->parent[i] >= 0) continue;
         const char *const base = all->attempt[i].base;
-        for (int k = i; k < all->count; k++)   /* all that begin with the same */
+        for (int k = i; k < all->count; k++)   /* all in generation 1 with the same base */
             if (t->parent[k] < 0 && strcmp(all->attempt[k].base, base) == 0) show(t, k, 1, k == i);
     }
-    for (int i = 0; i < all->count; i++) show(t, i, 1, false);   /* of circles, and what is deeper than that */
+    for (int i = 0; i < all->count; i++) show(t, i, 1, false);   /* members of cycles, and generations behind DEEPEST */
 }
 
 gs_status gs_ancestry_walk(gs_store *store, const char *device, const char *problem, gs_descendant_visit visit, void *self, int *count, gs_error *error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Who came from whom: the kernels that models wrote for a problem, each under the one that it was made from. */
+ * Ancestry of the kernels that models wrote for a problem: each under the kernel that it was derived from. */
 #ifndef GS_AUTHOR_ANCESTRY_H
 #define GS_AUTHOR_ANCESTRY_H
 
@@ -8,20 +8,21 @@
 
 /* A kernel and where it came from. */
 typedef struct gs_descendant {
-    const char *candidate, *base, *verdict;   /* base: the kernel or the family that it was made from; "": nothing */
-    int         generation, island;           /* generation 1: of a family, or of nothing that the store has */
-    double      us, ratio, reward;            /* us 0: it was not timed; ratio 0: not beside cuBLASLt */
-    double      gain;                         /* its parent's time over its own; 0: one of them has none */
-    bool        begins;                       /* the first of those that were made from this base */
-    bool        best_line;                    /* the fastest, or an ancestor of it */
+    const char *candidate, *base, *verdict;   /* base: the kernel or family that it was derived from; "": none */
+    int         generation, island;           /* generation 1: derived from a family, or from nothing that the store has */
+    double      us, ratio, reward;            /* us 0: not timed; ratio 0: not timed beside cuBLASLt */
+    double      gain;                         /* its parent's time divided by its own; 0: one of them was not timed */
+    bool        begins;                       /* the first with this base in generation 1 */
+    bool        best_line;                    /* the fastest kernel, or an ancestor of it */
 } gs_descendant;
 
-/* Calls visit for every kernel that the store has of the problem on the device, each behind the one that it was made from. *count: kernels. Codes: the store's; MEMORY. */
+/* Calls visit for every kernel of the problem on the device in the store, each after its parent. *count: kernels. Codes: the store's; MEMORY. */
 typedef void (*gs_descendant_visit)(void *self, const gs_descendant *one);
 gs_status gs_ancestry_walk(gs_store *store, const char *device, const char *problem, gs_descendant_visit visit, void *self, int *count, gs_error *error);
 
-/* Appends a line for every kernel that the store has of the problem on the device, behind the family or the kernel that it was made from, indented by its generation; the
- * fastest and its ancestors have a * in front. predicted: its times are of an emulated device. json: an object a line, with base and generation. *count: kernels. Codes: the store's; MEMORY. */
+/* Appends a line for every kernel of the problem on the device in the store, after the family or kernel that it was derived from, indented by generation; the
+ * fastest and its ancestors are marked with *. predicted: the times are of an emulated device. json: one object per line, with base and generation. *count:
+ * kernels. Codes: the store's; MEMORY. */
 gs_status gs_ancestry_print(gs_text *out, gs_store *store, const char *device, const char *problem, bool predicted, bool json, int *count, gs_error *error);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The best of every kind. */
+ * The archive: the best kernel of each kind. */
 #include "author/archive.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "kernel/manifest.h"
 
-/* Upper ends of the ranges; above the last one is a range too. Shared memory by how many blocks a multiprocessor has room for. */
+/* Upper bounds of the ranges; above the last one is a further range. Shared memory: by how many blocks fit on a multiprocessor. */
 static const int registers_to[] = {64, 96, 128, 168}, smem_to[] = {49152, 76800, 116224, 232448}, threads_to[] = {128, 256, 384};
 
 static int range_of(int value, const int *to, size_t count)
@@ -21,11 +21,11 @@ static int range_of(int value, const int *to, size_t count)
     return (int)i;
 }
 
-/* ---- what a kernel multiplies with ---- */
+/* ---- the matrix instruction ---- */
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* The end of a comment that begins here; NULL: none does. */
+/* The end of the comment that begins here; NULL: no comment begins here. */
 static const char *skip_comment(const char *at)
 {
     if (at[0] != '/' || (at[1] != '/' && at[1] != '*')) return NULL;
@@ -33,7 +33,7 @@ static const char *skip_comment(const char *at)
     return end ? end + (at[1] == '*' ? 2 : 0) : at + strlen(at);
 }
 
-/* Words, also within the text of assembly: mma.sync, gs_mma_..., common/mma_sync.cuh; wgmma.mma_async, gs_wgmma_..., common/wgmma.cuh. */
+/* Finds words, also inside inline PTX: mma.sync, gs_mma_..., common/mma_sync.cuh; wgmma.mma_async, gs_wgmma_..., common/wgmma.cuh. */
 static gs_matrix matrix_of(const char *source)
 {
     gs_matrix found = GS_MATRIX_NONE;
@@ -56,7 +56,7 @@ static gs_matrix matrix_of(const char *source)
     return found;
 }
 
-/* The value of a line of metrics; -1: there is none. */
+/* The value of a metric; -1: there is none. */
 static double metric(const char *metrics, const char *name)
 {
     const size_t size = strlen(name);
@@ -94,7 +94,7 @@ const char *gs_kind_text(const gs_kind *kind, char text[64])
     return text;
 }
 
-/* ---- the best of them ---- */
+/* ---- the best of each kind ---- */
 
 static bool same_kind(const gs_kind *a, const gs_kind *b)
 {

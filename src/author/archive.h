@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The archive of kernels that models wrote for a problem: the best of every kind, so that lineages stay different. A kind is a matrix instruction
- * and ranges of registers, shared memory and threads. */
+ * The archive of kernels that models wrote for a problem: the best of each kind, so that lineages stay different. A kind is a matrix instruction and ranges
+ * of registers, shared memory and threads. */
 #ifndef GS_AUTHOR_ARCHIVE_H
 #define GS_AUTHOR_ARCHIVE_H
 
@@ -13,7 +13,7 @@ typedef enum gs_matrix { GS_MATRIX_NONE, GS_MATRIX_MMA, GS_MATRIX_WGMMA } gs_mat
 
 typedef struct gs_kind {
     gs_matrix matrix;
-    int       registers, smem, threads;   /* numbers of ranges, from 0 */
+    int       registers, smem, threads;   /* indices of ranges, from 0 */
 } gs_kind;
 
 /* The matrix instruction comes from the metrics (worker/metrics.h) or, without metrics, from the source without comments; the threads are those of the manifest's
@@ -32,10 +32,10 @@ typedef struct gs_archive {
     int       count, capacity;
 } gs_archive;                             /* zero-initialise; free(list) */
 
-/* Keeps it if no kernel of its kind is as good. MEMORY. */
+/* Keeps the kernel unless one of its kind has at least its score. MEMORY. */
 gs_status gs_archive_put(gs_archive *archive, const gs_elite *elite, gs_error *error);
 
-/* A random one of the island (own) or of the other islands, all equally likely; NULL: there is none. */
+/* A random kernel of the island (own) or of the other islands, uniformly; NULL: there is none. */
 const gs_elite *gs_archive_draw(const gs_archive *archive, int island, bool own, gs_random *random);
 
 const gs_elite *gs_archive_best(const gs_archive *archive);     /* NULL: there is none */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The loop: which island's turn it is, what is asked, what becomes of the answer. What follows from the turns is in lineages.c, what is shown in prompt.c. */
+ * The search loop: which island is next, asking, and evaluating the answer. The state derived from turns is in lineages.c, the prompt in prompt.c. */
 #include "author/author.h"
 
 #include <math.h>
@@ -29,15 +29,15 @@ typedef struct writing {
     gs_author_result        *result;
     gs_environment         *environment;
     gs_llm_asker            asker;
-    gs_notes               *notes;                   /* NULL: the SQLite at hand cannot search */
+    gs_notes               *notes;                   /* NULL: this SQLite has no full-text search */
     gs_lineages                lineages;
     char                    text[GS_PROBLEM_TEXT];
-    char                    family[24];              /* of the template; "": from nothing */
+    char                    family[24];              /* of the template; "": no template */
     int                     islands, goal[GS_AUTHOR_ISLANDS], total;
     int64_t                 started;
     gs_questions            questions;
-    bool                    busy[GS_AUTHOR_ISLANDS]; /* its question is under way */
-    int                     asks;                    /* questions under way at most */
+    bool                    busy[GS_AUTHOR_ISLANDS]; /* the island has a question under way */
+    int                     asks;                    /* most concurrent questions */
 } writing;
 
 const char *gs_author_end_name(gs_author_end end)
@@ -48,7 +48,7 @@ const char *gs_author_end_name(gs_author_end end)
 
 static double left_s(const writing *w) { return w->options->budget_s > 0 ? GS_MAX(w->options->budget_s - gs_clock_since(w->started), 0.0) : INFINITY; }
 
-/* What is left is too little for an answer. */
+/* The remaining time is too short for an answer. */
 static bool time_is_up(const writing *w) { return left_s(w) < GS_MIN(1.0, 0.1 * w->options->budget_s); }
 
 static int done_turns(const writing *w)
@@ -85,7 +85,7 @@ static void set_best(gs_author_result *r, const best *b)
     if (b->us > 0) memcpy(r->schedule, b->schedule, sizeof r->schedule);
 }
 
-/* The figures that a kernel is to beat, as far as the store has them. */
+/* Reads the figures that a kernel is to beat from the store. */
 static gs_status find_figures(writing *w, gs_error *error)
 {
     best b = {.version = w->session->version ? w->session->version : ""};
@@ -94,7 +94,7 @@ static gs_status find_figures(writing *w, gs_error *error)
     return GS_OK;
 }
 
-/* Otherwise those of the time model's first choice, measured now. */
+/* If the store has none, measures the time model's first choice. */
 static gs_status measure_figures(writing *w, gs_error *error)
 {
     best b = {.schedule = ""};
@@ -122,7 +122,7 @@ static gs_status check_from(writing *w, gs_error *error)
     return gs_fail(error, GS_ERROR_ARGUMENT, "from", "must be a family or " GS_AUTHOR_NOTHING);
 }
 
-/* The template of whoever names none. */
+/* The template's family if options->from is NULL. */
 static void choose_family(writing *w)
 {
     gs_schedule schedule;
@@ -132,7 +132,7 @@ static void choose_family(writing *w)
 
 /* ---- a question ---- */
 
-/* The name is all that there is of a pick; "": nothing. */
+/* The name of what a pick improves: an attempt or the template's family; "": nothing. */
 static const char *base_of(const writing *w, const gs_pick *pick)
 {
     return pick->parent >= 0 ? w->lineages.attempt[pick->parent].name : w->family;
@@ -149,7 +149,7 @@ static gs_status find_notes(writing *w, const gs_attempt *failure, gs_text *note
     return status;
 }
 
-/* The texts that edits are of: as the prompt shows them. */
+/* The texts that edits apply to, as the prompt shows them. */
 static gs_status find_parent(const writing *w, const char *base, const gs_source_view *view, gs_question *q, gs_error *error)
 {
     const int at = gs_lineages_find(&w->lineages, base);
@@ -192,7 +192,7 @@ static gs_status make_prompt(writing *w, const gs_pick *pick, gs_random *random,
     return status;
 }
 
-/* Asks, as a turn of the store of its own. */
+/* Asks; the store gets a turn of its own for each question. */
 static gs_status begin_question(writing *w, gs_question *q, gs_error *error)
 {
     const double most = w->options->llm ? w->options->llm->answer_s : 0;
@@ -202,7 +202,7 @@ static gs_status begin_question(writing *w, gs_question *q, gs_error *error)
     return GS_OK;
 }
 
-/* The answer is in the store when this returns. */
+/* Stores the answer before it is used. */
 static gs_status keep_answer(writing *w, const gs_question *q, gs_error *error)
 {
     const gs_turn turn = {
@@ -222,7 +222,7 @@ static gs_turn_outcome outcome_of(const gs_evaluation *got)
     };
 }
 
-/* What came of the same texts before. */
+/* The result of an identical kernel that was evaluated before. */
 static gs_evaluation repeat_of(const writing *w, const gs_turn_outcome *o)
 {
     gs_evaluation got = {
@@ -242,7 +242,7 @@ static void tell(writing *w, gs_author_turn *turn)
     if (w->options->told) w->options->told(w->options->self, turn);
 }
 
-/* Without what the candidate says in it. */
+/* Reports the turn, with a reason that quotes nothing of the candidate. */
 static gs_status tell_verdict(writing *w, gs_author_turn *turn, const char *source, gs_error *error)
 {
     gs_source_shown shown = {0};
@@ -257,7 +257,7 @@ static gs_status tell_verdict(writing *w, gs_author_turn *turn, const char *sour
     return status;
 }
 
-/* A candidate that takes the machine down is not evaluated again by the next run: of it nothing is known. */
+/* Records a candidate that killed the worker, with an empty verdict, so that the next run does not evaluate it again. */
 static gs_status keep_loss(writing *w, const char *uid, const char *candidate, gs_status lost, gs_error *error)
 {
     const gs_turn_outcome outcome = {.candidate = candidate, .verdict = "", .reason = gs_status_name(lost), .reward = -1};
@@ -265,7 +265,7 @@ static gs_status keep_loss(writing *w, const char *uid, const char *candidate, g
     return lost;
 }
 
-/* What is known of a kernel that passed; that it could not be had is no failure. */
+/* Metrics of a kernel that passed; failing to get them is not an error. */
 static void take_metrics(writing *w, const gs_submission *submission, const char *name, gs_text *metrics)
 {
     const gs_environment_options *const e = w->options->environment;
@@ -311,7 +311,7 @@ static gs_status judge(writing *w, const char *uid, const gs_written *written, g
     return tell_verdict(w, turn, submission.source, error);
 }
 
-/* An answer of an earlier run that was stopped before anything came of it. */
+/* Evaluates an answer that an earlier run stored but did not evaluate. */
 static gs_status settle(writing *w, const gs_owed *owed, gs_error *error)
 {
     const gs_author_result *const r = w->result;
@@ -320,10 +320,10 @@ static gs_status settle(writing *w, const gs_owed *owed, gs_error *error)
     gs_question *const q = gs_question_create(error);
     if (!q) return GS_ERROR_MEMORY;
     gs_status status = find_parent(w, owed->base, &view, q, error);
-    if (q->reading.edits == GS_EDITS_ONLY) q->reading.edits = GS_EDITS_ALSO;   /* whatever that run asked for */
+    if (q->reading.edits == GS_EDITS_ONLY) q->reading.edits = GS_EDITS_ALSO;   /* the earlier run may have had another setting */
     if (status == GS_OK) status = gs_author_read(&q->reading, owed->answer, strlen(owed->answer), error);
     if (status == GS_OK) status = judge(w, owed->uid, &q->reading.written, &turn, error);
-    else if (status != GS_ERROR_MEMORY) status = GS_OK;   /* another program could read it */
+    else if (status != GS_ERROR_MEMORY) status = GS_OK;   /* a program of another version may be able to parse it */
     gs_question_free(q);
     return status;
 }
@@ -357,7 +357,8 @@ static gs_status begin_turn(writing *w, int island, gs_error *error)
     return status;
 }
 
-/* Nobody answered. What others that are under way leave of a budget may be enough for this question: then it is asked later, and fewer at once. */
+/* The question failed. If the budget is used up while other questions are under way, what they leave may be enough: the question is asked again later, with
+ * fewer at once. */
 static gs_status fail_turn(writing *w, const gs_question *q, gs_error *error)
 {
     if (q->status == GS_ERROR_MEMORY) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for an answer");
@@ -367,7 +368,7 @@ static gs_status fail_turn(writing *w, const gs_question *q, gs_error *error)
     return GS_OK;
 }
 
-/* Waits for an answer and takes it: stores it, asks again if it cannot be read, and judges it. only: it is stored and nothing else. */
+/* Waits for an answer, stores it, asks for a repair if it cannot be parsed, and evaluates it. only: it is only stored. */
 static gs_status end_turn(writing *w, bool only, gs_error *error)
 {
     gs_question *const q = gs_questions_end(&w->questions);
@@ -387,7 +388,7 @@ static gs_status end_turn(writing *w, bool only, gs_error *error)
     return status;
 }
 
-/* The island that is behind the others; -1: all have had their turns, or have a question under way. */
+/* The free island with the fewest turns; -1: all have finished, or have a question under way. */
 static int next_island(const writing *w)
 {
     int next = -1;
@@ -396,7 +397,7 @@ static int next_island(const writing *w)
     return next;
 }
 
-/* What ends a run without being a failure: *end says what. */
+/* Whether the run ends for a reason that is not an error; *end: the reason. */
 static bool ends(const writing *w, gs_status status, gs_author_end *end)
 {
     if (gs_stop_requested) *end = GS_AUTHOR_STOPPED;
@@ -406,7 +407,7 @@ static bool ends(const writing *w, gs_status status, gs_author_end *end)
     return status == GS_OK || status == GS_ERROR_INTERRUPTED;
 }
 
-/* As many questions as may be under way; one that cannot be asked leaves those that are. */
+/* Begins questions up to the limit. A failure does not affect those under way. */
 static gs_status begin_turns(writing *w, gs_error *error)
 {
     gs_author_end end;
@@ -426,7 +427,7 @@ static gs_status run_turns(writing *w, gs_error *error)
     if (next_island(w) >= 0 && status == GS_OK && !ends(w, status, end)) status = measure_figures(w, error);
     choose_family(w);
     if (status == GS_OK) status = begin_turns(w, error);
-    while (w->questions.under_way > 0) {   /* whatever has happened: answers are expensive, and are kept */
+    while (w->questions.under_way > 0) {   /* after a failure too, answers that were paid for are stored */
         gs_error why = {0};
         const bool only = status != GS_OK || gs_stop_requested || time_is_up(w);
         gs_status next = end_turn(w, only, &why);
@@ -438,7 +439,7 @@ static gs_status run_turns(writing *w, gs_error *error)
     return status == GS_OK || ends(w, status, end) ? GS_OK : status;
 }
 
-/* ---- the whole ---- */
+/* ---- the run ---- */
 
 static gs_status take_elites(writing *w, gs_error *error)
 {
@@ -484,7 +485,7 @@ static gs_status open_notes(writing *w, gs_error *error)
     return w->caps->emulated ? GS_OK : gs_notes_learn(w->notes, w->store, w->session->device, error);
 }
 
-/* Nothing that the run waits for goes on beyond its budget; until 0: it may again. */
+/* Workers stop at the budget's end; until 0: no limit. */
 static void limit(const writing *w, int64_t until)
 {
     gs_worker *const emulator = w->options->environment ? w->options->environment->emulator : NULL;

@@ -146,7 +146,8 @@ static gs_status keep_elite(gs_kept *k, const char *problem, const gs_caps *caps
 {
     char name[GS_CONTENDER_NAME];
     gs_json json = gs_json_into(&k->rows);
-    const char *const hash = strchr(gs_submission_name(e->source, e->manifest, name), ':') + 1;   /* of the texts, whatever a store calls them: digits alone */
+    const char *const hash = strchr(gs_submission_name(e->source, e->manifest, name), ':') + 1;   /* the store's name is not used, because this one consists of hexadecimal digits
+                                                                                                     only */
     GS_TRY(keep_text(k->folder, hash, "kernel.cu", e->source, error));
     GS_TRY(keep_text(k->folder, hash, "manifest", e->manifest, error));
     gs_json_begin(&json, NULL, '{');
@@ -164,7 +165,7 @@ static gs_status rows_path(const gs_kept *k, char path[GS_PATH], gs_error *error
     return GS_OK;
 }
 
-/* Whether the line is a row of this problem on this GPU; PARSE: of none. */
+/* Whether the line is a row of this problem on this GPU; PARSE: it is not a row of --keep. */
 static gs_status is_row_of(const char *line, size_t size, const char *problem, const char *gpu, bool *is, gs_error *error)
 {
     json_t *const row = json_loadb(line, size, 0, NULL);
@@ -175,7 +176,7 @@ static gs_status is_row_of(const char *line, size_t size, const char *problem, c
     return status;
 }
 
-/* Rows of this problem on this GPU make room for new ones. */
+/* Removes the rows of this problem on this GPU. */
 static gs_status drop_rows(gs_kept *k, const char *problem, const char *gpu, gs_error *error)
 {
     gs_text kept = {0};
@@ -196,7 +197,7 @@ static gs_status drop_rows(gs_kept *k, const char *problem, const char *gpu, gs_
     return status;
 }
 
-/* What stands in the folder now. */
+/* Reads the folder's current rows. */
 static gs_status read_rows(gs_kept *k, gs_error *error)
 {
     char path[GS_PATH], *text;
@@ -208,7 +209,7 @@ static gs_status read_rows(gs_kept *k, gs_error *error)
     if (status != GS_OK) return status;
     gs_text_add_bytes(&k->rows, text, size);
     free(text);
-    return drop_rows(k, "", "", error);   /* of no problem: it says whether they are rows */
+    return drop_rows(k, "", "", error);   /* matches no row; checks that all lines are rows */
 }
 
 gs_status gs_kept_open(gs_kept *k, const char *folder, gs_error *error)
@@ -218,7 +219,7 @@ gs_status gs_kept_open(gs_kept *k, const char *folder, gs_error *error)
     return read_rows(k, error);
 }
 
-/* With the folder locked: rows that other processes have put meanwhile stay. */
+/* With the folder locked: keeps rows that other processes have added meanwhile. */
 static gs_status put_rows(gs_kept *k, const char *problem, const gs_caps *caps, const gs_author_result *r, gs_error *error)
 {
     char path[GS_PATH];
@@ -234,7 +235,7 @@ gs_status gs_kept_put(gs_kept *k, const char *problem, const gs_caps *caps, cons
 {
     const int folder = open(k->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) return gs_fail_errno(error, errno, k->folder, "cannot open the folder");
-    while (flock(folder, LOCK_EX) != 0 && errno == EINTR) continue;   /* a file system that has no locks goes without */
+    while (flock(folder, LOCK_EX) != 0 && errno == EINTR) continue;   /* continues without a lock on a file system that has none */
     const gs_status status = put_rows(k, problem, caps, r, error);
     close(folder);
     return status;

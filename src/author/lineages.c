@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The state of the islands, step by step: a run and the reading of what an earlier one left take the same steps. */
+ * The islands' state. A run, and reading back an earlier run's turns, apply the same steps. */
 #include "author/lineages.h"
 
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "worker/contenders.h"
 #include "verify/verdict.h"
 
-#define BETTER 1.01   /* a gain within the noise does not keep an island going */
-enum { NUMBER_MOST = 1 << 24 };   /* of a turn: what counts from there stays an int */
+#define BETTER 1.01   /* a smaller gain may be noise and does not reset barren */
+enum { NUMBER_MOST = 1 << 24 };   /* largest turn number accepted, so that counts stay within int */
 
 /* ---- attempts ---- */
 
@@ -87,7 +87,7 @@ static void restart(gs_lineages *lineages, gs_lineage *lineage, const char *base
 void gs_lineages_begin(gs_lineages *lineages, int island, int number, const char *base, bool asked)
 {
     gs_lineage *const lineage = &lineages->lineage[island];
-    if (number <= lineage->turns) return;   /* the second question of a turn */
+    if (number <= lineage->turns) return;   /* the repair question of the same turn */
     lineage->turns = number;
     lineage->asked += asked;
     if (lineage->barren >= lineages->patience) restart(lineages, lineage, base);
@@ -101,7 +101,7 @@ gs_status gs_lineages_take(gs_lineages *lineages, int island, const char *base, 
     const double score = gs_outcome_score(outcome);
     const bool judged = outcome->verdict && outcome->verdict[0];
     *improved = false;
-    if (!source || !judged) return GS_OK;   /* nothing was said of it */
+    if (!source || !judged) return GS_OK;   /* the worker was lost: nothing is known of it */
     int at = gs_lineages_find(lineages, outcome->candidate);
     if (at < 0) {
         const gs_attempt attempt = {
@@ -124,7 +124,7 @@ gs_status gs_lineages_take(gs_lineages *lineages, int island, const char *base, 
     return GS_OK;
 }
 
-/* ---- what the store has ---- */
+/* ---- reading the store ---- */
 
 typedef struct reading {
     gs_lineages   *lineages;
@@ -151,7 +151,7 @@ bool gs_lineages_is_family(const char *base)
     return false;
 }
 
-/* Whether it is what a turn may have begun from: names are shown, and a store may have been merged from anywhere. */
+/* Whether a turn may have this base. Checked because names are shown to the model and a store may have been merged from anywhere. */
 static bool is_base(const char *base)
 {
     return !*base || gs_lineages_is_family(base) || (strncmp(base, GS_USER_KERNEL, strlen(GS_USER_KERNEL)) == 0 && strspn(base + strlen(GS_USER_KERNEL), "0123456789abcdef") == strlen(base + strlen(GS_USER_KERNEL)));
@@ -162,7 +162,7 @@ static gs_status take_outcome(reading *r, const gs_turn *turn, const gs_turn_out
     char *source, *manifest, name[GS_CONTENDER_NAME];
     bool improved;
     gs_status status = gs_store_source_get(r->store, outcome->candidate, &source, &manifest, r->error);
-    if (status == GS_ERROR_NOT_FOUND || status == GS_ERROR_ARGUMENT) return GS_OK;   /* a store without its texts: nothing to develop */
+    if (status == GS_ERROR_NOT_FOUND || status == GS_ERROR_ARGUMENT) return GS_OK;   /* the store lacks its texts: it cannot be improved */
     const bool is = status == GS_OK && strcmp(gs_submission_name(source, manifest, name), outcome->candidate) == 0;
     if (is) status = gs_lineages_take(r->lineages, turn->island, turn->base, outcome, source, manifest, &improved, r->error);
     free(source);
@@ -181,7 +181,7 @@ static bool take_turn(void *self, const gs_turn *turn)
     return r->status == GS_OK;
 }
 
-/* An outcome does not say that its figures are second ones; the trial's stage does. */
+/* An outcome does not tell whether it was measured twice; the stage of the trial does. */
 static bool take_confirmed(void *self, const gs_trial *trial)
 {
     gs_lineages *const lineages = self;

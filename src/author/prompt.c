@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The prompt of a model that writes kernels: parts, and how much of each there is room for. */
+ * The prompt for a model that writes kernels: its parts, and the room for each. */
 #include "author/prompt.h"
 
 #include <ctype.h>
@@ -19,14 +19,14 @@
 #include "verify/verify.h"
 
 enum {
-    OTHER    = 12 << 10,   /* bytes of code that are shown of an example, of the last failure */
+    OTHER    = 12 << 10,   /* bytes of code shown of an example and of the last failure */
     NOTES    = 8 << 10,
-    EXAMPLES = 5,          /* with code: the best, and of other buckets */
-    LINES    = 12,         /* of those that are named alone */
-    FAILURES = 5,          /* the last, likewise */
-    METRICS  = 48          /* lines of an attempt */
+    EXAMPLES = 5,          /* with code: the best, and one each from other buckets */
+    LINES    = 12,         /* examples named on a line without code */
+    FAILURES = 5,          /* of the last failures, a line each */
+    METRICS  = 48          /* most metrics of an attempt */
 };
-static const double buckets[] = {1.03, 1.1, 1.3, 2, INFINITY};   /* times the best one's time: where each ends */
+static const double buckets[] = {1.03, 1.1, 1.3, 2, INFINITY};   /* upper ends, as multiples of the best time */
 
 enum { TEXT, PROBLEM, GOAL, DEVICE, TARGET, ACCUMULATOR, REFUSALS, MANIFEST, WRAPPERS, RULES, EXAMPLE, NOTES_PART, BASE, TRIED, FAILURE, DIRECTION, FORM, PARTS };
 
@@ -40,7 +40,7 @@ static const char *const part_names[PARTS] = {
 
 static const char *text_of(const char *string) { return string ? string : ""; }
 
-/* "source:<hash>", a family, a schedule; nothing else has these characters alone. */
+/* A name is "source:<hash>", a family or a schedule, which consist of these characters; anything else is not shown. */
 static void add_name(gs_text *out, const char *name)
 {
     size_t size = 0;
@@ -49,7 +49,7 @@ static void add_name(gs_text *out, const char *name)
     else gs_text_add(out, "a kernel");
 }
 
-/* Lines "name value"; whatever is none is left out. */
+/* Shows valid lines "name value" and skips others. */
 static void add_metrics(gs_text *out, const char *metrics)
 {
     int shown = 0;
@@ -106,7 +106,7 @@ static void add_figures(gs_text *out, const gs_source_view *v, const gs_attempt 
     }
 }
 
-/* What it was made from, with its time if it was tried for this problem. */
+/* The base, with its time if it was tried for this problem. */
 static void add_base_figures(gs_text *out, const gs_source_view *v, const char *base)
 {
     add_name(out, base);
@@ -117,20 +117,20 @@ static void add_base_figures(gs_text *out, const gs_source_view *v, const char *
         }
 }
 
-/* All that is known of it. code: how much, 0: none. */
+/* Shows an attempt. code: bytes of code at most, 0: none. */
 static gs_status add_attempt(gs_text *out, const gs_source_view *v, const gs_attempt *a, size_t code, gs_error *error)
 {
     gs_source_shown shown = {0};
     gs_text text = {0};
     gs_status status = GS_OK;
-    if (!*text_of(a->name)) {   /* an answer without a candidate */
+    if (!*text_of(a->name)) {   /* a turn whose answer had no candidate */
         gs_text_add(out, "It could not be read: ");
         gs_reason_show(out, text_of(a->reason), NULL);
         gs_text_add(out, "\n");
         return GS_OK;
     }
     if (a->source && code > 0) status = add_code(&text, a, code, &shown, error);
-    else if (a->source) status = gs_source_show(&shown, a->source, GS_INSPECT_SOURCE_MAX, error);   /* for the reason's lines */
+    else if (a->source) status = gs_source_show(&shown, a->source, GS_INSPECT_SOURCE_MAX, error);   /* needed to resolve the reason's lines */
     if (status == GS_OK) {
         gs_text_add(out, "## ");
         add_figures(out, v, a);
@@ -159,7 +159,7 @@ gs_status gs_attempt_show(gs_text *out, const gs_source_view *view, const gs_att
 
 /* ---- where to begin ---- */
 
-/* A user kernel has no map of every eighth row. */
+/* Whether the schedule's kernel can be written as a user kernel: without tensor maps of every eighth row, which manifests cannot express. */
 static bool is_answer(const gs_schedule *schedule, const gs_source_view *v)
 {
     gs_kernel *const kernel = malloc(sizeof *kernel);
@@ -170,7 +170,7 @@ static bool is_answer(const gs_schedule *schedule, const gs_source_view *v)
     return answers;
 }
 
-/* The schedule whose kernel is the template; GS_FAMILIES in it: the family does not take the problem. */
+/* The schedule whose kernel is the template; its family is GS_FAMILIES if the family does not accept the problem. */
 static gs_status choose_template(const gs_source_view *v, gs_schedule *schedule, gs_error *error)
 {
     enum { LOOKED_AT = 32 };
@@ -195,7 +195,7 @@ static gs_status choose_template(const gs_source_view *v, gs_schedule *schedule,
     return GS_OK;
 }
 
-/* A schedule's kernel is built for one problem: as an answer its manifest has to refuse the others, by a grid that divides by zero. */
+/* A schedule's kernel is built for one problem: as an answer, its manifest must refuse other extents, by a grid formula that divides by zero. */
 static gs_status refuse_others(gs_manifest *manifest, const gs_problem *problem, gs_error *error)
 {
     const int64_t extents[] = {problem->m, problem->n, problem->k};
@@ -208,7 +208,7 @@ static gs_status refuse_others(gs_manifest *manifest, const gs_problem *problem,
     return GS_OK;
 }
 
-/* A schedule's kernel with its options as it would be answered. */
+/* The kernel of a schedule in the form of an answer, with its compile options as #defines. */
 static gs_status build_template(const gs_source_view *v, const gs_schedule *schedule, gs_text *source, gs_text *manifest, gs_error *error)
 {
     gs_kernel *const kernel = malloc(sizeof *kernel);
@@ -237,7 +237,7 @@ gs_status gs_source_template(const gs_source_view *view, gs_text *source, gs_tex
     return source->failed || manifest->failed ? gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a kernel") : GS_OK;
 }
 
-/* *code: there is such a kernel. */
+/* *code: there is a kernel to show. */
 static gs_status add_template(gs_text *out, const gs_source_view *v, bool *code, gs_error *error)
 {
     char name[GS_SCHEDULE_TEXT];
@@ -291,7 +291,7 @@ static int by_us(const void *left, const void *right)
     return strcmp(text_of(a->name), text_of(b->name));
 }
 
-/* One of those from `from` to before `to`: one that was measured again, if there is any. */
+/* One of list[from, to), preferably one that was measured again. */
 static const gs_attempt *draw(const gs_attempt *const *list, int from, int to, gs_random *random)
 {
     int again = 0;
@@ -302,7 +302,7 @@ static const gs_attempt *draw(const gs_attempt *const *list, int from, int to, g
     return NULL;
 }
 
-/* The best, then one each of the other buckets, as far as there is room; those that are left have a line. */
+/* The best with code, then one of each other bucket while there is room; the others get a line. */
 static gs_status add_examples(gs_text *out, const gs_source_view *v, const gs_attempt **list, int count, gs_random *random, size_t room, gs_error *error)
 {
     const gs_attempt *chosen[EXAMPLES + 1];
@@ -332,7 +332,7 @@ static gs_status add_examples(gs_text *out, const gs_source_view *v, const gs_at
     return GS_OK;
 }
 
-/* The last ones, a line each. The very last has a part of its own. */
+/* A line each for the last failures; the very last has a part of its own. */
 static gs_status add_failures(gs_text *out, const gs_source_view *v, int failed, gs_error *error)
 {
     int left = failed - FAILURES;   /* not shown: the first */
@@ -409,7 +409,7 @@ static gs_status add_headers(gs_text *out, const gs_source_view *v, gs_error *er
     return status;
 }
 
-/* Where there is a kernel that edits could be of. */
+/* Asks for edits, if there is a kernel that they can apply to. */
 static gs_status add_form(gs_text part[PARTS], const gs_source_view *v, bool code, gs_error *error)
 {
     const gs_prompt_field which = {"which", v->edits == GS_EDITS_ONLY ? "Answer with" : "Instead of whole texts you may answer with"};
@@ -427,7 +427,7 @@ static void add_terms(gs_text *out, const gs_problem *problem)
     gs_text_free(&terms);
 }
 
-/* Everything but the examples. */
+/* All parts except the examples. */
 static gs_status add_parts(gs_text part[PARTS], const gs_source_view *v, gs_error *error)
 {
     char name[GS_PROBLEM_TEXT];
@@ -464,7 +464,7 @@ static gs_status fill(const gs_source_view *v, gs_text part[PARTS], gs_text *sys
     return gs_prompt_add(question, v->folder, "source-ask.md", fields, PARTS, error);
 }
 
-/* Takes out parts until there is some room for examples; *room: how much. */
+/* Drops parts until there is room for examples; *room: bytes. */
 static gs_status make_room(const gs_source_view *v, gs_text part[PARTS], size_t *room, gs_error *error)
 {
     for (int way = 0; way < 3; way++) {

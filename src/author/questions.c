@@ -84,7 +84,7 @@ static void *ask(void *self)
                                                                                               : "analyse and plan in a few lines, and answer with the whole kernel";
     q->status = gs_llm_ask(&q->asker, gs_text_string(&q->system), gs_text_string(&q->question), shorter, gs_author_read, &q->reading, &q->said, q->reason, &q->error);
     pthread_mutex_lock(&q->pool->mutex);
-    gs_question **last = &q->pool->list;   /* in the order in which they end */
+    gs_question **last = &q->pool->list;   /* appended, in the order of completion */
     while (*last) last = &(*last)->next;
     *last = q;
     pthread_cond_signal(&q->pool->ended);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The wrappers of kernels/common as a model sees them: comments, types and signatures, from the headers that the program carries, without bodies. A header that is
- * changed changes what is shown. */
+ * The wrappers of kernels/common as a model sees them: comments, types and signatures without bodies, taken from the embedded headers, so that a changed
+ * header changes the prompt. */
 #include "author/wrappers.h"
 
 #include <ctype.h>
@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "kernel/kernel.h"
 
-static const char *const left_out[] = {"common/check.h", "common/datagen.h", "common/placed.h",   /* verification's */
-                                       "common/eighths.cuh"};                                    /* of maps that a user kernel has not */
+static const char *const left_out[] = {"common/check.h", "common/datagen.h", "common/placed.h",   /* used by verification only */
+                                       "common/eighths.cuh"};                                    /* tensor maps that a user kernel cannot have */
 #define SHAPES "common/wgmma_shapes.cuh"
 
 static const char *const everywhere[] = {"static __device__ __forceinline__ ", "__device__ __forceinline__ ", "__device__ constexpr "};
@@ -32,7 +32,7 @@ static const char *skip_comment(const char *at)
 
 static bool at_comment(const char *at) { return at[0] == '/' && (at[1] == '*' || at[1] == '/'); }
 
-/* Behind the brace that closes the one at `at`. */
+/* The position after the brace that closes the one at `at`. */
 static const char *skip_body(const char *at)
 {
     int depth = 0;
@@ -57,7 +57,7 @@ static char last_of(const gs_text *out)
     return size > 0 ? out->data[size - 1] : '\0';
 }
 
-/* A directive's whole text, joined lines too. */
+/* The length of a directive, with continuation lines. */
 static size_t directive_size(const char *at)
 {
     size_t size = 0;
@@ -65,11 +65,11 @@ static size_t directive_size(const char *at)
     return size;
 }
 
-/* Guards, includes and macros of several lines are left out. */
+/* Omits include guards, #include and macros of several lines. */
 static bool is_shown(const char *at, size_t size, int conditions)
 {
     if (strncmp(at, "#include", 8) == 0 || strncmp(at, "#undef", 6) == 0 || memchr(at, '\n', size)) return false;
-    if (conditions == 1 && strncmp(at, "#define", 7) == 0) return memchr(at + 8, ' ', size - 8) != NULL;   /* the guard has no value */
+    if (conditions == 1 && strncmp(at, "#define", 7) == 0) return memchr(at + 8, ' ', size - 8) != NULL;   /* an include guard has no value */
     return !(conditions == 1 && (strncmp(at, "#ifndef", 7) == 0 || strncmp(at, "#endif", 6) == 0));
 }
 
@@ -82,7 +82,7 @@ static const char *add_directive(gs_text *out, const char *at, int *conditions)
     return at + size;
 }
 
-/* The declarations of a header, from `at` up to `end`. */
+/* Appends the declarations of a header in [at, end). */
 static void add_declarations(gs_text *out, const char *at, const char *end, int conditions)
 {
     while (at < end) {
@@ -106,7 +106,7 @@ static void add_declarations(gs_text *out, const char *at, const char *end, int 
     }
 }
 
-/* The shapes differ in a number alone: the first stands for all. */
+/* The shapes differ only in N: the first one stands for all. */
 static void add_shapes(gs_text *out, const char *text)
 {
     const char *const first = strstr(text, "\ntemplate"), *const end = first ? strstr(first, "\n#endif") : NULL;

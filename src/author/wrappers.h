@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The headers that a kernel may include, as a model is shown them: every header of kernels/common with its comments, types and signatures. */
+ * The headers that a kernel may include, as shown to a model: every header of kernels/common with its comments, types and signatures. */
 #ifndef GS_AUTHOR_WRAPPERS_H
 #define GS_AUTHOR_WRAPPERS_H
 

@@ -22,24 +22,24 @@
 #include "tune/tune.h"
 #include "verify/verify.h"
 
-#define PATIENCE          20      /* times the estimate, on an emulated device */
-#define ROUNDS_IN_TIME    10000   /* most rounds when a time was given instead */
+#define PATIENCE          20      /* timeout on an emulated device, as a multiple of the estimate */
+#define ROUNDS_IN_TIME    10000   /* most rounds when a time limit was given instead */
 #define QUICK_ROUNDS      21
-#define QUICK_ROUNDS_LONG 11      /* where a call takes more than LONG_US */
+#define QUICK_ROUNDS_LONG 11      /* if a call takes more than LONG_US */
 #define LONG_US           1000
-#define QUICK_CALLS       10000   /* at the floor's speed: longer than that, and the worker counts as hung */
+#define QUICK_CALLS       10000   /* timeout of the worker, in calls at the floor's time */
 
 struct gs_contest {
     gs_device_session    *session;
     gs_contest_options o;
-    gs_table             *table;     /* the user's, to notice that the plan's choice changed */
-    uint64_t              weights;   /* hash of those that a plan asks; 0: of none */
+    gs_table             *table;     /* the user's, to detect that the plan's choice changed */
+    uint64_t              weights;   /* hash of the weights that a plan uses; 0: none */
     FILE                 *csv;
     gs_rows_file          rows;
     int                   fresh;
 };
 
-/* One problem of the list: what is asked of it. */
+/* The request for one problem. */
 typedef struct asked {
     const gs_problem *problem;
     char              title[GS_PROBLEM_TEXT + 4], own_in[2][GS_SCHEDULE_TEXT];
@@ -52,7 +52,7 @@ typedef struct asked {
         if (e->event) e->event arguments;                   \
     } while (0)
 
-/* ---- what is asked ---- */
+/* ---- the request ---- */
 
 static int64_t rounds_of(const gs_contest_options *o, double floor_us)
 {
@@ -73,22 +73,22 @@ static gs_worker_bench_request request_of(const gs_contest_options *o, const ask
     };
 }
 
-/* How long an emulated device will need, roughly; 0 for a GPU. */
+/* A rough estimate for an emulated device; 0 for a GPU. */
 static double seconds_of(const gs_contest *c, const gs_problem *problem)
 {
     const double layouts = c->o.layouts == 3 ? 2 : 1;
     return c->session->caps.emulated ? gs_emulated_seconds(problem, layouts * c->o.names.count, 1) : 0;
 }
 
-/* How long the worker may take before it counts as hung: compiling and auto-tuning, then the measurement itself. Among many problems
- * whose kernels were compiled and verified before there is no waiting for a quarter of an hour. */
+/* When the worker counts as hung: time for compiling and auto-tuning, then for the measurement. In quick mode, where the kernels of many problems were
+ * compiled and verified before, the first part is short. */
 static double timeout_of(const gs_contest_options *o, double floor_us)
 {
     const double calls = o->server ? 2.0 * (double)rounds_of(o, 0) * o->names.count / o->target_qps : 0;
     return (o->quick ? 120 + QUICK_CALLS * 1e-6 * floor_us : 900) + 2 * (fmax(o->warmup_s, 0) + o->benchmark_s + (o->benchmark_s > 0 ? 0 : calls));
 }
 
-/* "f16:4096x4096x4096:nn,tn": the text of the problem with every layout that is measured. */
+/* The problem's text with all measured layouts: "f16:4096x4096x4096:nn,tn". */
 static void write_title(const gs_contest_options *o, const char *problem, char *title, size_t size)
 {
     const char *at = strstr(problem, ":nn");
@@ -100,12 +100,12 @@ static void write_title(const gs_contest_options *o, const char *problem, char *
 
 /* ---- resuming ---- */
 
-/* None yet is fine: tune and --record write it. */
+/* The table need not exist yet: tune and --record write it. */
 static gs_status load_table(gs_contest *c, gs_error *error)
 {
     if (gs_table_create(&c->table) != GS_OK || !c->o.table) return GS_OK;
     const gs_status status = gs_table_load(c->table, c->o.table, &c->session->caps, NULL, error);
-    if (status == GS_ERROR_PARSE) return error->status = GS_ERROR_CORRUPT;   /* what is wrong in a file is no wrong usage */
+    if (status == GS_ERROR_PARSE) return error->status = GS_ERROR_CORRUPT;   /* PARSE would mean wrong usage; this is a wrong file */
     return status == GS_ERROR_NOT_FOUND ? GS_OK : status;
 }
 
@@ -119,7 +119,8 @@ static void load_weights(gs_contest *c)
     free(data);
 }
 
-/* The whole request, the machine, and what the tuned table or, where it has no row, the weights say: results of another choice must not be taken for these. */
+/* The whole request, the machine, and what determines a plan's choice (the tuned table, or the weights where it has no row): results of another choice must
+ * not be reused. */
 static void write_key(const gs_contest *c, const char *request, const gs_problem *problem, gs_text *key)
 {
     const gs_device_session *const session = c->session;
@@ -161,7 +162,7 @@ static gs_status measure(const gs_contest *c, const asked *a, const gs_worker_be
     gs_worker_timings timings;
     const double seconds = seconds_of(c, a->problem);
     GS_TRY(gs_worker_bench(&session->worker, request, timeout_of(&c->o, gs_floor_us(a->problem, &session->caps)) + PATIENCE * seconds, &timings, error));
-    json_t *const reply = timings.json;   /* the row is the reply, and more */
+    json_t *const reply = timings.json;   /* the row is the reply with additional fields */
     timings.json = NULL;
     gs_worker_timings_free(&timings);
     if (c->o.torch) json_object_set_new(reply, "torch", torch_of(c, a->problem));
@@ -204,7 +205,7 @@ static gs_status report(gs_contest *c, const gs_result *row, gs_error *error)
     gs_status status = write_files(c, row, text, error);
     free(text);
     if (status == GS_OK && c->o.record && !row->resumed) status = gs_own_record(c->session, row, c->o.record_table, error);
-    /* last: what stands there is done */
+    /* last, because a problem in the file counts as done */
     return status == GS_OK ? gs_rows_file_add(&c->rows, row, error) : status;
 }
 
@@ -230,7 +231,7 @@ static gs_status find_row(gs_contest *c, const asked *a, gs_result *row, gs_erro
     gs_worker_bench_text(&request, &line);
     write_key(c, gs_text_string(&line), a->problem, &key);
     gs_status status = GS_OK;
-    if (line.failed || key.failed) {   /* the name of another row */
+    if (line.failed || key.failed) {   /* a truncated key could be another row's */
         gs_text_free(&line);
         gs_text_free(&key);
         return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a result");
@@ -248,7 +249,7 @@ static gs_status find_row(gs_contest *c, const asked *a, gs_result *row, gs_erro
     return status;
 }
 
-/* Whether the time limit of the list, and not whoever stopped it, ended a request. */
+/* Whether the list's time limit, and not a stop request, ended a request. */
 static bool is_late(const gs_contest *c, gs_status status)
 {
     return status == GS_ERROR_INTERRUPTED && !gs_stop_requested && c->session->worker.until != 0 && gs_clock_ns() >= c->session->worker.until;
@@ -276,7 +277,7 @@ static gs_status compare(gs_contest *c, const gs_problem *problem, int at, gs_er
 
 /* ---- the list ---- */
 
-/* Whether the file of rows has it already, measured like this. */
+/* Whether the file of rows already has this problem in this mode. */
 static bool have_row(const gs_contest *c, const gs_problem *problem)
 {
     const gs_result like = {.server = c->o.server, .dependent = c->o.dependent, .predicted = c->session->caps.emulated, .skewed = c->o.skewed && problem->groups, .behind = c->o.behind};
@@ -284,8 +285,8 @@ static bool have_row(const gs_contest *c, const gs_problem *problem)
     return gs_rows_file_have(&c->rows, problem, gs_result_mode(&like, mode));
 }
 
-/* Compiles what "own" is going to run, on all cores, before the first measurement: the worker would do it one by one, and the device would
- * wait. What does not compile is the worker's to say. */
+/* Compiles the schedules of "own" on all cores before the first measurement: the worker would compile them one by one while the device is idle. Errors are
+ * left to the worker. */
 static void compile_own(const gs_contest *c, const gs_problem *problems, int problem_count)
 {
     gs_problem *const list = calloc((size_t)problem_count * 2 + 1, sizeof *list);
@@ -306,7 +307,7 @@ static void compile_own(const gs_contest *c, const gs_problem *problems, int pro
     free(schedules);
 }
 
-/* Before anything is compiled: how long all that is to be measured takes. */
+/* Reports the estimated duration of all measurements before anything is compiled. */
 static void tell_estimate(const gs_contest *c, const gs_problem *problems, int problem_count)
 {
     char title[GS_PROBLEM_TEXT + 4], text[GS_PROBLEM_TEXT];
@@ -322,7 +323,7 @@ static void tell_estimate(const gs_contest *c, const gs_problem *problems, int p
     TELL(c, estimate, (e->self, title, seconds));
 }
 
-/* A worker that hung or died costs its problem; what is wrong with the machine ends the run. */
+/* A worker that hung or died costs only its problem; a failure of the machine ends the run. */
 static bool goes_on(gs_status status)
 {
     return status == GS_OK || status == GS_ERROR_WORKER_DIED || status == GS_ERROR_WORKER_HUNG || status == GS_ERROR_FAULT ||

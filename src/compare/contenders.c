@@ -8,7 +8,7 @@
 #include "problem/layout.h"
 #include "schedule/schedule.h"
 
-/* Behind the name of what a search found, how it is launched. */
+/* The launch suffix after "own" ("" or "@..."); NULL: another contender. */
 static const char *own_launch(const char *name)
 {
     const size_t length = strlen(GS_RESULT_OWN);

@@ -6,13 +6,13 @@
 #include <jansson.h>
 #include <math.h>
 
-static inline const char *gs_compare_string(const json_t *object, const char *name)   /* "" if there is none */
+static inline const char *gs_compare_string(const json_t *object, const char *name)   /* "" if absent */
 {
     const char *const value = json_string_value(json_object_get(object, name));
     return value ? value : "";
 }
 
-static inline double gs_compare_number(const json_t *object, const char *name)   /* NAN if there is none */
+static inline double gs_compare_number(const json_t *object, const char *name)   /* NAN if absent */
 {
     const json_t *const value = json_object_get(object, name);
     return json_is_number(value) ? json_number_value(value) : NAN;

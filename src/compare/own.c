@@ -19,7 +19,7 @@
 
 /* ---- reading ---- */
 
-/* Whether B is constant says nothing about which schedule is its own. */
+/* Ignores `constant`: a schedule for a problem is the same whether B is constant or not. */
 static bool same_problem(const gs_problem *a, const gs_problem *b)
 {
     char x[GS_PROBLEM_TEXT], y[GS_PROBLEM_TEXT];
@@ -42,7 +42,7 @@ static gs_status add_choice(gs_own_list *choices, const gs_problem *problem, con
     return GS_OK;
 }
 
-/* A line of tune --json. */
+/* Reads a line of tune --json. */
 static gs_status add_json(gs_own_list *choices, const char *line, gs_error *error)
 {
     json_t *const json = json_loads(line, 0, NULL);
@@ -142,7 +142,7 @@ static gs_status put_trial(gs_device_session *session, const gs_problem *problem
     return gs_store_put(session->store, &session->session, &trial, error);
 }
 
-/* Of the reference: that it has no algorithm for the problem, or a wrong result, says something about the problem; other failures do not. */
+/* Whether the reference failed because of the problem: it has no algorithm, or a wrong result. Other failures say nothing about the problem. */
 static bool computes_nothing_right(const json_t *reply)
 {
     return json_is_true(json_object_get(reply, "wrong")) || strcmp(gs_compare_string(reply, "status"), gs_status_name(GS_ERROR_UNSUPPORTED)) == 0;
@@ -150,7 +150,8 @@ static bool computes_nothing_right(const json_t *reply)
 
 static const json_t *reply_of(const gs_result *row, int entry) { return json_array_get(json_object_get(row->json, "contenders"), (size_t)entry); }
 
-/* Of groups the one that ours was compared with; where none computed the problem, one that failed for another reason goes before those that cannot. */
+/* The reference entry; with groups, the one that ours was compared with. If no reference computed the problem, one that failed for an unrelated reason is
+ * preferred. */
 static int reference_of(const gs_result *row, const char *layout)
 {
     int found = -1;
@@ -172,7 +173,7 @@ static gs_status record_layout(gs_device_session *session, const gs_result *row,
     const gs_result_entry *const ours = own >= 0 ? &row->entry[own] : NULL, *const theirs = reference >= 0 ? &row->entry[reference] : NULL;
     const json_t *const reply = reference >= 0 ? reply_of(row, reference) : NULL;
     const bool alone = !emulated && reply && computes_nothing_right(reply);
-    if (!emulated && !alone && (!theirs || !theirs->ran || isnan(theirs->device_us))) return GS_OK;   /* nothing to be compared with */
+    if (!emulated && !alone && (!theirs || !theirs->ran || isnan(theirs->device_us))) return GS_OK;   /* there is nothing to compare with */
     const json_t *const clocks = json_object_get(json_object_get(row->json, "clocks"), "after");
     gs_problem problem = gs_problem_in_layout(&row->problem, layout);
     gs_confirmed c = {.rounds = (int)int_of(row->json, "rounds"), .mhz = (int)int_of(clocks, "sm_mhz"), .alone = alone};

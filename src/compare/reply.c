@@ -13,7 +13,7 @@
 
 /* ---- from reply to row ---- */
 
-/* The samples of an entry; NULL if there are none. The caller frees. */
+/* The samples of an entry; NULL if there are none. The caller frees them. */
 static double *samples_of(const json_t *entry, bool server, int *count)
 {
     const json_t *const list = json_object_get(entry, server ? "call_samples" : "device_samples");
@@ -60,7 +60,7 @@ static bool is_reference(const json_t *entry, const gs_problem *problem)
     return gs_result_is_reference_of_groups(gs_compare_string(entry, "name"));
 }
 
-/* The fastest by the clock that counts of ours, or where own is NULL of the references; -1: none ran. layout NULL: of any. */
+/* The fastest of our entries by the clock that counts, or of the references if own is NULL; -1: none ran. layout NULL: any. */
 static int fastest(const json_t *entries, const char *own, const char *layout, const gs_reply_context *context, bool server)
 {
     int best = -1;
@@ -92,7 +92,7 @@ static void add_ratios(json_t *row, const gs_reply_context *context, bool server
         json_array_foreach(entries, i, entry) {
             if (strcmp(gs_compare_string(entry, "layout"), layout_name(context, layout)) != 0) continue;
             asked |= is_reference(entry, context->problem);
-            json_object_del(entry, "device_ratio");   /* these compare across layouts */
+            json_object_del(entry, "device_ratio");   /* the worker's ratios compare across layouts */
             json_object_del(entry, "call_ratio");
             json_t *const ratio = reference ? ratio_of(reference, entry, server, context->seed) : NULL;
             if (ratio) json_object_set_new(entry, "ratio", ratio);

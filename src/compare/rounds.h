@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The file of --csv: every round of every contender, as it was measured. */
+ * The file of --csv: every round of every contender, unprocessed. */
 #ifndef GS_COMPARE_ROUNDS_H
 #define GS_COMPARE_ROUNDS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The columns are one table, so that head and lines agree. */
+ * The columns are one table, so that the head and the lines agree. */
 #include "compare/rows.h"
 
 #include <errno.h>
@@ -17,11 +17,11 @@
 
 #define FILE_LIMIT (1024u << 20)
 #define BUFFER     (256u << 10)
-#define HEAD       "problem,mode"   /* how the line of the columns begins */
+#define HEAD       "problem,mode"   /* beginning of the column line */
 
-/* ---- what stands there ---- */
+/* ---- reading an existing file ---- */
 
-/* The same for both layouts of a problem. */
+/* One key for both layouts of a problem. */
 static void write_key(gs_text *key, const gs_problem *problem, const char *mode)
 {
     char text[GS_PROBLEM_TEXT];
@@ -29,7 +29,7 @@ static void write_key(gs_text *key, const gs_problem *problem, const char *mode)
     gs_text_addf(key, "%s %s\n", gs_problem_format(&one, text), mode);
 }
 
-/* A line begins "problem",mode, */
+/* A line begins with "problem",mode, */
 static void read_line(gs_text *known, char *line)
 {
     gs_problem problem;
@@ -41,16 +41,16 @@ static void read_line(gs_text *known, char *line)
     if (gs_problem_parse(&problem, line + 1, NULL) == GS_OK) write_key(known, &problem, mode);
 }
 
-/* What a line that was cut off in the middle says is not counted: the problem is measured again. */
+/* An incomplete last line is ignored: its problem is measured again. */
 static gs_status read_known(gs_rows_file *rows, const char *path, bool *cut, gs_error *error)
 {
     char *data;
     size_t size;
     gs_text known = {0};
     *cut = false;
-    if (strcmp(path, "-") == 0 || !gs_file_exists(path) || gs_file_need_regular(path, NULL) != GS_OK) return GS_OK;   /* a pipe is written to alone */
+    if (strcmp(path, "-") == 0 || !gs_file_exists(path) || gs_file_need_regular(path, NULL) != GS_OK) return GS_OK;   /* a pipe is only written to */
     GS_TRY(gs_file_read(path, FILE_LIMIT, &data, &size, error));
-    if (size > 0 && !strstr(data, HEAD)) {   /* a list of problems, a report, ... */
+    if (size > 0 && !strstr(data, HEAD)) {   /* another kind of file, such as a list of problems */
         free(data);
         return gs_fail(error, GS_ERROR_CORRUPT, NULL, "%s: is no file of rows: it is left as it is", path);
     }
@@ -73,7 +73,7 @@ bool gs_rows_file_have(const gs_rows_file *rows, const gs_problem *problem, cons
     if (!rows->known) return false;
     gs_text_add(&key, "\n");
     write_key(&key, problem, mode);
-    const char *const text = gs_text_string(&key);   /* without memory for it: it is measured again */
+    const char *const text = gs_text_string(&key);   /* out of memory: the problem is measured again */
     const bool have = !key.failed && (strstr(rows->known, text) != NULL || strncmp(rows->known, text + 1, strlen(text + 1)) == 0);
     gs_text_free(&key);
     return have;
@@ -84,9 +84,9 @@ bool gs_rows_file_have(const gs_rows_file *rows, const gs_problem *problem, cons
 typedef struct line {
     const gs_result   *row;
     const gs_result_entry *entry;
-    const json_t     *json;       /* the entry's */
-    const gs_ratio   *best;       /* NULL: not known */
-    bool              is_best;    /* it is one of the two that `best` compares */
+    const json_t     *json;       /* of the entry */
+    const gs_ratio   *best;       /* NULL: unknown */
+    bool              is_best;    /* the entry is one of the two that `best` compares */
 } line;
 
 static void put_number(FILE *file, double value)
@@ -110,7 +110,7 @@ static double count_of(const line *l, const char *name) { return (double)json_in
 
 static void put_contender(FILE *file, const line *l) { fprintf(file, "%s", l->entry->own ? "own" : l->entry->name); }
 
-/* Our schedule, or which of its suggestions the library kept. */
+/* Our schedule, or the index of the suggestion that cuBLASLt's auto-tuning chose. */
 static void put_choice(FILE *file, const line *l)
 {
     gs_schedule schedule;
@@ -121,7 +121,7 @@ static void put_choice(FILE *file, const line *l)
         fprintf(file, "cublaslt/%d", suggestion);
 }
 
-/* Quotes and line ends are for the reader of the file, not for whoever wrote the text. */
+/* Replaces quotes and control characters, so that the line can be parsed. */
 static void put_quoted(FILE *file, const char *text)
 {
     fputc('"', file);
@@ -129,7 +129,7 @@ static void put_quoted(FILE *file, const char *text)
     fputc('"', file);
 }
 
-/* What became of the output of the last round. */
+/* The verification of the last round's output. */
 static const char *verified(const line *l)
 {
     if (!l->entry->ran) return "failed";
@@ -175,7 +175,7 @@ static void put_band(FILE *file, const line *l) { fprintf(file, "%d", l->row->ba
 static void put_message(FILE *file, const line *l) { put_quoted(file, l->entry->message); }
 static void put_date(FILE *file, const line *l) { fprintf(file, "%s", text_of(l->row->json, "date")); }
 
-/* legend: name in the head, what writes it */
+/* legend: column name, function that writes it */
 static const struct {
     const char *name;
     void (*put)(FILE *, const line *);
@@ -204,7 +204,7 @@ static void put_line(FILE *file, const line *l)
     fputc('\n', file);
 }
 
-/* Best against best; where one layout alone was measured, the best of ours there. */
+/* Marks the two entries of `best`; if only one layout was measured, our fastest there and its reference. */
 gs_status gs_rows_file_add(gs_rows_file *rows, const gs_result *row, gs_error *error)
 {
     if (!rows->file) return GS_OK;
@@ -247,7 +247,7 @@ gs_status gs_rows_file_open(gs_rows_file *rows, const char *path, bool again, co
     if (again) free(rows->known), rows->known = NULL;
     const bool more = rows->known != NULL;
     GS_TRY(gs_file_stream(&rows->file, path, !again, error));
-    setvbuf(rows->file, NULL, _IOFBF, BUFFER);   /* the lines of a problem go out together */
+    setvbuf(rows->file, NULL, _IOFBF, BUFFER);   /* the lines of a problem are written together */
     if (cut) fputc('\n', rows->file);
     put_head(rows->file, session, !more);
     return flush(rows, error);

@@ -11,7 +11,7 @@
 #include "compare/winners.h"
 #include "device/device.h"
 
-#define SAME 1.01   /* within 1 % is the same, as everywhere */
+#define SAME 1.01   /* within 1 % counts as the same, as everywhere */
 
 /* ---- reading ---- */
 
@@ -19,7 +19,7 @@ static bool is_store(const char *path)
 {
     char head[16] = "";
     if (gs_store_is_server(path)) return true;
-    FILE *const file = gs_file_need_regular(path, NULL) == GS_OK ? fopen(path, "rb") : NULL;   /* a pipe would be waited for */
+    FILE *const file = gs_file_need_regular(path, NULL) == GS_OK ? fopen(path, "rb") : NULL;   /* reading a pipe would block */
     if (!file) return false;
     const size_t size = fread(head, 1, sizeof head, file);
     fclose(file);
@@ -58,7 +58,7 @@ static gs_status read_store(gs_tables_side *s, gs_error *error)
     return status;
 }
 
-/* Of the device that is wanted; none is wanted by name: of the only one that there is. */
+/* Keeps the rows of the wanted GPU; without one, all rows must be of the same GPU. */
 static gs_status keep_rows(gs_tables_side *s, const gs_table *all, gs_error *error)
 {
     char gpu[sizeof s->gpu];
@@ -85,7 +85,7 @@ static gs_status read_file(gs_tables_side *s, gs_error *error)
     if (gs_table_create(&all) != GS_OK) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a table");
     gs_status status = gs_table_load(all, s->path, NULL, &s->skipped, &s->first);
     if (status != GS_OK) *error = s->first;
-    if (status == GS_ERROR_PARSE) error->status = status = GS_ERROR_CORRUPT;   /* what is wrong in a file is no wrong usage */
+    if (status == GS_ERROR_PARSE) error->status = status = GS_ERROR_CORRUPT;   /* PARSE would mean wrong usage; this is a wrong file */
     if (status == GS_OK) status = keep_rows(s, all, error);
     gs_table_destroy(&all);
     return status;
@@ -101,7 +101,7 @@ static gs_status this_gpu(char gpu[48], gs_error *error)
     return GS_OK;
 }
 
-/* Tables first: where only one side is a store, the other says of which device. */
+/* Reads tables first: a store without --gpu uses the GPU of the table on the other side. */
 static gs_status read_sides(gs_table_comparison *c, const char **failed, gs_error *error)
 {
     const bool stores[2] = {is_store(c->side[0].path), is_store(c->side[1].path)};
@@ -166,14 +166,15 @@ static void count_pair(gs_table_comparison *c, gs_tables_pair *p)
     ++*(faster < 0 ? &c->same : &c->faster[faster]);
 }
 
-/* The row to set beside one of another table: one with launches of the same kind, or where that table has none, or the problem has this row alone, the one that is there. */
+/* The row of the other table to compare with: preferably with the same kind of launches; if the other table has none, or this row is not its table's default
+ * for the problem, its default row. */
 static const gs_row *counterpart(const gs_table *table, const gs_row *row, const gs_table *of)
 {
     const gs_row *const same = gs_row_dependent(row) ? gs_table_find_dependent(table, &row->problem) : NULL;
     return same || gs_table_find(of, &row->problem) != row ? same : gs_table_find(table, &row->problem);
 }
 
-/* The problems of A in their order, then those that only B has. */
+/* The problems of A in order, then those of B only. */
 static gs_status pair_up(gs_table_comparison *c, gs_error *error)
 {
     const gs_table *const a = c->side[0].table, *const b = c->side[1].table;
@@ -193,7 +194,7 @@ static gs_status pair_up(gs_table_comparison *c, gs_error *error)
     return GS_OK;
 }
 
-/* A prediction is never set beside a measurement. */
+/* A prediction is never compared with a measurement. */
 static gs_status check_kinds(gs_table_comparison *c, gs_error *error)
 {
     const bool a = gs_gpu_emulated(c->side[0].gpu), b = gs_gpu_emulated(c->side[1].gpu);

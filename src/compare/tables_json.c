@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The JSON of two tables side by side: what gemmsmith db compare --json prints. */
+ * The JSON of a comparison of two tables, for gemmsmith db compare --json. */
 #include "compare/tables.h"
 
 static void json_side(gs_json *json, const char *name, const gs_row *row)

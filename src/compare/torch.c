@@ -33,7 +33,7 @@ static bool beside_program(char path[GS_PATH], const char *tail)
     return size < GS_PATH && gs_file_exists(path);
 }
 
-/* In $GEMMSMITH_PYTHON, in python/ of the working directory, where it is installed. */
+/* In $GEMMSMITH_PYTHON, in python/ of the working directory, or in the installation. */
 static bool find_script(char path[GS_PATH])
 {
     const char *const set = getenv("GEMMSMITH_PYTHON");
@@ -53,7 +53,7 @@ static void find_library(char path[GS_PATH])
 
 static json_t *no_result(const char *message) { return json_pack("{s:s}", "message", message); }
 
-/* Starts python3 with its standard error in `errors`; *from is the reading end of its standard output. */
+/* Starts python3 with its standard error in `errors`; *from: the reading end of its standard output. */
 static int start(char *const *arguments, FILE *errors, pid_t *child, int *from)
 {
     int ends[2];
@@ -85,7 +85,7 @@ static char *read_all(int from)
     return gs_text_take(&text);
 }
 
-/* The last line that the child wrote to its standard error. */
+/* The last non-empty line of the child's standard error. */
 static void last_line(FILE *errors, char line[256])
 {
     char read[256];

@@ -39,7 +39,7 @@ typedef struct exported {
     gs_status   status;
 } exported;
 
-/* A winner that no table can hold is left out, and counted. */
+/* Skips and counts winners that a table cannot represent. */
 static bool take_winner(void *self, const gs_trial *trial)
 {
     exported *const e = self;
@@ -93,7 +93,7 @@ static gs_status import_row(gs_store *store, const gs_row *row, gs_error *error)
                       .stage = "import"};
     char schedule[GS_SCHEDULE_TEXT];
     gs_problem_format(&row->problem, trial.problem);
-    if (row->kernel[0]) snprintf(trial.candidate, sizeof trial.candidate, "source:%s", row->kernel);   /* as stores call it */
+    if (row->kernel[0]) snprintf(trial.candidate, sizeof trial.candidate, "source:%s", row->kernel);   /* the store's name of a user kernel */
     else snprintf(trial.candidate, sizeof trial.candidate, "%s", gs_row_choice(row, schedule));
     snprintf(trial.date, sizeof trial.date, "%s", row->date);
     GS_TRY(gs_store_begin(store, &session, error));
@@ -108,7 +108,7 @@ gs_status gs_winners_import(gs_store *store, const char *path, int *taken, int *
     if (gs_table_create(&table) != GS_OK) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a table");
     gs_status status = gs_table_load(table, path, NULL, skipped, first);
     if (status != GS_OK) *error = *first;
-    if (status == GS_ERROR_PARSE) error->status = status = GS_ERROR_CORRUPT;   /* what is wrong in a file is no wrong usage */
+    if (status == GS_ERROR_PARSE) error->status = status = GS_ERROR_CORRUPT;   /* PARSE would mean wrong usage; this is a wrong file */
     for (; status == GS_OK && *taken < gs_table_size(table); ++*taken) {
         status = import_row(store, gs_table_row(table, *taken), error);
         if (status != GS_OK) break;

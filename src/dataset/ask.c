@@ -20,7 +20,7 @@ static void count_known(const gs_known *k, bool source, gs_asked *out)
     }
 }
 
-/* Nothing, where this machine's SQLite cannot search. */
+/* Finds nothing if this machine's SQLite has no full-text search. */
 static gs_status find_notes(const gs_ask *how, const gs_known *k, gs_text *out, gs_error *error)
 {
     gs_notes *notes;
@@ -39,7 +39,7 @@ static gs_status find_notes(const gs_ask *how, const gs_known *k, gs_text *out, 
     return status;
 }
 
-/* The kernel of a schedule that was the last attempt, with what came of it. */
+/* If the last attempt was a schedule, gives it that schedule's kernel as its code. */
 static gs_status take_schedule(const gs_known *k, const gs_attempt *last, gs_attempt *kernel, gs_asked *out, gs_error *error)
 {
     gs_schedule schedule;
@@ -47,7 +47,7 @@ static gs_status take_schedule(const gs_known *k, const gs_attempt *last, gs_att
     if (last->source || gs_schedule_parse(&schedule, last->name ? last->name : "", NULL) != GS_OK || gs_schedule_check(&schedule, &k->problem, k->caps, NULL) != GS_OK) return GS_OK;
     const gs_source_view view = {.caps = k->caps, .problem = &k->problem, .family = last->name};
     GS_TRY(gs_source_template(&view, &out->source, &out->manifest, error));
-    kernel->source = out->source.data;   /* NULL: there is none that could be an answer */
+    kernel->source = out->source.data;   /* NULL: the kernel cannot be written as an answer */
     kernel->manifest = out->manifest.data;
     return GS_OK;
 }

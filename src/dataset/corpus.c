@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * A corpus for continued pretraining: what this project itself has written, one row per file, of pages one per section. All of it is carried by the program, so an
- * installed one has it, of its own version. */
+ * A corpus for continued pretraining: the project's own texts, one row per file, pages and notes one per section. All of them are embedded in the program, so
+ * that an installed program exports those of its own version. */
 #include <string.h>
 
 #include "base/embedded.h"
 #include "base/error.h"
 #include "dataset/rows.h"
 
-/* legend: the table, the folder that its names are of, the kind, whether it is cut at headings */
+/* files: the table; folder: what its names are relative to; sections: split at headings */
 static const struct part {
     const gs_embedded *files;
     const char        *folder, *kind;
@@ -38,7 +38,7 @@ static gs_status add_row(gs_known *k, const struct part *part, const char *name,
     return status;
 }
 
-/* Where the next section begins: at a heading that stands in no fenced block. */
+/* The length up to the next section: a heading outside fenced blocks. */
 static size_t section_end(const char *text)
 {
     bool fenced = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What stores know, device by device and problem by problem, in an order that does not depend on anything else. */
+ * Reads everything that stores have, by device and problem, in an order that depends on the content only. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ static void free_names(gs_names *names)
     *names = (gs_names){0};
 }
 
-/* What one device's reading adds up. */
+/* State of reading one device. */
 typedef struct reading {
     const gs_dataset_options *options;
     gs_names  names;
@@ -90,7 +90,7 @@ static bool see_winner(void *self, const gs_trial *trial)
     return see_trial(self, trial);
 }
 
-/* Every problem of the device, and its winners: the first store's before the others'. */
+/* Every problem of the device, and its winners; those of the first store come first. */
 static gs_status read_device(reading *r, const char *device, gs_error *error)
 {
     gs_status status = GS_OK;
@@ -115,7 +115,7 @@ static bool take_trial(void *self, const gs_trial *trial)
         return true;
     }
     for (int i = 0; i < k->earlier; i++)
-        if (strcmp(k->trials[i].candidate, trial->candidate) == 0) return true;   /* another store's */
+        if (strcmp(k->trials[i].candidate, trial->candidate) == 0) return true;   /* an earlier store has it */
     if (!gs_grow(&k->trials, k->trial_count, &k->trial_capacity, sizeof *k->trials)) {
         k->status = GS_ERROR_MEMORY;
         return false;
@@ -141,7 +141,7 @@ static const char *copy_to(char **at, const char *text)
 
 enum { TURN_TEXTS = 9, OUTCOME_TEXTS = 4 };
 
-/* The texts of a turn, of which one block holds the copies. */
+/* The text fields of a turn; their copies share one block of memory. */
 static void texts_of(gs_turn *turn, const char **texts[TURN_TEXTS])
 {
     const char **const all[TURN_TEXTS] = {&turn->uid, &turn->mode, &turn->model, &turn->base, &turn->system, &turn->ask, &turn->answer, &turn->fault, &turn->date};
@@ -176,7 +176,7 @@ static bool copy_turn(gs_kept_turn *kept, const gs_turn *turn)
         outcome_texts_of(&outcomes[i], more);
         for (int t = 0; t < OUTCOME_TEXTS; t++) *more[t] = copy_to(&at, *more[t]);
     }
-    copy.device = copy.problem = NULL;   /* the caller's, who knows them */
+    copy.device = copy.problem = NULL;   /* not copied: the caller knows them */
     copy.outcomes = outcomes;
     kept->turn = copy;
     return true;
@@ -188,7 +188,7 @@ static bool take_turn(void *self, const gs_turn *turn)
     int step = 0;
     for (int i = 0; i < k->turn_count; i++) {
         const gs_turn *const t = &k->turns[i].turn;
-        if (strcmp(t->uid, turn->uid) == 0) return true;   /* another store's copy */
+        if (strcmp(t->uid, turn->uid) == 0) return true;   /* a copy from another store */
         step += strcmp(t->mode, turn->mode) == 0 && t->island == turn->island;
     }
     if (!gs_grow(&k->turns, k->turn_count, &k->turn_capacity, sizeof *k->turns) || !copy_turn(&k->turns[k->turn_count], turn)) {
@@ -215,7 +215,7 @@ static gs_status read_stores(gs_known *k, gs_error *error)
     return GS_OK;
 }
 
-/* Of a profile; NULL: there is none. */
+/* The caps of the profile for a device's name in the store; NULL: there is none. */
 static const gs_caps *caps_of(const char *device)
 {
     const size_t size = strcspn(device, "+");   /* "+dependent" */
@@ -275,7 +275,7 @@ bool gs_dataset_mode(const gs_dataset_options *options, const char *of)
     return options->modes == 0 || (options->modes & (gs_dataset_is_source(of) ? GS_DATASET_SOURCE : GS_DATASET_SCHEDULE));
 }
 
-/* ---- all of them ---- */
+/* ---- all problems ---- */
 
 bool gs_dataset_asked(const gs_dataset_options *o, const char *text)
 {

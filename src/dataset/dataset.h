@@ -13,30 +13,30 @@
 
 typedef enum gs_split { GS_SPLIT_ALL, GS_SPLIT_TRAIN, GS_SPLIT_HELD_OUT } gs_split;
 
-enum { GS_DATASET_SCHEDULE = 1, GS_DATASET_SOURCE = 2 };   /* modes: schedule strings of the grammar, kernels */
+enum { GS_DATASET_SCHEDULE = 1, GS_DATASET_SOURCE = 2 };   /* modes: schedule strings, kernels */
 
 enum { GS_DATASET_WINNERS = 1, GS_DATASET_REPAIRS = 2, GS_DATASET_PREFERENCES = 4, GS_DATASET_EDITS = 8 };
 
 typedef struct gs_dataset_options {
-    gs_store *const  *stores;        /* if several have the same candidate, the first one counts */
+    gs_store *const  *stores;        /* if several have the same candidate, the first one's counts */
     int               store_count;
-    const gs_problem *problems;      /* tasks: of these; others: only these. 0: all */
+    const gs_problem *problems;      /* tasks: one for each; others: restricted to these, if any */
     int               problem_count;
-    const char       *device;        /* its name in stores; NULL: all. tasks: the device whose times are looked up */
+    const char       *device;        /* its name in stores; NULL: all. tasks: the device whose times are used */
     const gs_caps    *caps;          /* tasks: the device that prompts describe */
-    const char       *folder;        /* of prompts; NULL: as gs_prompt_add has it */
+    const char       *folder;        /* of prompt templates; NULL: as for gs_prompt_add */
     uint32_t          modes;         /* 0: all */
     uint32_t          kinds;         /* of pairs; 0: all */
-    int               held_out;      /* one in so many sizes; 0: none */
+    int               held_out;      /* one in this many sizes is held out; 0: none */
     gs_split          split;
-    bool              predicted;     /* with the times that emulated devices predicted */
-    bool              examples;      /* tasks: prompts show earlier candidates for their problem */
-    double            least;         /* pairs: least lower end of a winner's ratio to cuBLASLt; not applied to predicted times */
-    double            apart;         /* pairs: least distance of the better one's interval above the worse one's: 0.02 */
-    char *const      *times;         /* lessons: stores, and files of rows of `gemmsmith train --rows`; none: the first of `stores` */
+    bool              predicted;     /* include times predicted by emulated devices */
+    bool              examples;      /* tasks: prompts show earlier candidates for the problem */
+    double            least;         /* pairs: least lower confidence bound of a winner's ratio to cuBLASLt; not applied to predicted times */
+    double            apart;         /* pairs: least gap between the intervals of the better and the worse one, as a fraction: 0.02 */
+    char *const      *times;         /* lessons: stores, and files of `gemmsmith train --rows`; none: the first of `stores` */
     int               times_count;
-    int               lessons;       /* of each group of times */
-    uint64_t          seed;          /* lessons: of what is shown and what is asked for */
+    int               lessons;       /* per group of times */
+    uint64_t          seed;          /* lessons: for what is shown and how many schedules are asked for */
     bool            (*line)(void *self, const char *text);   /* receives a row with its line end; false: stop, the call returns IO */
     void             *self;
 } gs_dataset_options;
@@ -44,28 +44,29 @@ typedef struct gs_dataset_options {
 typedef struct gs_dataset_counts {
     int64_t rows;
     int64_t other_side;              /* problems on the other side of the split */
-    int64_t leaking;                 /* rows left out because they name a held-out problem */
+    int64_t leaking;                 /* rows omitted because they name a held-out problem */
     int64_t unverified;              /* candidates without a verdict */
-    bool    predictions;             /* predicted times were left out */
+    bool    predictions;             /* predicted times were omitted */
 } gs_dataset_counts;
 
-/* Opens the stores that were named, or the user's, for reading; those that are not there are not made. The first *count of the list are open, also on failure. */
+/* Opens the named stores, or the user's default, for reading; none is created. The first *count of the list are open, also on failure. */
 gs_status gs_dataset_open(gs_store **list, int *count, const char *const *paths, int path_count, gs_error *error);
 
-/* Codes: the stores'; those of gs_prompt_add; MEMORY; IO. counts is filled in even on failure. */
+/* Codes: the stores'; those of gs_prompt_add; MEMORY; IO. counts is filled in also on failure. */
 gs_status gs_dataset_tasks(const gs_dataset_options *options, gs_dataset_counts *counts, gs_error *error);
 gs_status gs_dataset_trajectories(const gs_dataset_options *options, gs_dataset_counts *counts, gs_error *error);
 gs_status gs_dataset_pairs(const gs_dataset_options *options, gs_dataset_counts *counts, gs_error *error);
 
-/* Prompts that show some measured schedules, with the fastest of the others as the answer, from groups of 8 times and more. Codes: gs_sample_set_read's, too. */
+/* Prompts that show some of a problem's measured schedules, with the fastest of the others as the answer; groups have at least 8 times. Codes: also those of
+ * gs_sample_set_read. */
 gs_status gs_dataset_lessons(const gs_dataset_options *options, gs_dataset_counts *counts, gs_error *error);
 
-/* What the project has written (kernels, headers, notes, pages, prompts), for continued pretraining: text, path, license, kind. Of the options held_out, line and self are looked at.
- * Codes: MEMORY, IO. */
+/* The project's own texts (kernels, headers, notes, pages, prompts), for continued pretraining: text, path, license, kind. Uses only the options held_out,
+ * line and self. Codes: MEMORY, IO. */
 gs_status gs_dataset_corpus(const gs_dataset_options *options, gs_dataset_counts *counts, gs_error *error);
 
-/* Whether a text names a held-out problem, as f16:64x4096x64..., K = 64 x 4096 x 64 or 64_4096_64. Bare extents (64x4096x64) count if one is over 512; smaller
- * ones may be a tile. */
+/* Whether a text names a held-out problem, as f16:64x4096x64..., K = 64 x 4096 x 64 or 64_4096_64. Bare extents (64x4096x64) count only if one exceeds 512;
+ * smaller ones may be a tile. */
 bool gs_dataset_mentions_held_out(const char *text, int held_out);
 
 #endif

@@ -12,9 +12,9 @@
 #include "redact/redact.h"
 
 typedef struct texts {
-    char *source, *manifest;   /* as stored; NULL: not there */
+    char *source, *manifest;   /* as stored; NULL: missing */
     gs_source_shown shown;     /* the source as prompts show it */
-    gs_text         canonical; /* the manifest likewise */
+    gs_text         canonical; /* the manifest as prompts show it */
 } texts;
 
 static void free_texts(texts *t)
@@ -46,7 +46,7 @@ bool gs_answer_is_edits(const char *answer)
     return is;
 }
 
-/* The reasons stay those of the answer. */
+/* An answer with the analysis and plan of the turn's answer and these blocks. */
 static gs_status add_answer(const gs_turn *turn, const char *blocks, gs_text *out, gs_error *error)
 {
     gs_answer read = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Lessons: prompts that show some of the measured schedules of a problem, with the fastest of those that are not shown as the answer. From one group of
- * times many lessons can be drawn: what is shown, from nothing to most of the group, and how many schedules are asked for differ. */
+ * Lessons: prompts that show some measured schedules of a problem, with the fastest of those not shown as the answer. Many lessons can be drawn from one
+ * group of times: they differ in what is shown (nothing to most of the group) and in how many schedules are asked for. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +14,12 @@
 #include "schedule/profile.h"
 
 enum {
-    LEAST = 8,    /* times of a group: of fewer the fastest says little */
-    MOST  = 15,   /* schedules asked for at once, as the policy `llm` does */
-    SHOWN = 40    /* tried before the question */
+    LEAST = 8,    /* times per group; of fewer the fastest means little */
+    MOST  = 15,   /* schedules asked for at once, as in the policy `llm` */
+    SHOWN = 40    /* schedules shown as tried */
 };
 
-/* What is drawn of a group. Indices of its samples, in the order of their times. */
+/* A lesson drawn from a group. */
 typedef struct lesson {
     gs_llm_tried tried[SHOWN];
     int          shown, asked;
@@ -32,7 +32,7 @@ static int by_us(const void *left, const void *right)
     return (a->us > b->us) - (a->us < b->us);
 }
 
-/* A quarter of the lessons shows nothing, half asks for one schedule. list: fastest first. */
+/* A quarter of the lessons show nothing, half ask for one schedule. list: fastest first. */
 static void draw(lesson *l, const gs_sample *list, int count, gs_random *random)
 {
     const int most = GS_MIN(count / 2, SHOWN);
@@ -120,7 +120,7 @@ gs_status gs_dataset_lessons(const gs_dataset_options *o, gs_dataset_counts *cou
         gs_known known = {.options = o, .counts = counts, .caps = o->caps};
         end = gs_sample_group_end(set.list, set.count, begin);
         int own = end - begin;
-        while (own > 0 && set.list[begin + own - 1].library) own--;   /* cuBLASLt's time stands behind the others */
+        while (own > 0 && set.list[begin + own - 1].library) own--;   /* cuBLASLt's time comes last */
         if (own < LEAST || !gs_dataset_asked(o, gs_problem_format(&set.list[begin].problem, text))) continue;
         status = gs_known_read(&known, NULL, &set.list[begin].problem, error);
         known.device = o->device;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * Whether a text names a problem that is held out. */
+ * Whether a text names a held-out problem. */
 #include <string.h>
 
 #include "base/text.h"
 #include "train/train.h"
 #include "dataset/dataset.h"
 
-enum { LARGEST_TILE = 512 };   /* an extent over this is no tile's */
+enum { LARGEST_TILE = 512 };   /* tile extents do not exceed this */
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 static bool is_part_of_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-/* Of a line of JSON too: \n before a number is no letter of a word. */
+/* Also in a line of JSON, where the n of an escape \n before a number is not part of a word. */
 static bool begins_word(const char *text, const char *at)
 {
     if (at == text || !is_part_of_word(at[-1])) return true;
@@ -28,7 +28,7 @@ static bool extents(const char *at, const char *between, int64_t value[3], const
     return true;
 }
 
-/* What begins at this digit. */
+/* Whether a problem's extents begin at this digit. */
 static bool names_problem(const char *text, const char *at, int64_t value[3])
 {
     const char *end;

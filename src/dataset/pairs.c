@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Pairs for supervised training: prompts with winners, failed answers with the next ones that passed, and better with worse candidates. Winners and the better
- * half of everything have passed verification, and nothing that was found later speaks against them. */
+ * Pairs for training: prompts with winners, failed answers with the next ones that passed, better with worse candidates, and edits. Winners and the better
+ * candidate of a preference have passed verification, and no later verdict contradicts that. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@
 #include "dataset/rows.h"
 #include "redact/redact.h"
 
-static const double buckets[] = {1.1, 1.3, 2, INFINITY};   /* of how much slower the worse one is: of each bucket one */
+static const double buckets[] = {1.1, 1.3, 2, INFINITY};   /* upper bounds of how much slower the worse one is; one pair per bucket */
 
-/* What is the same in every row of pairs, null where the kind has it not. */
+/* The fields of a row of pairs; null if the kind does not have them. */
 typedef struct pair {
     const char            *kind, *mode, *model;     /* model NULL: none */
     const gs_message      *prompt;
@@ -26,7 +26,7 @@ typedef struct pair {
     const char            *chosen, *rejected;       /* preference */
     const gs_turn_outcome *outcome;                 /* of completion or chosen */
     const char            *rejected_candidate, *rejected_verdict;
-    double                 apart;                   /* times by which the chosen one is faster; 0: the other one failed */
+    double                 apart;                   /* ratio by which the chosen one is faster; 0: the other one failed */
 } pair;
 
 static void answer_message(gs_json *json, const char *name, const char *text)
@@ -35,7 +35,7 @@ static void answer_message(gs_json *json, const char *name, const char *text)
     gs_row_messages(json, name, &message, text ? 1 : 0);
 }
 
-/* The id is the content: kind, prompt and answers. */
+/* The id is a hash of the content: kind, prompt and answers. */
 static gs_status add_pair(gs_known *k, const pair *p, gs_error *error)
 {
     char task[GS_PROBLEM_TEXT + 16];
@@ -60,7 +60,7 @@ static gs_status add_pair(gs_known *k, const pair *p, gs_error *error)
     return gs_row_end(k, &json, error);
 }
 
-/* system and ask of the task as messages; 0: nothing takes the problem. */
+/* system and ask of the task as messages; *count 0: no family accepts the problem. */
 static gs_status task_messages(const gs_known *k, const char *mode, gs_text texts[2], gs_message messages[2], int *count, gs_error *error)
 {
     GS_TRY(gs_task_prompt(k, mode, false, &texts[0], &texts[1], error));
@@ -75,7 +75,7 @@ static gs_status task_messages(const gs_known *k, const char *mode, gs_text text
 
 static bool is_fast(const gs_known *k, const gs_turn_outcome *o) { return k->predicted || o->low >= k->options->least; }
 
-/* The confirmed choice for the problem, where it is a schedule. */
+/* The confirmed choice for the problem, if it is a schedule. */
 static gs_status schedule_winner(gs_known *k, gs_error *error)
 {
     gs_schedule schedule;
@@ -94,7 +94,7 @@ static gs_status schedule_winner(gs_known *k, gs_error *error)
     return status;
 }
 
-/* The fastest that passed of a turn's; NULL: none. */
+/* The fastest outcome of a turn that passed; NULL: none. */
 static const gs_turn_outcome *passed_of(const gs_known *k, const gs_turn *turn)
 {
     const gs_turn_outcome *best = NULL;
@@ -122,7 +122,7 @@ static gs_status source_winner(gs_known *k, gs_error *error)
 
 /* ---- repairs ---- */
 
-/* Whether the answer could not be read, or nothing in it passed. What nobody judged (the machine was lost) did not fail. */
+/* Whether the answer could not be parsed, or nothing in it passed. A candidate without a verdict (the worker was lost) did not fail. */
 static bool failed(const gs_known *k, const gs_turn *turn)
 {
     for (int i = 0; i < turn->count; i++)
@@ -136,19 +136,19 @@ static const gs_turn *next_that_passed(const gs_known *k, int from)
     for (int i = from + 1; i < k->turn_count; i++) {
         const gs_turn *const t = &k->turns[i].turn;
         if (strcmp(t->mode, bad->mode) == 0 && t->island == bad->island && !t->fault[0] && passed_of(k, t))
-            return strcmp(t->base, bad->base) != 0 && gs_answer_is_edits(t->answer) ? NULL : t;   /* edits of what that prompt did not show */
+            return strcmp(t->base, bad->base) != 0 && gs_answer_is_edits(t->answer) ? NULL : t;   /* edits of a kernel that the failed turn's prompt did not show */
     }
     return NULL;
 }
 
-/* As the loop would show it: what the compiler or the verifier said of it, without what the answer says itself. */
+/* The reason as the author's loop would show it: what the compiler or the verifier said, without quotations of the answer. */
 static gs_status add_reason(const gs_turn *bad, gs_text *out, gs_error *error)
 {
     gs_answer answer = {0};
     gs_source_shown shown = {0};
     gs_status status = GS_OK;
     if (bad->fault[0]) {
-        gs_text_add_bytes(out, bad->fault, strcspn(bad->fault, "\n"));   /* quotes nothing */
+        gs_text_add_bytes(out, bad->fault, strcspn(bad->fault, "\n"));   /* never quotes the answer */
         return GS_OK;
     }
     const bool kernel = gs_dataset_is_source(bad->mode) && gs_answer_parse(&answer, bad->answer, strlen(bad->answer), gs_answer_kernel, NULL) == GS_OK;
@@ -195,12 +195,12 @@ static gs_status add_repairs(gs_known *k, gs_error *error)
     return GS_OK;
 }
 
-/* ---- better and worse ---- */
+/* ---- preferences ---- */
 
-/* A candidate with its answer. Of predicted times ratio, low and high are the floor's share. */
+/* A candidate with its answer. For predicted times low and high are 1 / us. */
 typedef struct scored {
     gs_turn_outcome outcome;
-    const char     *answer;      /* NULL: it is built from the name */
+    const char     *answer;      /* NULL: made from the candidate's name */
     double          low, high;
     bool            passed;
 } scored;
@@ -224,7 +224,7 @@ static bool add_scored(const gs_known *k, scores *s, const gs_turn_outcome *o, c
     return true;
 }
 
-/* Schedules with the program's own kernels of one version, beside one version of cuBLASLt; the newest that has any. */
+/* Schedules, whose times must be of one program version and one cuBLASLt version to be comparable: those of the newest trial that passed. */
 static bool collect_schedules(const gs_known *k, scores *s)
 {
     const gs_trial *newest = NULL;
@@ -240,7 +240,7 @@ static bool collect_schedules(const gs_known *k, scores *s)
     return true;
 }
 
-/* Kernels of answers that had one. */
+/* User kernels of turns with one candidate, written as a whole. */
 static bool collect_sources(const gs_known *k, scores *s)
 {
     for (int i = 0; i < k->turn_count; i++) {
@@ -270,7 +270,7 @@ static gs_status add_preference(gs_known *k, const char *mode, const gs_message 
     return status;
 }
 
-/* The best one beside the fastest of each bucket that is slower beyond the noise, and beside the first that failed. */
+/* Pairs the best with the fastest of each bucket that is slower beyond the noise, and with the first that failed. */
 static gs_status add_preferences(gs_known *k, const char *mode, const scores *s, const gs_message messages[2], gs_error *error)
 {
     const scored *best = NULL, *failed_one = NULL;
@@ -311,7 +311,7 @@ static gs_status compare(gs_known *k, const char *mode, bool (*collect)(const gs
 
 /* ---- edits ---- */
 
-/* What is known of the kernel that a turn began with, if it passed. */
+/* The outcome of the kernel that a turn began with, if it passed. */
 static const gs_turn_outcome *base_of(const gs_known *k, const gs_turn *turn)
 {
     for (int i = 0; i < k->turn_count; i++) {
@@ -321,7 +321,7 @@ static const gs_turn_outcome *base_of(const gs_known *k, const gs_turn *turn)
     return NULL;
 }
 
-/* Turns whose kernel is faster than the one that it was made from, beyond the noise, as edits of that one. */
+/* Turns whose kernel is faster than its base beyond the noise, as edits of the base. */
 static gs_status add_edits(gs_known *k, gs_error *error)
 {
     for (int i = 0; i < k->turn_count; i++) {
@@ -343,7 +343,7 @@ static gs_status add_edits(gs_known *k, gs_error *error)
     return GS_OK;
 }
 
-/* ---- all ---- */
+/* ---- all kinds ---- */
 
 static bool wants(const gs_known *k, uint32_t kind) { return k->options->kinds == 0 || (k->options->kinds & kind); }
 

@@ -72,7 +72,7 @@ void gs_row_messages(gs_json *json, const char *name, const gs_message *messages
     gs_json_end(json, ']');
 }
 
-/* ---- what came of a candidate ---- */
+/* ---- outcomes ---- */
 
 bool gs_trial_passed(const gs_trial *trial) { return gs_verdict_passed(trial->verdict); }
 
@@ -82,7 +82,7 @@ gs_turn_outcome gs_outcome_of(const gs_trial *t)
                              .ratio = t->ratio, .low = t->low, .high = t->high, .registers = t->registers, .smem = t->smem, .metrics = ""};
 }
 
-/* What was found of it afterwards counts, where that is worse. */
+/* The outcome, replaced by a later verdict if that is a failure. */
 static gs_turn_outcome as_known(const gs_known *k, const gs_turn_outcome *outcome)
 {
     gs_turn_outcome o = *outcome;
@@ -106,7 +106,7 @@ static double l2_hit_of(const gs_known *k, const char *candidate)
     return gs_l2_hit(&schedule, &k->problem, k->caps);
 }
 
-/* Of its source; 0: a schedule; NaN: no store has the text. */
+/* The size of the candidate's source; 0: a schedule; NaN: no store has the text. */
 static double bytes_of(const gs_known *k, const char *candidate)
 {
     char *source = NULL, *manifest = NULL;
@@ -119,7 +119,7 @@ static double bytes_of(const gs_known *k, const char *candidate)
     return bytes;
 }
 
-/* NaN: a time without cuBLASLt's beside it, a candidate that nobody judged, or a length that nobody knows. */
+/* NaN: a time without cuBLASLt's beside it, a candidate without a verdict, or a source of unknown length. */
 double gs_known_reward(const gs_known *k, const gs_turn_outcome *o, gs_reward_kind kind)
 {
     const bool passed = gs_outcome_passed(k, o);
@@ -150,6 +150,6 @@ void gs_row_outcome(gs_json *json, const gs_known *k, const gs_turn_outcome *out
         gs_json_double(json, name, gs_known_reward(k, o, (gs_reward_kind)kind));
     }
     gs_row_positive(json, "registers", o->registers);
-    gs_json_double(json, "smem", o->registers > 0 ? o->smem : none);   /* none at all is a figure, too */
+    gs_json_double(json, "smem", o->registers > 0 ? o->smem : none);   /* 0 bytes is a valid value */
     gs_json_string(json, "metrics", o->metrics);
 }

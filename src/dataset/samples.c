@@ -17,9 +17,9 @@
 
 enum { MOST_BYTES = 1 << 30 };   /* of a file of rows */
 
-#define LIBRARY "cublaslt/1"   /* in place of a schedule: the time of cuBLASLt's first suggestion */
+#define LIBRARY "cublaslt/1"   /* in the place of a schedule: the time of cuBLASLt's first suggestion */
 
-/* key: what its group has in common. What no longer is a schedule for that problem is left out: grammars change. false: no memory. */
+/* key: identifies the group. Schedules that are no longer valid for the problem are skipped, because grammars change. false: no memory. */
 static bool take(gs_sample_set *s, const char *key, const char *problem, const char *schedule, double us)
 {
     gs_sample sample = {.us = us, .library = strcmp(schedule, LIBRARY) == 0};
@@ -97,7 +97,7 @@ static gs_status read_file(gs_sample_set *s, const char *gpu, const char *path, 
     gs_status status = GS_OK;
     if (gs_store_is_server(path)) return read_store(s, gpu, path, error);
     if (!gs_file_exists(path)) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%.200s: no such file", path);
-    GS_TRY(gs_file_need_regular(path, error));   /* what was read of a pipe to see what it is would be lost */
+    GS_TRY(gs_file_need_regular(path, error));   /* a pipe would lose the bytes that were read to detect the format */
     if (gs_suggestion_set_is(path)) return gs_suggestion_set_read(&s->suggestions, path, error);
     if (is_rows(path)) {
         GS_TRY(gs_file_read(path, MOST_BYTES, &text, &size, error));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Trajectories: turns of language models in their order, with what came of them, and candidates that were tried without a turn, each alone. */
+ * Trajectories: turns of language models in order, with their outcomes, and candidates that were tried without a turn, each as a trajectory of its own. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "dataset/rows.h"
 
-/* What a row says of who made the step. */
+/* The columns that say where a step comes from. */
 typedef struct step {
     const char *mode, *model, *base, *fault, *date, *version;   /* NULL: null */
     char        trajectory[GS_HASH_TEXT];
@@ -39,7 +39,7 @@ static void add_step(gs_json *json, const gs_known *k, const step *s)
 
 /* ---- turns ---- */
 
-/* The best that came of it: what passed before what did not, faster before slower, earlier before later. */
+/* The best outcome: passed before failed, then faster, then earlier. */
 static int best_of(const gs_known *k, const gs_turn *t)
 {
     int best = -1;
@@ -89,7 +89,7 @@ static bool is_of_a_turn(const gs_known *k, const char *candidate)
     return false;
 }
 
-/* The texts of a user kernel, where a store has them. */
+/* The answer with this candidate; empty if no store has a user kernel's texts. */
 static gs_status answer_of(const gs_known *k, const char *candidate, gs_text *text, gs_error *error)
 {
     if (!gs_dataset_is_source(candidate)) {

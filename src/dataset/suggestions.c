@@ -26,7 +26,7 @@ bool gs_suggestion_set_is(const char *path)
     return is;
 }
 
-/* The fields behind the problem. false: not all of them are numbers as they can be. */
+/* The fields after the problem. false: one of them is not a number in its range. */
 static bool take_numbers(gs_suggestion_time *time, char **field)
 {
     double number[NUMBERS];
@@ -46,7 +46,7 @@ static bool take_numbers(gs_suggestion_time *time, char **field)
 
 gs_status gs_suggestion_set_parse(gs_suggestion_set *set, const char *name, char *text, gs_error *error)
 {
-    const char *last = "";   /* problem, as it is written */
+    const char *last = "";   /* the problem's text on the previous line */
     int line = 1;
     if (strncmp(text, HEAD, strlen(HEAD)) != 0) return gs_fail(error, GS_ERROR_CORRUPT, "rows", "%.200s does not begin as times of suggestions do", name);
     for (char *at = text + strlen(HEAD), *row; (row = gs_csv_line(&at));) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Tasks: problems as prompts, in the columns that trainers look for. A prompt is the one that `tune --policy llm` asks, of nothing measured unless examples
- * are asked for, and for one schedule string or one kernel: what one reward is for. */
+ * Tasks: problems as prompts, in the columns that trainers expect. A prompt is the one of `tune --policy llm`, without measurements unless examples are
+ * wanted, and for one schedule or one kernel, because one reward belongs to one candidate. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static int add_tried(const gs_known *k, const gs_space *space, gs_llm_tried *tri
     return count;
 }
 
-/* The same texts for the same problem and examples, whatever else is exported. */
+/* Seeded by the problem, so that the same problem and examples give the same texts whatever else is exported. */
 static gs_random random_of(const gs_known *k)
 {
     char text[GS_PROBLEM_TEXT];
@@ -48,7 +48,7 @@ static gs_random random_of(const gs_known *k)
     return (gs_random){gs_hash64(text, strlen(text))};
 }
 
-/* What came of the last attempt stands where an answer's faults do. */
+/* The outcome of the last attempt takes the place of an answer's faults. */
 static gs_status add_last(const gs_known *k, const gs_attempt *last, gs_text *out, gs_error *error)
 {
     const gs_source_view view = {.caps = k->caps, .problem = &k->problem, .floor_us = k->floor_us};
@@ -74,10 +74,10 @@ static gs_status schedule_prompt(const gs_known *k, const gs_task_view *of, gs_t
     return status;
 }
 
-/* Kernels that were tried for the problem, as far as a store has their texts. */
+/* Kernels that were tried for the problem and whose texts a store has. */
 typedef struct attempts {
     gs_attempt *list;
-    char      **texts;   /* source and manifest of each */
+    char      **texts;   /* source and manifest per kernel */
     int         count;
 } attempts;
 
@@ -89,7 +89,7 @@ static void free_attempts(attempts *a)
     *a = (attempts){0};
 }
 
-/* Of the turn in which it was written; "": none was. */
+/* Metrics from the turn that wrote the candidate; "": there is none. */
 static const char *metrics_of(const gs_known *k, const char *candidate)
 {
     for (int i = 0; i < k->turn_count; i++) {
@@ -136,8 +136,8 @@ static const gs_trial *best_schedule(const gs_known *k)
     return best;
 }
 
-/* The last attempt is developed further, where there is code of it; otherwise the kernel of the schedule that the time model finds fastest, with examples that of
- * the best one that was measured. */
+/* The kernel to improve is the last attempt if it has code; otherwise the template: with examples the best measured schedule, else the time model's first
+ * choice. */
 static gs_status source_prompt(const gs_known *k, const gs_task_view *of, gs_text *system, gs_text *ask, gs_error *error)
 {
     char first[GS_SCHEDULE_TEXT];
@@ -186,7 +186,7 @@ void gs_answer_text(gs_text *text, const char *candidate, const char *source, co
 
 /* ---- rows ---- */
 
-/* What verl reads: reward_model.ground_truth goes to compute_score, and extra_info with it. */
+/* verl passes reward_model.ground_truth and extra_info to compute_score. */
 static void add_trainers_columns(gs_json *json, const gs_known *k, const char *mode)
 {
     gs_json_string(json, "data_source", "gemmsmith");
@@ -210,7 +210,7 @@ static gs_status add_task(gs_known *k, const char *mode, gs_error *error)
     const char *const parts[] = {"task", gs_task_name(k, mode, name)};
     gs_status status = gs_task_prompt(k, mode, k->options->examples, &system, &ask, error);
     if (status == GS_OK && (system.failed || ask.failed)) status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a prompt");
-    if (status == GS_OK && ask.size > 0) {   /* else nothing takes the problem */
+    if (status == GS_OK && ask.size > 0) {   /* otherwise no family accepts the problem */
         const gs_message messages[] = {{"system", gs_text_string(&system)}, {"user", gs_text_string(&ask)}};
         gs_json json = gs_row_begin(k, "task", parts, 2);
         gs_json_string(&json, "task", name);
@@ -245,6 +245,6 @@ gs_status gs_dataset_tasks(const gs_dataset_options *options, gs_dataset_counts 
         else if (status == GS_OK) status = add_tasks(&known, error);
         gs_known_free(&known);
     }
-    if (!options->examples) counts->unverified = 0;   /* none would have been shown */
+    if (!options->examples) counts->unverified = 0;   /* prompts without examples show no candidates, so none was left out */
     return status;
 }

@@ -13,13 +13,13 @@
 
 enum { PRUNE_MOST = 256, KEEP_MS = 10000, GRACE_MS = 15000 };
 #define BYTES_MOST ((int64_t)256 << 20)   /* of the requests of all open jobs */
-#define PRUNE_S       60.0                /* between looks for old answers */
-#define PRUNE_NEXT_NS INT64_C(20000000)   /* where there are more */
+#define PRUNE_S       60.0                /* seconds between looks for old answers */
+#define PRUNE_NEXT_NS INT64_C(20000000)   /* if there are more to remove */
 
 /* ---- the keeper ---- */
 
 typedef struct stored {
-    const char *request;   /* to compare with; NULL: any */
+    const char *request;   /* the request to compare with; NULL: none */
     char       *answer;
     int64_t     expires;
     bool        there, other, failed, no_memory;
@@ -45,7 +45,7 @@ static gs_status read_stored(gs_service_jobs *jobs, const char *id, stored *out,
     return status;
 }
 
-/* Of a job that came moments ago and is not in the store yet: its text is with whoever brought it. */
+/* Compares a request with a job that is not stored yet; its text is with the operation that brought it. */
 static gs_status came_with(const gs_service_job *job, const gs_service_item *item, gs_error *error)
 {
     const gs_service_op *const owner = job->owner;
@@ -57,7 +57,7 @@ static gs_status came_with(const gs_service_job *job, const gs_service_item *ite
     return GS_OK;
 }
 
-/* Another one wants the job that is open. The store is told where it would forget the job too early after a restart; a few seconds more are not written down. */
+/* Another client wants the open job. The store is updated if it would drop the job much too early after a restart; a few seconds are not worth a write. */
 static gs_status want(gs_service_jobs *jobs, gs_service_job *job, int64_t expires, gs_error *error)
 {
     pthread_mutex_lock(&jobs->lock);
@@ -68,7 +68,8 @@ static gs_status want(gs_service_jobs *jobs, gs_service_job *job, int64_t expire
     return more && !job->owner ? gs_store_job_keep(jobs->store, job->id, expires, error) : GS_OK;
 }
 
-/* One item: open already, answered, or new and in the table from now on. Only the keeper adds to the table, so what is not in it has its answer or is new. */
+/* Handles one item: open already, answered, or new and added to the table. Only the keeper adds to the table, so an item that is not in it is answered or
+ * new. */
 static gs_status take_item(gs_service_jobs *jobs, gs_service_op *op, const gs_service_item *item, gs_service_found *found)
 {
     stored s = {.request = item->request};
@@ -104,7 +105,7 @@ static gs_status take_item(gs_service_jobs *jobs, gs_service_op *op, const gs_se
                 : gs_fail(&op->error, GS_ERROR_MEMORY, NULL, "no memory for a job");
 }
 
-/* The jobs that this operation brought go again; nobody has heard of them yet. */
+/* Removes the jobs that this operation added; no client knows of them yet. */
 static void undo(gs_service_jobs *jobs, gs_service_op *op, int taken)
 {
     pthread_mutex_lock(&jobs->lock);
@@ -127,7 +128,7 @@ static void take(gs_service_jobs *jobs, gs_service_op *op)
     }
 }
 
-/* Ends a job that is open: at once where it waits, else whoever is at work on it is told. */
+/* Cancels an open job: at once if it waits, otherwise its worker's call is aborted. */
 static gs_status cancel(gs_service_jobs *jobs, gs_service_job *job, gs_error *error)
 {
     static const char answer[] = "{\"verdict\":\"cancelled\",\"reason\":\"was cancelled before it was begun\"}";
@@ -141,13 +142,13 @@ static gs_status cancel(gs_service_jobs *jobs, gs_service_job *job, gs_error *er
     char *const copy = status == GS_OK ? strdup(answer) : NULL;
     pthread_mutex_lock(&jobs->lock);
     if (copy) gs_service_done(jobs, job, copy, true);
-    else gs_service_enqueue(jobs, job, job->stage, true);   /* whoever takes it sees that it was cancelled */
+    else gs_service_enqueue(jobs, job, job->stage, true);   /* the thread that takes it sees that it was cancelled */
     jobs->counts.cancelled += copy != NULL;
     pthread_mutex_unlock(&jobs->lock);
     return status;
 }
 
-/* A job that another service has accepted can be waited for here, too. */
+/* Adds a job that another service has accepted, so that callers here can wait for it. */
 static gs_service_job *find_elsewhere(gs_service_jobs *jobs, const gs_service_op *op, int64_t expires)
 {
     pthread_mutex_lock(&jobs->lock);
@@ -186,7 +187,7 @@ static void library(gs_service_jobs *jobs, gs_service_op *op)
     op->status = gs_store_library_us(jobs->store, gs_service_jobs_slug(jobs), gs_problem_format(op->problem, text), &op->us, &op->error);
 }
 
-/* Every fresh job of the operations in one transaction. */
+/* Stores the new jobs of all operations in one transaction. */
 static gs_status commit(gs_service_jobs *jobs, const gs_service_op *ops, gs_error *error)
 {
     int most = 0, count = 0;
@@ -261,7 +262,7 @@ static void keep(gs_service_jobs *jobs, gs_service_op *ops)
     settle(jobs, ops, status, &error);
 }
 
-/* A few of the old answers, so that nobody waits for it. */
+/* Removes some old answers, few enough not to delay requests. */
 static void prune(gs_service_jobs *jobs)
 {
     char before[GS_DATE_TEXT];
@@ -277,7 +278,7 @@ static void prune(gs_service_jobs *jobs)
     jobs->prune_at = gs_clock_ns() + (more ? PRUNE_NEXT_NS : (int64_t)(GS_MIN(PRUNE_S, keep_s / 2) * 1e9));
 }
 
-/* Waits for an operation, or until there may be old answers, or something to be done about other services. */
+/* Waits for an operation, or until it is time to prune or to look at other services' jobs. */
 static void wait_for_work(gs_service_jobs *jobs)
 {
     const int64_t share_at = gs_service_share_at(jobs), at = jobs->options.keep_s > 0 ? GS_MIN(jobs->prune_at, share_at) : share_at;
@@ -290,7 +291,7 @@ static void go_on(void *self, const gs_job *job)
     gs_service_jobs *const jobs = self;
     if (!gs_service_id_valid(job->id) || job->held) return;
     gs_service_job *const open = gs_service_open_add(jobs, job->id, job->bytes, job->expires);
-    if (open) gs_service_enqueue(jobs, open, gs_service_first_stage(jobs), false);   /* all have the same turn */
+    if (open) gs_service_enqueue(jobs, open, gs_service_first_stage(jobs), false);   /* all have turn 0 */
 }
 
 static void *keeper_main(void *self)
@@ -422,7 +423,7 @@ static void prepare(gs_service_jobs *jobs)
     pthread_condattr_destroy(&monotonic);
 }
 
-/* One after another, so that what each has to say is said in order. */
+/* Threads start one after another, so that their messages are in order. */
 static gs_status start_thread(gs_service_jobs *jobs, gs_service_evaluator *e, gs_jobs_stage stage, gs_error *error)
 {
     e->jobs = jobs;
@@ -525,7 +526,7 @@ void gs_service_jobs_free(gs_service_jobs **out)
     *out = NULL;
 }
 
-/* ---- what others may know ---- */
+/* ---- state for others ---- */
 
 const gs_caps      *gs_service_jobs_caps(const gs_service_jobs *jobs) { return jobs->evaluator[0].session.caps; }
 const char         *gs_service_jobs_slug(const gs_service_jobs *jobs) { return jobs->evaluator[0].session.device; }
@@ -546,7 +547,7 @@ int gs_service_jobs_devices(gs_service_jobs *jobs, gs_service_device *out)
     pthread_mutex_lock(&jobs->lock);
     for (int i = 0; i < jobs->evaluators; i++) {
         out[i] = jobs->evaluator[i].state;
-        if (out[i].busy) out[i].busy_us += (gs_clock_ns() - out[i].since) / 1000;   /* a long job counts as it goes on */
+        if (out[i].busy) out[i].busy_us += (gs_clock_ns() - out[i].since) / 1000;   /* includes the current job */
     }
     pthread_mutex_unlock(&jobs->lock);
     return jobs->evaluators;

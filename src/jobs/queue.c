@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The open jobs: a table by id, and the queues in which they wait for a stage. Turns are dealt out so that requests take turns: the first candidates of all go before the
- * second ones, so that a long batch holds nobody up. */
+ * The open jobs: a table by id, and a queue per stage. Turns interleave requests: the first candidates of all requests come before the second ones, so that a
+ * long batch does not block others. */
 #include "jobs/internal.h"
 
 #include <stdlib.h>
@@ -110,8 +110,8 @@ uint64_t gs_service_alike(const gs_problem *problem)
     return gs_hash64(text, strlen(text));
 }
 
-/* A device stays with a problem for a while: its worker has tuned cuBLASLt for it, which takes longer than timing a candidate beside it. What another device has timed already is left to
- * that one, as long as there is something else. */
+/* A device prefers the problem of its last job for a while: its worker has tuned cuBLASLt for it, which takes longer than timing a candidate. A job that
+ * another device has timed already is left to that device while there are others. */
 static gs_service_job *choose(const gs_jobs_queue *q, const gs_service_evaluator *e)
 {
     if (e->stage != GS_JOBS_DEVICE) return q->head;
@@ -137,13 +137,13 @@ gs_service_job *gs_service_take(gs_service_evaluator *e, int *part)
         e->alike = job->alike;
         *part = e->stage == GS_JOBS_PREPARE ? job->next++ : 0;
         gs_service_unqueue(jobs, job);
-        if (e->stage == GS_JOBS_PREPARE && job->next < job->parts) {   /* another thread may take another part, in its turn */
+        if (e->stage == GS_JOBS_PREPARE && job->next < job->parts) {   /* another thread may take the next part, in its turn */
             job->turn++;
             gs_service_enqueue(jobs, job, e->stage, false);
         }
         job->holders++;
         if (job->at_work++ == 0) jobs->running++;
-        if (e->stage == GS_JOBS_DEVICE && job->turn > jobs->turn) jobs->turn = job->turn;   /* what is prepared already does not go before a newcomer */
+        if (e->stage == GS_JOBS_DEVICE && job->turn > jobs->turn) jobs->turn = job->turn;   /* so that a new request does not get a turn before jobs that are prepared already */
         q->load.working++;
         e->job = job;
         e->state.busy = true;

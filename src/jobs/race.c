@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Races: {"problem":P,"race":[S,...],"alone":true}, the last only where cuBLASLt is left out; and what is kept of one. */
+ * Races: the request {"problem":P,"race":[S,...],"alone":true} (alone: cuBLASLt is not timed), and its answer. */
 #include <jansson.h>
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ const char **gs_service_race_list(const json_t *request, int *count)
 
 static bool timed(const gs_evaluation *got) { return !gs_verdict_failed(got->verdict) && got->us > 0; }
 
-/* Of the times that count: who is faster by the ratio to cuBLASLt, which every group had beside it, or by the time where there is none. */
+/* For ranking: the ratio to cuBLASLt, which is timed in every group, or without cuBLASLt to the floor. */
 static double speed_of(const gs_evaluation *got) { return got->ratio.median; }
 
 static void put_rewards(gs_json *json, const gs_evaluation *got)

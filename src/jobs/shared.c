@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Several services with one store. Each job that a service accepts is its own by a lease; a job that another service has is put aside until that one's answer is in the store. Where a
- * service has gone, its jobs are nobody's, and any other one goes on with them. docs/internals/serve.md. */
+ * Several services with one store. A service holds each of its jobs by a lease; a job of another service is put aside until its answer is in the store. When
+ * a service is gone, its leases expire and another one takes its jobs over. docs/internals/serve.md. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +11,8 @@
 #include "jobs/internal.h"
 
 #define RENEW_NS     INT64_C(10000000000)   /* a third of GS_SERVICE_LEASE_S */
-#define LOOK_NS      INT64_C(250000000)     /* while an answer is waited for */
-#define LOOK_IDLE_NS INT64_C(3000000000)    /* for what somebody else has left */
+#define LOOK_NS      INT64_C(250000000)     /* while an answer is awaited */
+#define LOOK_IDLE_NS INT64_C(3000000000)    /* for jobs that another service left */
 
 /* ---- aside ---- */
 
@@ -40,7 +40,7 @@ bool gs_service_take_back(gs_service_jobs *jobs, gs_service_job *job)
 
 int64_t gs_service_share_at(const gs_service_jobs *jobs) { return GS_MIN(jobs->renew_at, jobs->look_at); }
 
-/* ---- what the store says ---- */
+/* ---- reading the store ---- */
 
 typedef struct open_job {
     char    id[GS_HASH_TEXT];
@@ -51,7 +51,7 @@ typedef struct open_job {
 typedef struct open_list {
     open_job *list;
     int       count, room;
-    bool      lost;   /* for want of memory */
+    bool      lost;   /* out of memory */
 } open_list;
 
 static void note(void *self, const gs_job *job)
@@ -86,9 +86,9 @@ static void take(void *self, const gs_job *job)
     out->ours = options->ours && options->ours(options->scope, out->jobs->evaluator[0].session.device, out->jobs->evaluator[0].session.version, job->request, out->id);
 }
 
-/* ---- the look ---- */
+/* ---- looking at the store ---- */
 
-/* The lock is held. What is open and nobody's is this service's to do; returns whether it is a job that this one has never heard of. */
+/* The caller holds the lock. Takes back a job aside that nobody holds any more; true: the job is unknown here and nobody holds it. */
 static bool sort(gs_service_jobs *jobs, const open_job *one)
 {
     gs_service_job *const job = gs_service_open_find(jobs, one->id);
@@ -99,7 +99,7 @@ static bool sort(gs_service_jobs *jobs, const open_job *one)
     return false;
 }
 
-/* A service that is gone had accepted it. Where it is one that this service would not have accepted so, it waits for its own. */
+/* Takes over a job of a service that is gone, unless its options differ from this one's: then it stays for a service that would accept it. */
 static void adopt(gs_service_jobs *jobs, const open_job *one)
 {
     gs_error error;
@@ -119,7 +119,7 @@ static void adopt(gs_service_jobs *jobs, const open_job *one)
     if (job) gs_log(GS_LOG_INFO, "job %s was left by another service: it is gone on with here", one->id);
 }
 
-/* It is open in the store no more: whoever waits for it is told what the other service said. */
+/* The job is no longer open in the store: passes the other service's answer on. */
 static void end(gs_service_jobs *jobs, gs_service_job *job)
 {
     gs_error error;
@@ -128,7 +128,7 @@ static void end(gs_service_jobs *jobs, gs_service_job *job)
     const bool gone = status == GS_ERROR_NOT_FOUND;
     pthread_mutex_lock(&jobs->lock);
     if ((s.answer || gone) && gs_service_take_back(jobs, job)) {
-        if (gone) gs_service_enqueue(jobs, job, GS_MAX(job->stage, gs_service_first_stage(jobs)), true);   /* whoever takes it says so */
+        if (gone) gs_service_enqueue(jobs, job, GS_MAX(job->stage, gs_service_first_stage(jobs)), true);   /* its thread finds it missing and reports that */
         else gs_service_done(jobs, job, s.answer, s.failed);
         jobs->counts.shared += !gone;
         s.answer = NULL;
@@ -137,7 +137,7 @@ static void end(gs_service_jobs *jobs, gs_service_job *job)
     free(s.answer);
 }
 
-/* The next one aside that the last look has not seen open; only the keeper takes jobs from there. */
+/* The next job aside that the last look did not find open. Only the keeper removes jobs from this list. */
 static gs_service_job *next_ended(gs_service_jobs *jobs)
 {
     pthread_mutex_lock(&jobs->lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The threads of the stages: a device's, and those that prepare. A worker ends with the thread that started it, so each thread opens its own. */
+ * The threads of the stages: of devices, and preparing ones. A worker ends with the thread that started it, so each thread opens its own. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -11,7 +11,8 @@
 #include "worker/pool.h"
 
 #define PAUSE_NS INT64_C(500000000)
-enum { BESIDE = 2, NICE = 10, PATIENCE = 4 };   /* cores per device that nobody prepares on; of whoever prepares; times longer than with all cores an emulation may take */
+enum { BESIDE = 2, NICE = 10, PATIENCE = 4 };   /* cores per device that are not used for preparing; nice value of preparing threads; factor by which an emulation may take longer
+                                                   than on all cores */
 
 int gs_jobs_preparers(int devices)
 {
@@ -19,7 +20,8 @@ int gs_jobs_preparers(int devices)
     return GS_MIN(GS_MAX(cores, 1), GS_SERVICE_PREPARERS);
 }
 
-/* Goes to the front again; where the service stops, the store has it for the next one. Of a race another thread may be at work still, which goes on with it. */
+/* Puts the job back at the front of the queue; if the service stops, the store keeps it for the next one. A race on which another thread still works is not
+ * queued: that thread goes on with it. */
 static void give_back(gs_service_evaluator *e, gs_service_job *job)
 {
     gs_service_jobs *const jobs = e->jobs;
@@ -49,7 +51,7 @@ static gs_status open_device(gs_service_evaluator *e, gs_environment **environme
     snprintf(e->state.name, sizeof e->state.name, "%s", e->session.worker->device);
     e->session.worker->unwanted = gs_service_unwanted;
     e->session.worker->self = e;
-    if (e->session.emulator) {   /* for what nobody could prepare */
+    if (e->session.emulator) {   /* for user kernels that were not emulated by a preparing thread */
         e->session.emulator->unwanted = gs_service_unwanted;
         e->session.emulator->self = e;
     }
@@ -60,16 +62,16 @@ static gs_status open_device(gs_service_evaluator *e, gs_environment **environme
     return status;
 }
 
-/* ---- whoever prepares ---- */
+/* ---- a preparing thread ---- */
 
-/* A worker of the emulated device that stands for the GPU, on its share of the cores. It never touches the GPU. */
+/* Names a worker of the emulated device with the GPU's limits, on its share of the cores. It never touches the GPU. */
 static int name_worker(gs_service_evaluator *e, const gs_service_session *device)
 {
     const int cores = gs_pool_cores(), threads = GS_MAX(cores / GS_MAX(e->jobs->options.prepare, 1), 1);
     char name[GS_WORKER_DEVICE] = "", whole[2 * GS_WORKER_DEVICE];
     if (device->caps->emulated) snprintf(whole, sizeof whole, "%s", device->worker->device);
     else if (gs_emulation_device(device->caps, name)) snprintf(whole, sizeof whole, "%s,threads=%d", name, threads);
-    else snprintf(whole, sizeof whole, "emu:none");   /* nothing is opened there: schedules are compiled for the GPU, user kernels wait for it */
+    else snprintf(whole, sizeof whole, "emu:none");   /* no device is opened: schedules are compiled for the GPU, user kernels are not prepared */
     gs_worker_init(&e->worker, whole, NULL);
     snprintf(e->state.name, sizeof e->state.name, "%s", e->worker.device);
     e->worker.unwanted = gs_service_unwanted;
@@ -82,7 +84,7 @@ static gs_status open_preparer(gs_service_evaluator *e, gs_environment **environ
     const gs_service_session *const device = &e->jobs->evaluator[0].session;
     gs_environment_options how = e->jobs->options.environment;
     const int slower = name_worker(e, device);
-    if (!device->caps->emulated) setpriority(PRIO_PROCESS, 0, NICE);   /* of this thread and the worker that it starts: nobody's time is measured on a core that it holds */
+    if (!device->caps->emulated) setpriority(PRIO_PROCESS, 0, NICE);   /* for this thread and the worker that it starts, so that they do not disturb measurements */
     e->as = *device->session;
     e->session = (gs_service_session){.worker = &e->worker, .caps = device->caps, .session = &e->as, .device = device->device, .version = device->version};
     how.reward = GS_REWARD_HEADROOM;
@@ -100,7 +102,7 @@ static void close_preparer(gs_service_evaluator *e)
     gs_store_close(&e->session.store);
 }
 
-/* ---- both ---- */
+/* ---- all threads ---- */
 
 void *gs_service_main(void *self)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a thread does with a job: prepares it, or has it proved and timed; hands it to the next stage, or keeps its answer and only then tells those who wait. */
+ * A thread's work on a job: prepares it, or has it proved and timed; then hands it to the next stage, or stores its answer and only then tells the callers. */
 #include <jansson.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -10,14 +10,14 @@
 #include "base/log.h"
 #include "jobs/internal.h"
 
-#define PAUSE_NS INT64_C(500000000)   /* before the machine is tried again */
+#define PAUSE_NS INT64_C(500000000)   /* before another attempt */
 enum { WAITS = 10 };
 
 typedef struct loaded {
     json_t *request;
     int     attempts;
     int64_t expires;
-    char   *answer;    /* that the store has already: of another service with the same store; NULL: none */
+    char   *answer;    /* stored by another service with the same store; NULL: none */
     bool    failed;
 } loaded;
 
@@ -35,7 +35,7 @@ static const char *text_of(const json_t *request, const char *name) { return jso
 
 /* ---- answers ---- */
 
-/* Nothing is said of the candidate: the machine failed, or nobody wants the answer any more. Whoever asks again starts it again. */
+/* An answer without a result: the machine failed, or nobody needs it any more. A new request starts the job again. */
 static char *excuse_of(const char *problem, const char *verdict, const char *reason)
 {
     gs_text text = {0};
@@ -52,7 +52,7 @@ static char *excuse_of(const char *problem, const char *verdict, const char *rea
 
 /* ---- one job ---- */
 
-/* Somebody else ended the worker: an operator, or the kernel for want of memory. That is nothing that the candidate's device code can do. */
+/* The worker was killed by someone else: an operator, or the kernel's OOM killer. The candidate's device code cannot cause that. */
 static bool was_killed(const gs_evaluation *got, int count)
 {
     bool killed = false;
@@ -60,13 +60,13 @@ static bool was_killed(const gs_evaluation *got, int count)
     return killed;
 }
 
-/* Passes in time: a full disk, a store that is held. */
+/* Errors that may go away: a full disk, a locked store. */
 static bool passes(gs_status status)
 {
     return status == GS_ERROR_DISK_FULL || status == GS_ERROR_IO || status == GS_ERROR_STORE_BUSY || status == GS_ERROR_STORE || status == GS_ERROR_MEMORY;
 }
 
-/* Whether a failure is that of this problem or of this candidate's evaluation on a device that is well: it does not fit, or nothing takes it. */
+/* Whether the failure is due to this problem or candidate and not to the device: it does not fit, or no family accepts it. */
 static bool is_own(gs_status status)
 {
     return status == GS_ERROR_DEVICE_MEMORY || status == GS_ERROR_MEMORY || status == GS_ERROR_UNSUPPORTED || status == GS_ERROR_RANGE || status == GS_ERROR_ARGUMENT ||
@@ -78,7 +78,7 @@ bool gs_service_stops(gs_service_evaluator *e)
     return gs_stop_requested || gs_service_jobs_stopping(e->jobs);
 }
 
-/* A device that cannot work; of whoever prepares nobody is told, since the device does without. */
+/* Marks a device as failing, for health and metrics. Not shown for preparing threads, because devices can do their work. */
 static void set_failing(gs_service_evaluator *e, bool failing)
 {
     pthread_mutex_lock(&e->jobs->lock);
@@ -86,7 +86,7 @@ static void set_failing(gs_service_evaluator *e, bool failing)
     pthread_mutex_unlock(&e->jobs->lock);
 }
 
-/* Until it works, or the service stops. */
+/* Repeats the call until it works, or the service stops. */
 static gs_status patiently(gs_service_evaluator *e, gs_status (*call)(gs_service_evaluator *, const char *, const void *, gs_error *), const char *id, const void *with)
 {
     gs_error error;
@@ -103,7 +103,7 @@ static gs_status patiently(gs_service_evaluator *e, gs_status (*call)(gs_service
     return status;
 }
 
-/* The job is this service's, and an attempt is counted; or another one has it. */
+/* Takes the job's lease and counts an attempt, unless another service holds it. */
 static gs_status begin(gs_service_evaluator *e, const char *id, const void *lease, gs_error *error)
 {
     return gs_store_job_begin(e->session.store, e->session.device, id, &e->jobs->who, GS_SERVICE_LEASE_S, (gs_lease *)lease, error);
@@ -123,7 +123,7 @@ static gs_status count_attempt(gs_service_evaluator *e, const char *id, const vo
 typedef struct ending {
     const char *answer;
     bool        failed;
-    char      **kept;         /* the answer that stands in the store */
+    char      **kept;         /* the answer in the store */
     bool       *kept_failed;
 } ending;
 
@@ -135,14 +135,14 @@ static void take_kept(void *self, const gs_job *job)
     *end->kept_failed = job->failed;
 }
 
-/* The first answer stands: where another service with the same store was sooner, it is its. */
+/* Stores the answer; if another service stored one first, that is the answer. */
 static gs_status keep_end(gs_service_evaluator *e, const char *id, const void *with, gs_error *error)
 {
     GS_TRY(gs_store_job_end(e->session.store, id, ((const ending *)with)->answer, ((const ending *)with)->failed, error));
     return gs_store_job_get(e->session.store, id, take_kept, (void *)with, error);
 }
 
-/* Whoever waits is told. Takes the answer. */
+/* Passes the answer to the callers. Takes ownership of it. */
 static void tell(gs_service_evaluator *e, gs_service_job *job, char *answer, bool failed)
 {
     gs_service_jobs *const jobs = e->jobs;
@@ -154,9 +154,9 @@ static void tell(gs_service_evaluator *e, gs_service_job *job, char *answer, boo
     pthread_mutex_unlock(&jobs->lock);
 }
 
-/* ---- whether somebody wants it ---- */
+/* ---- is the answer still needed? ---- */
 
-/* Whether nobody wants the job's answer any more: it was cancelled, or all who asked have given it up. What is under way goes on then as long as nothing else waits. */
+/* Whether nobody needs the answer any more: the job was cancelled or has expired. An expired job that was begun continues while nothing else waits. */
 static bool is_unwanted(gs_service_jobs *jobs, const gs_service_job *job, bool begun)
 {
     return job->cancelled || (gs_service_job_expired(job) && (!begun || gs_service_others_wait(jobs, job)));
@@ -190,12 +190,12 @@ typedef struct task {
     const char     *text;          /* of the problem */
     gs_problem      problem;
     gs_submission   submission;    /* a candidate, or */
-    const char    **race;          /* schedules */
-    int             count, part;   /* 1 or how many schedules; which of them is to be prepared */
-    bool            alone;         /* the race is one without cuBLASLt */
-    json_t         *peer[GS_BESIDE];   /* requests of schedules of the same problem that wait for the device as well */
+    const char    **race;          /* schedules of a race */
+    int             count, part;   /* 1, or the number of schedules; which of them to prepare */
+    bool            alone;         /* a race without cuBLASLt */
+    json_t         *peer[GS_BESIDE];   /* requests of waiting schedules of the same problem, to be timed as well */
     const char     *beside[GS_BESIDE];
-    gs_evaluation  *got;           /* of each */
+    gs_evaluation  *got;           /* one per schedule */
 } task;
 
 static gs_status step(gs_service_evaluator *e, gs_environment *environment, task *t, gs_error *error)
@@ -207,7 +207,7 @@ static gs_status step(gs_service_evaluator *e, gs_environment *environment, task
     return gs_evaluate(environment, &t->problem, &t->submission, t->got, error);
 }
 
-/* One evaluation, and a second where the first was lost with a worker that somebody killed, or to the machine. */
+/* One evaluation, repeated once if its worker was killed or the machine failed. */
 static gs_status evaluate(gs_service_evaluator *e, gs_environment *environment, task *t, gs_error *error)
 {
     gs_service_counts *const counts = &e->jobs->counts;
@@ -220,8 +220,9 @@ static gs_status evaluate(gs_service_evaluator *e, gs_environment *environment, 
         const bool killed = status == GS_OK && was_killed(t->got, t->count);
         if (device) counts->busy_us += (gs_clock_ns() - began) / 1000;
         if (status == GS_ERROR_INTERRUPTED) return status;
-        if (gs_service_stops(e)) return killed ? GS_ERROR_INTERRUPTED : status;   /* who stops a service may stop its children, too */
-        /* may be the candidate's own: the others shall not wait for ever. What cannot be prepared is left to the device: no process, no pipe, no file of the cache */
+        if (gs_service_stops(e)) return killed ? GS_ERROR_INTERRUPTED : status;   /* whoever stops a service may kill its workers too */
+        /* may be due to the candidate, so the number of retries is limited. A job that cannot be prepared goes to the device: no process, no pipe, no cache
+         * file */
         waits += status == GS_ERROR_MEMORY || status == GS_ERROR_STORE || (!device && status == GS_ERROR_IO);
         if (passes(status) && waits < WAITS) {
             gs_log(GS_LOG_WARNING, "job %s is tried again: %s", id, gs_status_name(status));
@@ -238,7 +239,7 @@ static gs_status evaluate(gs_service_evaluator *e, gs_environment *environment, 
     }
 }
 
-/* Keeps the answer and tells it. false: it could not be kept, and the job is to be given back. */
+/* Stores the answer and passes it on. false: it could not be stored, and the job must be given back. */
 static bool finish(gs_service_evaluator *e, task *t, wish is, gs_status status, const gs_error *error)
 {
     gs_service_jobs *const jobs = e->jobs;
@@ -265,7 +266,7 @@ static bool finish(gs_service_evaluator *e, task *t, wish is, gs_status status, 
     return true;
 }
 
-/* Prepared: a device may have it. Where preparing failed, for want of a machine, the device does without. */
+/* Queues the job for a device, also when preparing failed: the device then does that work. */
 static void hand_on(gs_service_evaluator *e, gs_service_job *job)
 {
     gs_service_jobs *const jobs = e->jobs;
@@ -273,11 +274,11 @@ static void hand_on(gs_service_evaluator *e, gs_service_job *job)
     e->state.done++;
     jobs->queue[e->stage].load.done++;
     gs_service_leave(e, job);
-    gs_service_enqueue(jobs, job, GS_JOBS_DEVICE, job->cancelled);   /* whoever takes it sees that it was cancelled */
+    gs_service_enqueue(jobs, job, GS_JOBS_DEVICE, job->cancelled);   /* the thread that takes it sees that it was cancelled */
     pthread_mutex_unlock(&jobs->lock);
 }
 
-/* Another service has it: its answer will do. */
+/* Another service has the job: waits for its answer. */
 static void put_aside(gs_service_evaluator *e, gs_service_job *job)
 {
     pthread_mutex_lock(&e->jobs->lock);
@@ -298,11 +299,12 @@ static gs_status read_task(task *t, const json_t *request, gs_error *error)
     return t->text ? gs_problem_parse(&t->problem, t->text, error) : gs_fail(error, GS_ERROR_CORRUPT, "request", "cannot be read");
 }
 
-/* Schedules of the same problem that wait are timed with this one. They stay where they are, and find their figures when their turn comes. */
+/* Finds waiting schedules of the same problem to be timed with this one. They stay in the queue; their figures are kept for when they are taken. */
 static void find_peers(gs_service_evaluator *e, task *t)
 {
     char ids[GS_BESIDE][GS_HASH_TEXT];
-    if (e->stage != GS_JOBS_DEVICE || e->jobs->options.prepare < 1 || !t->submission.schedule || e->session.caps->emulated) return;   /* what waits there is compiled */
+    if (e->stage != GS_JOBS_DEVICE || e->jobs->options.prepare < 1 || !t->submission.schedule || e->session.caps->emulated) return;   /* waiting jobs are compiled only if there
+                                                                                                                                         are preparing threads */
     const int count = gs_service_peers(e, t->job, ids, GS_BESIDE);
     for (int i = 0; i < count; i++) {
         loaded one = {0};
@@ -319,7 +321,7 @@ static void find_peers(gs_service_evaluator *e, task *t)
     t->submission.beside = t->beside;
 }
 
-/* What comes before a job is begun: it may have been given up, or begun too often. */
+/* Checks before a job is begun: is it still needed, and was it not begun too often? */
 static gs_status may_begin(wish is, const loaded *what, gs_error *error)
 {
     if (is != WANTED) return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "%s", is == CANCELLED ? "was cancelled before it was begun" : "was not begun before its deadline");
@@ -327,7 +329,7 @@ static gs_status may_begin(wish is, const loaded *what, gs_error *error)
     return gs_fail(error, GS_ERROR_WORKER_DIED, NULL, "was begun %d times, and the service ended each time", what->attempts);
 }
 
-/* A candidate in either stage, a race on its device. */
+/* Works on a candidate in either stage, or on a race on a device. */
 static bool work_on(gs_service_evaluator *e, gs_environment *environment, task *t, const loaded *what, gs_status status, gs_error error)
 {
     const int back = -1;
@@ -354,9 +356,9 @@ static bool work_on(gs_service_evaluator *e, gs_environment *environment, task *
     return finish(e, t, is, status, &error);
 }
 
-/* ---- a race, prepared by many ---- */
+/* ---- a race, prepared by several threads ---- */
 
-/* The first who comes to it finds out how many parts there are, and leaves the others to whoever is free. */
+/* The first thread of a race sets the number of parts and queues the race again for other threads. */
 static void share(gs_service_evaluator *e, gs_service_job *job, int count)
 {
     pthread_mutex_lock(&e->jobs->lock);
@@ -367,7 +369,7 @@ static void share(gs_service_evaluator *e, gs_service_job *job, int count)
     pthread_mutex_unlock(&e->jobs->lock);
 }
 
-/* After one's own part: the last to leave hands the race on, or ends it where nobody wants it. Returns true where this one has to end it. */
+/* Ends the thread's part: the last one hands the race to a device. True: nobody needs the race any more, and the caller must end it. */
 static bool leave_part(gs_service_evaluator *e, gs_service_job *job)
 {
     gs_service_jobs *const jobs = e->jobs;
@@ -385,7 +387,7 @@ static bool leave_part(gs_service_evaluator *e, gs_service_job *job)
     return ends;
 }
 
-/* Compiles one schedule. What is wrong with it is said by the race. */
+/* Compiles one schedule. Errors are only logged; the race on the device reports them. */
 static bool work_on_part(gs_service_evaluator *e, gs_environment *environment, task *t)
 {
     gs_error error = {0};
@@ -410,13 +412,13 @@ bool gs_service_work(gs_service_evaluator *e, gs_environment *environment, gs_se
     if (status != GS_OK) gs_log(GS_LOG_ERROR, "job %s: %s", job->id, error.text);
     if (status == GS_ERROR_NOT_FOUND) what.answer = excuse_of("", "machine", "somebody took it out of the store");
     what.failed |= status == GS_ERROR_NOT_FOUND;
-    if (status == GS_OK) {   /* another service may have told the store that somebody waits there */
+    if (status == GS_OK) {   /* another service may have extended its expiry in the store */
         pthread_mutex_lock(&e->jobs->lock);
         gs_service_want(job, what.expires);
         pthread_mutex_unlock(&e->jobs->lock);
     }
     if (what.answer) {
-        if (status == GS_OK) patiently(e, leave, job->id, NULL);   /* it may have been taken on here just after */
+        if (status == GS_OK) patiently(e, leave, job->id, NULL);   /* its lease may have been taken here just after that */
         tell(e, job, what.answer, what.failed);
         done = true;
     } else if (status == GS_OK) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Answers line by line. The copy that is read is cut into the parts where they stand. */
+ * Parses an answer line by line. Parts are cut out of the copy in place. */
 #include "llm/answer.h"
 
 #include <ctype.h>
@@ -16,8 +16,8 @@ const char *const gs_answer_kernel[] = {"kernel.cu", "manifest", NULL};
 const char *const gs_answer_edits[] = {"?kernel.cu", "?manifest", NULL};
 
 typedef struct lines {
-    char *at, *end;       /* the rest; *end is '\0' */
-    int   number;         /* of the line that was read last */
+    char *at, *end;       /* text not read yet; *end is '\0' */
+    int   number;         /* of the last line read */
 } lines;
 
 static gs_status wrong(int line, const char *what, gs_error *error)
@@ -27,7 +27,7 @@ static gs_status wrong(int line, const char *what, gs_error *error)
     return gs_fail(error, GS_ERROR_PARSE, field, "%s", what);
 }
 
-/* The next line, terminated where its end was; NULL: no more. */
+/* The next line; its line end is replaced by a NUL. NULL: no more. */
 static char *next_line(lines *l)
 {
     if (l->at >= l->end) return NULL;
@@ -39,7 +39,7 @@ static char *next_line(lines *l)
     return line;
 }
 
-/* The line that was read last is within a text that goes on. */
+/* The last line read belongs to a longer text: restores its line end. */
 static void keep_end(lines *l)
 {
     if (l->at[-1] == '\0') l->at[-1] = '\n';
@@ -47,7 +47,7 @@ static void keep_end(lines *l)
 
 static bool is_blank(const char *line) { return line[strspn(line, " \t")] == '\0'; }
 
-/* Three or more backticks: how many; what follows. 0: no fence. */
+/* The number of backticks if the line is a fence (three or more), *info: what follows them; 0: it is none. */
 static int fence(const char *line, const char **info)
 {
     const int indent = (int)strspn(line, " ");
@@ -68,7 +68,7 @@ static bool is_heading(const char *line, const char *word)
     return is_blank(line + (*line == ':'));
 }
 
-/* A copy with LF alone, without what was thought aloud; its lines count as in the answer. */
+/* A copy with LF line ends, read from behind a leading <think>; line numbers are those of the answer. */
 static gs_status copy(char **out, lines *l, const char *text, size_t size, gs_error *error)
 {
     *out = NULL;
@@ -108,7 +108,7 @@ static gs_status copy(char **out, lines *l, const char *text, size_t size, gs_er
 
 /* ---- a kernel ---- */
 
-/* Without blank lines around it. */
+/* Removes surrounding blank lines. */
 static char *trim(char *from, char *to)
 {
     while (to > from && isspace((unsigned char)to[-1])) to--;
@@ -118,7 +118,7 @@ static char *trim(char *from, char *to)
     return from;
 }
 
-/* Reads prose up to the heading of the next part. */
+/* Reads text up to the heading of the next part. */
 static gs_status read_part(lines *l, const char *part, const char *next, const char **out, gs_error *error)
 {
     char *const from = l->at;
@@ -217,7 +217,7 @@ void gs_answer_free(gs_answer *answer)
 
 /* ---- schedules ---- */
 
-/* Where the array stands: all of the answer, or its only fenced block. */
+/* Finds the array: the whole answer, or its only fenced block. */
 static gs_status find_array(lines *l, char **from, char **to, int *line_before, gs_error *error)
 {
     char *const start = l->at + strspn(l->at, " \t\n");

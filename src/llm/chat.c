@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A chat completion: the request's text, attempts with waits between them, the ledger. */
+ * A chat completion: the request's JSON, attempts with waits between them, booking in the ledger. */
 #include "llm/chat.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@
 
 enum { FOREVER_S = 1000000 };
 
-/* What some servers do not know, and are asked without. */
+/* Fields that some servers reject; the request is repeated without them, or with max_completion_tokens (OTHER_TOKENS). */
 enum { NO_TEMPERATURE = 1, NO_EFFORT = 2, NO_CHOICES = 4, NO_USAGE = 8, OTHER_TOKENS = 16 };
 
 typedef struct conversation {
@@ -41,7 +41,7 @@ typedef struct conversation {
 
 static bool is_duration(double s) { return isfinite(s) && s >= 0 && s <= FOREVER_S; }
 
-/* One line of visible characters, blanks and UTF-8: nothing that ends a header and begins another. */
+/* Without control characters, so that a value cannot end a header and begin another. */
 static bool is_line(const char *text)
 {
     for (; *text; text++)
@@ -51,14 +51,14 @@ static bool is_line(const char *text)
 
 bool gs_chat_header_valid(const char *line)
 {
-    static const char *const own[] = {"content-length:", "content-type:", "transfer-encoding:", "connection:", "expect:"};   /* of the request */
+    static const char *const own[] = {"content-length:", "content-type:", "transfer-encoding:", "connection:", "expect:"};   /* set by the request itself */
     const size_t name = strspn(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.");
     for (size_t i = 0; i < GS_COUNT(own); i++)
         if (strncasecmp(line, own[i], strlen(own[i])) == 0) return false;
     return name > 0 && line[name] == ':' && line[name + 1 + strspn(line + name + 1, " \t")] && is_line(line);
 }
 
-/* The value, and its last word: "Bearer KEY" is said back as KEY. */
+/* Keeps a header's value and its last word: of "Bearer KEY", servers quote KEY. */
 static void keep_secret(conversation *c, int *count, const char *line)
 {
     const char *value = strchr(line, ':') + 1;
@@ -168,7 +168,7 @@ static void write_body(const conversation *c, gs_text *body)
     gs_json_end(&json, '}');
 }
 
-/* Whether the server said that it does not know a field that was sent; the next request is without it. */
+/* Whether the server rejected a field that was sent; the next request omits it. */
 static bool adapt(conversation *c, const gs_reply *reply, int http)
 {
     if ((http != 400 && http != 422) || reply->stream) return false;
@@ -178,7 +178,7 @@ static bool adapt(conversation *c, const gs_reply *reply, int http)
         const char *word;
         unsigned    flag;
         bool        sent;
-    } fields[] = {   /* max_completion_tokens first: it is named beside max_tokens */
+    } fields[] = {   /* max_completion_tokens first: messages about it also mention max_tokens */
         {"max_completion_tokens", OTHER_TOKENS, o->max_tokens > 0}, {"temperature", NO_TEMPERATURE, o->temperature != NULL},
         {"reasoning_effort", NO_EFFORT, o->effort != NULL},         {"stream_options", NO_USAGE, o->stream},
         {"'n'", NO_CHOICES, c->choices > 1},                        {"\"n\"", NO_CHOICES, c->choices > 1},
@@ -196,7 +196,7 @@ static bool adapt(conversation *c, const gs_reply *reply, int http)
 
 static double since(int64_t ns) { return (double)(gs_clock_ns() - ns) * 1e-9; }
 
-/* More tokens than there can be: a token has a byte at least, a message a few of its own. */
+/* An upper bound: a token has at least one byte, and a message adds a few tokens. */
 static gs_ledger_use most_of(const conversation *c, double seconds)
 {
     gs_ledger_use use = {.tokens_in = 16, .tokens_out = (int64_t)c->o->max_tokens * c->choices, .seconds = seconds};
@@ -204,7 +204,7 @@ static gs_ledger_use most_of(const conversation *c, double seconds)
     return use;
 }
 
-/* What an attempt took. Of a request that was refused nothing is paid; of one whose answer did not come, or came without usage, the most is assumed. */
+/* What an attempt used: nothing if it was refused; the bound if no answer came; an upper estimate from its length if the answer has no usage. */
 static gs_ledger_use took(const gs_ledger_use *most, const gs_http_outcome *outcome, gs_status status, const gs_chat_answer *answer, double seconds)
 {
     gs_ledger_use use = {.seconds = seconds};
@@ -245,7 +245,7 @@ static gs_status attempt(conversation *c, gs_chat_answer *answer, gs_http_outcom
     answer->attempts++;
     status = gs_http_send(&post, &reply, outcome, error);
     if (status == GS_OK && (status = gs_reply_end(&reply, answer, error)) != GS_OK)
-        outcome->retry = status == GS_ERROR_IO && (reply.code == 0 || reply.code == 429 || reply.code >= 500);   /* cut, or an error object */
+        outcome->retry = status == GS_ERROR_IO && (reply.code == 0 || reply.code == 429 || reply.code >= 500);   /* cut, or an error object that may be temporary */
     answer->http = outcome->http;
     *again = status == GS_ERROR_ARGUMENT && adapt(c, &reply, outcome->http);
     if (c->o->ledger) {
@@ -260,7 +260,7 @@ static gs_status attempt(conversation *c, gs_chat_answer *answer, gs_http_outcom
 
 static bool stopped(const conversation *c) { return c->o->stop && *c->o->stop; }
 
-/* Waits before the next attempt; false: there is none. */
+/* Waits before the next attempt; *next false: there is no time for one. */
 static gs_status pause_before(conversation *c, int retry, double asked_s, bool *next, gs_error *error)
 {
     double wait = ldexp(c->wait_s, GS_MIN(retry, 30));
@@ -283,7 +283,7 @@ static gs_status converse(conversation *c, gs_chat_answer *answer, gs_error *err
         bool again = false, next = false;
         const gs_status status = attempt(c, answer, &outcome, &again, error);
         if (status == GS_OK) return status;
-        if (again) continue;   /* at once; each field is left out once */
+        if (again) continue;   /* without waiting; this ends because each field is omitted once */
         if (!outcome.retry || retry >= c->retries) return status;
         const gs_status waited = pause_before(c, retry++, outcome.retry_after_s, &next, error);
         if (waited != GS_OK) return waited;

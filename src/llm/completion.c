@@ -16,7 +16,7 @@ typedef struct piece {
 enum { SCHEDULE, SOURCE, MANIFEST, ARRAY, NAMES };
 
 static const struct {
-    const char *word;   /* the last of at most two */
+    const char *word;   /* the last word of at most two */
     int         name;
 } words[] = {{"schedule", SCHEDULE}, {"cuda", SOURCE}, {"kernel.cu", SOURCE}, {"manifest", MANIFEST}, {"json", ARRAY}};
 
@@ -29,7 +29,7 @@ static piece trim(piece p)
     return p;
 }
 
-/* What follows the thoughts; nothing where they do not end. */
+/* The text behind the last </think>; nothing if a leading <think> is not closed. */
 static piece without_thoughts(piece p)
 {
     static const char open[] = "<think>", close[] = "</think>";
@@ -40,7 +40,7 @@ static piece without_thoughts(piece p)
     return text.size >= sizeof open - 1 && memcmp(text.at, open, sizeof open - 1) == 0 ? (piece){p.at, 0} : p;
 }
 
-/* Without marks of the vocabulary at its end: <|im_end|>, </s>. */
+/* Removes end-of-text marks: <|im_end|>, </s>. */
 static piece without_marks(piece p)
 {
     for (;;) {
@@ -54,7 +54,7 @@ static piece without_marks(piece p)
     }
 }
 
-/* The backticks that a line begins with, three or more, and what follows them; 0: no fence. */
+/* The number of backticks that begin the line, three or more, *rest: what follows them; 0: not a fence. */
 static size_t fence(piece line, piece *rest)
 {
     size_t ticks = 0;
@@ -64,7 +64,7 @@ static size_t fence(piece line, piece *rest)
     return ticks;
 }
 
-/* Whose block it is that opens with these words; NAMES: none of ours. */
+/* The kind of block that these words open; NAMES: another one. */
 static int name_of(piece info)
 {
     size_t first = 0, last;
@@ -86,7 +86,7 @@ static bool begins_edit(piece text)
     return gs_edit_mark(&(gs_edit_line){line.at, line.size, line.size, 0}, '<') > 0;
 }
 
-/* edits: of each name all the blocks of edits in a row at the end; NULL: nobody asks. */
+/* edits: for each name, the blocks of edits behind its last other block, joined; NULL: not wanted. */
 static void find_blocks(piece text, piece block[NAMES], gs_text edits[NAMES])
 {
     const char *const end = text.at + text.size, *body = NULL;
@@ -112,7 +112,7 @@ static void find_blocks(piece text, piece block[NAMES], gs_text edits[NAMES])
     }
 }
 
-/* The first schedule string of a JSON array of schedule strings and nothing else; empty: it is none. */
+/* The first schedule string if the text is a JSON array of schedule strings and nothing else; otherwise empty. */
 static piece first_sentence(piece text)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-";
@@ -169,7 +169,7 @@ gs_status gs_completion_read(gs_completion *out, const char *text, size_t size, 
 
 /* ---- edits ---- */
 
-/* Lines that are within edits, of a text that has more around them. */
+/* Appends the lines of edits in a text that has other lines around them. */
 static void add_bare_edits(gs_text *out, piece text)
 {
     const char *const end = text.at + text.size;
@@ -178,7 +178,7 @@ static void add_bare_edits(gs_text *out, piece text)
         const char *const stop = memchr(at, '\n', (size_t)(end - at));
         next = stop ? stop + 1 : end;
         const piece whole = {at, (size_t)((stop ? stop : end) - at)}, bare = trim(whole);
-        const gs_edit_line line = {bare.at, bare.size, bare.at == at ? bare.size : 0, 0};   /* a mark begins its line */
+        const gs_edit_line line = {bare.at, bare.size, bare.at == at ? bare.size : 0, 0};   /* a marker must begin its line */
         const int begins = gs_edit_mark(&line, '<');
         if (signs == 0) signs = begins;
         if (signs == 0) continue;
@@ -188,19 +188,19 @@ static void add_bare_edits(gs_text *out, piece text)
     }
 }
 
-/* A text that ends, with LF alone; a block without anything in it is none. */
+/* The joined edits if there are any, else the block. */
 static char *block_of(const gs_text *edits, piece block)
 {
     if (edits->size > 0) return copy((piece){edits->data, edits->size});
     return copy(block);
 }
 
-/* Code without comments and white space. Between quotes everything counts. */
+/* Reads code without comments and white space, except inside quotes. */
 typedef struct code_reader {
     const char *at;
-    char        quote;     /* in quotes: theirs; 0 */
-    bool        escaped;   /* behind a \ in quotes */
-    char        comment;   /* begins one that ends with its line; 0: as in code */
+    char        quote;     /* the quote character while inside quotes; 0: outside */
+    bool        escaped;   /* after a backslash inside quotes */
+    char        comment;   /* begins a line comment; 0: C comments */
 } code_reader;
 
 static int next_code(code_reader *r)
@@ -229,7 +229,7 @@ static int next_code(code_reader *r)
     }
 }
 
-/* Whether two texts differ in nothing but comments and white space. comment: what begins one, a manifest's; 0: code's. */
+/* Whether two texts differ only in comments and white space. comment: begins a comment (a manifest's); 0: C code. */
 static bool is_same_code(const char *text, const char *other, char comment)
 {
     for (code_reader a = {.at = text, .comment = comment}, b = {.at = other, .comment = comment};;) {
@@ -239,7 +239,7 @@ static bool is_same_code(const char *text, const char *other, char comment)
     }
 }
 
-/* An answer beside a parent that is the parent's own kernel is no answer: it would be paid for what another wrote. */
+/* Rejects a kernel that equals its parent: it would be rewarded for another's work. */
 static void refuse_parent(gs_completion *out, const gs_parent *parent)
 {
     if (!out->source || !parent || !parent->source || !is_same_code(out->source, parent->source, 0) || !is_same_code(out->manifest, parent->manifest, '#')) return;

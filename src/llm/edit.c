@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Edits are read, found in the parent, and applied all at once. */
+ * Parses edits, finds each in the parent, and applies them all at once. */
 #include "llm/edit.h"
 
 #include <ctype.h>
@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "llm/edit_lines.h"
 
-enum { COMPARED = 64 };   /* lines of an edit that are compared to find the nearest ones */
+enum { COMPARED = 64 };   /* lines of an edit that are compared when searching for the most similar place */
 
-/* Lines of the edits' text, and of the parent's. */
+/* Line numbers in the edits' text; from, to: in the parent. */
 typedef struct edit {
     int search, search_count, replace, replace_count;
     int from, to, number;
@@ -21,14 +21,14 @@ typedef struct edit {
 /* A text without comments, blank lines and white space. */
 typedef struct code {
     gs_edit_lines lines;
-    int          *origin;   /* of each of the lines */
+    int          *origin;   /* line number in the original text, per line */
     gs_text       text;
 } code;
 
 typedef struct applying {
     const char   *name;
     gs_edit_lines parent, edits;
-    code          code;          /* of the parent, as soon as it is wanted */
+    code          code;          /* of the parent; made when first needed */
     edit          list[GS_EDITS];
     int           count;
 } applying;
@@ -53,7 +53,7 @@ bool gs_edit_is(const char *text)
 
 /* ---- reading ---- */
 
-/* An edit from the line after its first mark on; *at: the line after its last one. */
+/* Reads an edit from the line after its first marker; *at: moved to the line after its last one. */
 static gs_status read_edit(applying *a, int signs, int *at, gs_error *error)
 {
     if (a->count == GS_EDITS) return gs_fail(error, GS_ERROR_RANGE, a->name, "has more than %d edits", GS_EDITS);
@@ -89,9 +89,9 @@ static gs_status read_edits(applying *a, gs_error *error)
     return a->count > 0 ? GS_OK : wrong(a, 1, "there is no edit", error);
 }
 
-/* ---- without comments ---- */
+/* ---- comparing without comments ---- */
 
-/* Appends a line's code; *within: a comment that lines before it began. */
+/* Appends a line without comments and white space; *within: inside a comment that began on an earlier line. */
 static void add_code(gs_text *out, const gs_edit_line *line, bool *within)
 {
     char quote = '\0';
@@ -224,7 +224,7 @@ static gs_status find_all(applying *a, gs_error *error)
     return GS_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- applying ---- */
 
 static void add_lines(gs_text *out, const gs_edit_line *line, int count)
 {
@@ -276,7 +276,7 @@ gs_status gs_edit_apply(gs_text *out, const char *parent, const char *edits, con
     return status;
 }
 
-/* One of the two texts. */
+/* One of the two texts of a kernel. */
 static gs_status text_of(char **out, bool *edited, const char *parent, const char *block, const char *name, gs_error *error)
 {
     gs_text text = {0};

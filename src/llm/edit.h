@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * Search/replace edits of a kernel: how a model answers with what it changes instead of the whole text.
+ * Search/replace edits of a kernel: a model answers with its changes instead of the whole text.
  *
  *     <<<<<<< SEARCH
  *     lines of the parent
  *     =======
- *     lines that take their place; none: they are taken out
+ *     lines that replace them; none: they are removed
  *     >>>>>>> REPLACE
  *
- * One or more such edits, with nothing but blank lines around them; their order means nothing, because every one is searched in the parent. The marks of an edit have
- * five to nine signs, all three as many, so that a text may have lines like those of other marks. What is searched are whole lines, which must stand in the parent exactly
- * once. White space and CR at a line's end do not count. Only where the lines are not there so, they are compared without comments, blank lines and white space: prompts
- * show code without comments. Reasons name edits and lines and quote nothing, neither of the answer nor of the parent. */
+ * One or more such edits, with only blank lines around them. Their order does not matter: each is searched in the parent. The markers of an edit have
+ * five to nine signs, the same number in all three, so that texts that contain such markers can be edited too. SEARCH has whole lines, which must occur in the parent exactly
+ * once. White space and CR at the end of a line do not count. If the lines are not found, they are compared without comments, blank lines and white space, because prompts
+ * show code without comments. Error messages name edits and lines, and quote neither the answer nor the parent. */
 #ifndef GS_LLM_EDIT_H
 #define GS_LLM_EDIT_H
 
@@ -19,9 +19,9 @@
 
 #include "base/text.h"
 
-enum { GS_EDITS = 128, GS_EDIT_BYTES = 512 << 10 };   /* edits of a text; bytes of what comes out of them */
+enum { GS_EDITS = 128, GS_EDIT_BYTES = 512 << 10 };   /* edits per text; bytes of the result */
 
-/* What edits are applied to; both texts or none. */
+/* The kernel that edits apply to; both texts or none. */
 typedef struct gs_parent {
     const char *source, *manifest;
 } gs_parent;
@@ -29,19 +29,21 @@ typedef struct gs_parent {
 /* Whether the first line that is not blank begins an edit. */
 bool gs_edit_is(const char *text);
 
-/* Appends the parent with its edits; every line gets an end. name: of the parent's text, for reasons. PARSE, "edit 2 of kernel.cu": the marks are wrong, the searched
- * lines are empty, not there, or there more than once, edits overlap, nothing is changed, nothing is left. RANGE: too many, or too long; MEMORY. Then *out is as it was. */
+/* Appends the edited parent; every line gets a line end. name: the parent text's name, for error messages. PARSE, "edit 2 of kernel.cu": wrong markers,
+ * SEARCH lines that are empty, missing or ambiguous, overlapping edits, no change, an empty result. RANGE: too many, or too long; MEMORY. *out is then
+ * unchanged. */
 gs_status gs_edit_apply(gs_text *out, const char *parent, const char *edits, const char *name, gs_error *error);
 
-/* The kernel that an answer's blocks mean (NULL: there is no such block): a block of edits is applied to the parent's text, another is the text itself, and what there
- * is no block for is the parent's. *edited: it is made from the parent. Codes: those of gs_edit_apply; PARSE also where there is no parent, or no block. */
+/* The kernel of an answer with these blocks (NULL: there is no such block): a block of edits is applied to the parent's text, another block is the text
+ * itself, and a missing block means the parent's text. *edited: the parent was used. Codes: those of gs_edit_apply; PARSE also if the parent or both blocks
+ * are missing. */
 gs_status gs_edit_kernel(char **source, char **manifest, bool *edited, const gs_parent *parent, const char *source_block, const char *manifest_block, gs_error *error);
 
-/* Appends edits that make the child of the parent, exactly: each with as few lines around it as make it the only one. UNSUPPORTED: they are the same, or no edits mean
- * that child (a CR in it, a last line without an end, an empty parent). MEMORY. */
+/* Appends edits that turn parent into exactly child, each with the fewest context lines that make it unique. UNSUPPORTED: the texts are equal, or no edits
+ * give the child (it has a CR or no line end at its end, or the parent is empty). MEMORY. */
 gs_status gs_edit_make(gs_text *out, const char *parent, const char *child, gs_error *error);
 
-/* Appends the blocks of an answer (llm/answer.h) that mean the child: edits of both texts; what stays has no block. UNSUPPORTED, MEMORY. */
+/* Appends the blocks of an answer (llm/answer.h) that give the child: edits of both texts; an unchanged text has no block. UNSUPPORTED, MEMORY. */
 gs_status gs_edit_blocks(gs_text *out, const gs_parent *parent, const gs_parent *child, gs_error *error);
 
 #endif

@@ -37,7 +37,7 @@ gs_status gs_edit_lines_read(gs_edit_lines *out, const char *text, gs_error *err
 
 static bool same(const gs_edit_line *a, const gs_edit_line *b) { return a->hash == b->hash && a->bare == b->bare && memcmp(a->at, b->at, a->bare) == 0; }
 
-/* Knuth, Morris and Pratt: texts of many equal lines take no longer than others. */
+/* Knuth-Morris-Pratt: linear time also for texts with many equal lines. */
 int gs_edit_find(const gs_edit_lines *text, const gs_edit_line *lines, int count, int *at)
 {
     int found = 0, matched = 0;

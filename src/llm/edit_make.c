@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Edits from a parent and its child: the lines that differ, each with as few others around them as make them the only ones. */
+ * Makes edits from a parent and its child: the lines that differ, each with the fewest context lines that make them unique. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,11 +8,11 @@
 #include "llm/edit.h"
 #include "llm/edit_lines.h"
 
-#define AROUND_MOST 100                /* lines around a difference: among thousands of equal ones the search for more takes hours */
-#define TOUCH_MOST  8                  /* differences for each edit at most: some come to touch each other, and become one */
-#define CELLS_MOST  ((size_t)8 << 20)   /* of the table of common lines; larger texts have one edit from their first to their last difference */
+#define AROUND_MOST 100                /* context lines per difference; without a limit the search takes hours among thousands of equal lines */
+#define TOUCH_MOST  8                  /* differences per final edit at most; some touch when widened, and are joined */
+#define CELLS_MOST  ((size_t)8 << 20)   /* size of the LCS table; larger texts get one edit from their first to their last difference */
 
-/* Lines of the parent that become lines of the child. */
+/* Lines [from, to) of the parent become lines [child_from, child_to) of the child. */
 typedef struct hunk {
     int from, to, child_from, child_to;
 } hunk;
@@ -44,7 +44,7 @@ static bool add_hunk(making *m, hunk h)
 
 /* ---- differences ---- */
 
-/* Along the longest common subsequence of what lies between the common lines at both ends. */
+/* Differences along the longest common subsequence, after removing common lines at both ends. */
 static bool compare(making *m, const hunk *all)
 {
     const int rows = all->to - all->from, columns = all->child_to - all->child_from;
@@ -86,9 +86,9 @@ static gs_status find_hunks(making *m, gs_error *error)
     return compare(m, &all) ? GS_OK : no_memory(error);
 }
 
-/* ---- lines around them ---- */
+/* ---- context lines ---- */
 
-/* Whether an edit that searches these lines is of them alone; -1: no memory. */
+/* Whether these lines occur only here in the parent; blank lines alone do not count as unique; -1: no memory. */
 static int unique(const making *m, int from, int to)
 {
     bool blank = true;
@@ -99,7 +99,8 @@ static int unique(const making *m, int from, int to)
     return times < 0 ? -1 : times == 1;
 }
 
-/* Only the parent's lines: how far it reaches into other differences is for others to see. What is not alone among its neighbours stays so, and is found by trying. */
+/* Adds context until the lines are unique, then drops what was not needed. Overlaps with other differences are handled by the caller. If AROUND_MOST lines do
+ * not suffice, the result stays ambiguous, which check() finds. */
 static bool widen(const making *m, hunk *h)
 {
     const hunk least = *h;
@@ -115,7 +116,8 @@ static bool widen(const making *m, hunk *h)
     return is >= 0;
 }
 
-/* Those that come to touch each other become one. Between two differences the lines of both texts are the same, so a place outside of all has its place in the child. */
+/* Differences that touch after widening are joined. Between two differences the lines of both texts are equal, so a position outside all differences maps to
+ * the child. */
 static gs_status widen_all(making *m, gs_error *error)
 {
     int kept = 0;
@@ -151,7 +153,7 @@ static bool has_mark(const gs_edit_lines *lines, int signs)
 
 static void add_lines(gs_text *out, const gs_edit_lines *from, int first, int end)
 {
-    for (int i = first; i < end; i++) {   /* an empty text has no lines, and no list of them */
+    for (int i = first; i < end; i++) {   /* an empty text has no lines, and line is NULL */
         gs_text_add_bytes(out, from->line[i].at, from->line[i].size);
         gs_text_add(out, "\n");
     }
@@ -176,7 +178,7 @@ static gs_status write(const making *m, gs_text *out, gs_error *error)
     return out->failed ? no_memory(error) : GS_OK;
 }
 
-/* What cannot be said is found by trying it. */
+/* Applies the edits, to find children that edits cannot express. */
 static gs_status check(const char *parent, const char *child, const char *edits, gs_error *error)
 {
     gs_text got = {0};
@@ -208,7 +210,7 @@ gs_status gs_edit_make(gs_text *out, const char *parent, const char *child, gs_e
     return status;
 }
 
-/* A fence that no line of the text closes. */
+/* The fence is longer than any run of backticks that begins a line of the text. */
 static void add_block(gs_text *out, const char *info, const char *text)
 {
     size_t ticks = 3;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * libcurl, as this program needs it: http and https alone, no redirects, one request per connection, an end within 20 ms when it is asked to stop. */
+ * A minimal use of libcurl: http and https only, no redirects, one request per connection; stops within 20 ms when asked to. */
 #include "llm/http.h"
 
 #include <curl/curl.h>
@@ -18,9 +18,9 @@ typedef struct exchange {
     gs_reply  *reply;
     CURL      *easy;
     bool       begun;
-    bool       refusal;     /* no 2xx: the body says why */
+    bool       refusal;     /* the status is not 2xx: the body is an error message */
     size_t     size;
-    gs_status  status;      /* of reading */
+    gs_status  status;      /* of reading the reply */
     gs_error   error;
 } exchange;
 
@@ -88,7 +88,7 @@ gs_status gs_http_url(const char *base, char **out, gs_error *error)
     return status;
 }
 
-/* ---- what comes back ---- */
+/* ---- the reply ---- */
 
 static bool is_type(const char *type, const char *wanted)
 {
@@ -96,7 +96,7 @@ static bool is_type(const char *type, const char *wanted)
     return strncasecmp(type, wanted, size) == 0 && (type[size] == '\0' || type[size] == ';' || type[size] == ' ');
 }
 
-/* The first bytes: what do they mean? A server that names no type is believed to send what was asked for. */
+/* At the first bytes: which kind of reply is it? Without a content type it is taken to be what was asked for. */
 static gs_status begin(exchange *x)
 {
     long http = 0;
@@ -119,7 +119,7 @@ static size_t body(char *bytes, size_t one, size_t count, void *self)
     const size_t size = one * count;
     if (!x->begun) x->status = begin(x);
     if (x->status != GS_OK) return 0;
-    if (x->refusal) {   /* the beginning says enough */
+    if (x->refusal) {   /* the beginning of an error message is enough */
         const size_t some = GS_MIN(size, REFUSAL_MOST - GS_MIN((size_t)REFUSAL_MOST, x->size));
         x->size += some;
         x->status = gs_reply_feed(x->reply, bytes, some, &x->error);
@@ -155,7 +155,7 @@ static bool set_options(CURL *easy, exchange *x, struct curl_slist *headers)
     SET(CURLOPT_WRITEFUNCTION, body);
     SET(CURLOPT_WRITEDATA, (void *)x);
 #if LIBCURL_VERSION_NUM >= 0x075700
-    SET(CURLOPT_QUICK_EXIT, 1L);   /* a name that is still looked up does not hold up the end */
+    SET(CURLOPT_QUICK_EXIT, 1L);   /* a pending name lookup does not delay the end */
 #endif
     if (p->ca_path) SET(CURLOPT_CAINFO, p->ca_path);
 #undef SET
@@ -174,7 +174,7 @@ static CURLcode run(CURLM *multi, const volatile sig_atomic_t *stop, bool *stopp
     return message ? message->data.result : CURLE_OUT_OF_MEMORY;
 }
 
-/* With CURLOPT_NOSIGNAL libcurl leaves SIGPIPE to us: TLS writes to a closed connection would end the program. */
+/* With CURLOPT_NOSIGNAL libcurl does not ignore SIGPIPE: a TLS write to a closed connection would end the program. */
 static CURLcode run_without_pipe_signal(CURLM *multi, const volatile sig_atomic_t *stop, bool *stopped)
 {
     sigset_t pipe_signal, before, pending;
@@ -261,7 +261,7 @@ gs_status gs_http_send(const gs_http_post *post, gs_reply *reply, gs_http_outcom
         status = judge(&x, code, stopped, outcome, error);
         curl_multi_remove_handle(multi, easy);
     }
-    for (struct curl_slist *at = headers; at; at = at->next) explicit_bzero(at->data, strlen(at->data));   /* one has the key */
+    for (struct curl_slist *at = headers; at; at = at->next) explicit_bzero(at->data, strlen(at->data));   /* one of them has the key */
     curl_slist_free_all(headers);
     curl_easy_cleanup(easy);
     if (multi) curl_multi_cleanup(multi);

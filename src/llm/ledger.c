@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The ledger's lines: {"ask":"<id>","in":..,"out":..,"seconds":..,"cost":..,"at":..} before a request, {"settle":"<id>",...,"http":..} after it.
- * Writers hold a lock of the file, first read what others have added, and put the file back to its old size if a line cannot be written. */
+ * The ledger's lines: {"ask":"<id>","in":..,"out":..,"seconds":..,"cost":..,"at":..} before a request, {"settle":"<id>",...,"http":..} after it. Writers lock
+ * the file, first read what others have added, and truncate the file to its old size if a line cannot be written. */
 #include "llm/ledger.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include "base/json.h"
 #include "base/random.h"
 
-#define MOST_TOKENS 1e12   /* of one line: the sums of a file of MOST_FILE are within int64_t */
+#define MOST_TOKENS 1e12   /* per line, so that the sums of a file of MOST_FILE bytes fit into int64_t */
 #define MOST_FILE   (256ll << 20)
 
 typedef struct open_ask {
@@ -34,10 +34,10 @@ typedef struct open_ask {
 struct gs_ledger {
     gs_ledger_options options;
     char     *path;
-    int       file;             /* -1: in memory */
-    off_t     read;             /* so far */
+    int       file;             /* -1: in memory only */
+    off_t     read;             /* bytes read so far */
     int       lines;
-    gs_spent  settled;          /* and the number of all requests */
+    gs_spent  settled;          /* settled requests; its count includes the open ones */
     open_ask *open;
     int       open_count, open_capacity;
     pthread_mutex_t mutex;
@@ -48,7 +48,7 @@ static double cost_of(const gs_ledger *ledger, const gs_ledger_use *use)
     return ((double)use->tokens_in * ledger->options.price_in + (double)use->tokens_out * ledger->options.price_out) * 1e-6;
 }
 
-/* The mutex is held. */
+/* The caller holds the mutex. */
 static gs_spent spent_by(const gs_ledger *ledger)
 {
     gs_spent sum = ledger->settled;
@@ -132,7 +132,7 @@ gs_status gs_ledger_take(gs_ledger *ledger, const char *line, size_t size, gs_er
 
 /* ---- the file ---- */
 
-/* What was added since; the lock is held. An unfinished line at the end was written by somebody who died then. */
+/* Reads what others have added; the caller holds the lock. An unfinished line at the end is from a process that died while writing. */
 static gs_status catch_up(gs_ledger *ledger, gs_error *error)
 {
     struct stat about;
@@ -151,7 +151,7 @@ static gs_status catch_up(gs_ledger *ledger, gs_error *error)
     }
     for (size_t at = 0; at < have && status == GS_OK;) {
         const char *const end = memchr(text + at, '\n', have - at);
-        if (!end && text[at] != '{') {   /* nothing that a ledger would hold: somebody's file, which is not to be cut */
+        if (!end && text[at] != '{') {   /* not a ledger's line: this may be a foreign file, which must not be truncated */
             status = gs_fail(error, GS_ERROR_CORRUPT, "ledger", "%s is not a ledger", ledger->path);
             break;
         }
@@ -200,7 +200,7 @@ static void unlock(gs_ledger *ledger)
     pthread_mutex_unlock(&ledger->mutex);
 }
 
-/* Among threads by the mutex, among processes by the file's lock. */
+/* A mutex between threads, a file lock between processes. */
 static gs_status lock(gs_ledger *ledger, gs_error *error)
 {
     pthread_mutex_lock(&ledger->mutex);
@@ -215,7 +215,7 @@ static gs_status lock(gs_ledger *ledger, gs_error *error)
     return status;
 }
 
-/* Writes a line, then takes it in as everybody else will; the lock is held. */
+/* Writes a line, then reads it as any other process will; the caller holds the lock. */
 static gs_status enter(gs_ledger *ledger, const char *kind, uint64_t id, const gs_ledger_use *use, int http, gs_error *error)
 {
     gs_text line = {0};

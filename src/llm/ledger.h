@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * What a run asks of language models: requests, tokens, seconds, cost, and a hard budget for each. A request is asked for before it is sent, with the most
- * that it can take, and settled afterwards with what it took. One that could exceed a budget is refused.
+ * What a run spends on language models: requests, tokens, seconds and cost, with a hard budget for each. Before a request is sent, the most that it can use is
+ * reserved; afterwards the reservation is replaced by what it used. A request that could exceed a budget is refused.
  *
- * With a path the ledger is a file of JSON lines, of which each is on the disk before the call returns. Several processes may share it: the budget is
- * of all. After a crash the same path goes on; a request that was never settled counts with the most that it could take, because nobody
- * knows whether it was paid for. A last line that was not written to its end is removed. */
+ * With a path the ledger is a file of JSON lines; each line is on disk before the call returns. Several processes may share the file and its
+ * budget. After a crash a run with the same path continues; a request that was never settled counts with its reservation, because it may
+ * have been paid for. An unfinished last line is removed. */
 #ifndef GS_LLM_LEDGER_H
 #define GS_LLM_LEDGER_H
 
@@ -15,14 +15,14 @@
 
 typedef struct gs_spent {
     int64_t requests;
-    int64_t tokens;                    /* prompts and answers */
+    int64_t tokens;                    /* of prompts and answers */
     double  seconds, cost;
 } gs_spent;
 
 typedef struct gs_ledger_options {
-    const char *path;                  /* the folder exists; NULL: kept in memory */
-    double      price_in, price_out;   /* of a million tokens of prompts and of answers, in any currency; finite, not negative */
-    gs_spent    most;                  /* 0: no budget for that */
+    const char *path;                  /* its folder must exist; NULL: in memory only */
+    double      price_in, price_out;   /* per million tokens of prompts and of answers, in any currency; finite, not negative */
+    gs_spent    most;                  /* the budget; 0: unlimited */
 } gs_ledger_options;
 
 typedef struct gs_ledger_use {
@@ -30,24 +30,25 @@ typedef struct gs_ledger_use {
     double  seconds;
 } gs_ledger_use;
 
-typedef struct gs_ledger gs_ledger;    /* any number of threads; gs_ledger_take: alone */
+typedef struct gs_ledger gs_ledger;    /* for any number of threads; gs_ledger_take for one only */
 
-/* ARGUMENT: a price or a budget that is none. CORRUPT, "line N": a damaged file, which stays as it is. */
+/* ARGUMENT: an invalid price or budget. CORRUPT, "line N": the file is damaged; it is not changed. */
 gs_status gs_ledger_open(gs_ledger **out, const gs_ledger_options *options, gs_error *error);
 void      gs_ledger_close(gs_ledger **ledger);
 
-/* May a request be sent that takes at most that? *id is for settling it. RANGE: no; the field is the budget: "requests", "tokens", "seconds" or "cost".
- * Tokens of answers that have no bound (tokens_out 0) are refused with ARGUMENT "max_tokens" where there is a budget for tokens or cost.
- * most->seconds is cut to what is left of them. IO, DISK_FULL: it could not be written down, so nothing may be sent. */
+/* Reserves budget for a request that uses at most *most; *id is for gs_ledger_settle. RANGE: refused; the field names the budget: "requests", "tokens",
+ * "seconds" or "cost".
+ * If there is a budget for tokens or cost, answers without a limit (tokens_out 0) are refused with ARGUMENT "max_tokens".
+ * most->seconds is reduced to the seconds left. IO, DISK_FULL: the reservation could not be written, so the request must not be sent. */
 gs_status gs_ledger_ask(gs_ledger *ledger, gs_ledger_use *most, uint64_t *id, gs_error *error);
 
-/* What it took, which may be more than was asked for where a server heeds no limit. Where it cannot be written down, the ledger goes on with the most. */
+/* Replaces the reservation by what the request used, which may be more if the server ignored a limit. If it cannot be written, the reservation remains. */
 gs_status gs_ledger_settle(gs_ledger *ledger, uint64_t id, const gs_ledger_use *took, int http, gs_error *error);
 
-/* So far, requests that are not settled yet with the most that they can take; of a shared file as it was at the last call. */
+/* The sum so far, with the reservations of requests not settled yet; for a shared file as of the last call. */
 gs_spent gs_ledger_spent(gs_ledger *ledger);
 
-/* Takes in one line of the file; also what is left of the budget is computed from lines alone. PARSE for one that is none. For reading and for tests. */
+/* Reads one line of the file; all sums come from lines read by this function. PARSE if it is not valid. For readers and tests. */
 gs_status gs_ledger_take(gs_ledger *ledger, const char *line, size_t size, gs_error *error);
 
 #endif

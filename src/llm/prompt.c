@@ -18,7 +18,7 @@ static const char *carried(const char *name)
     return NULL;
 }
 
-/* *text is the caller's. */
+/* The caller frees *text. */
 static gs_status find(const char *folder, const char *name, char **text, gs_error *error)
 {
     const char *asked = folder ? folder : getenv(GS_PROMPT_FOLDER);

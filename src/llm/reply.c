@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Replies of endpoints, read leniently where they differ and strictly where they are damaged: fields of reasoning models, of tools and unknown
- * ones are no fault; JSON that is none, or a stream that ends early, is. */
+ * Parses replies: fields of reasoning models, tool calls and unknown fields are ignored; invalid JSON and a stream that ends early are errors. */
 #include "llm/reply.h"
 
 #include <jansson.h>
@@ -10,13 +9,13 @@
 
 #include "base/error.h"
 
-enum { MESSAGE = 240 };   /* bytes of a server's words that are passed on */
+enum { MESSAGE = 240 };   /* bytes of a server's message that are passed on */
 
 static gs_status no_memory(gs_error *error) { return gs_fail(error, GS_ERROR_MEMORY, "reply", "no memory for the reply"); }
 
 static gs_status not_understood(gs_error *error, const char *what) { return gs_fail(error, GS_ERROR_PARSE, "reply", "%s", what); }
 
-/* The size of the secret that stands there, the longest of them; 0: none. Short ones are no secrets. */
+/* The length of the longest secret at this position; 0: none. Strings shorter than 8 bytes are not treated as secrets. */
 static size_t secret_at(const gs_reply *reply, const char *said)
 {
     size_t longest = 0;
@@ -27,7 +26,7 @@ static size_t secret_at(const gs_reply *reply, const char *said)
     return longest;
 }
 
-/* What the server said on one line, without secrets, cut where a character ends. */
+/* The server's message on one line, with secrets masked, cut at a character boundary. */
 static void quote(const gs_reply *reply, const char *said, char text[MESSAGE])
 {
     size_t size = 0;
@@ -52,7 +51,7 @@ static const char *string_of(const json_t *object, const char *name)
     return value ? value : "";
 }
 
-/* The number in HTTP's terms that an error object stands for. */
+/* The HTTP status that an error object stands for. */
 static int code_of(const json_t *object)
 {
     const json_t *const code = json_object_get(object, "code");
@@ -68,7 +67,7 @@ static int code_of(const json_t *object)
     return 400;
 }
 
-/* A status and the server's words: "http 429: ..." and whose fault it is. */
+/* The error for a status and the server's message: "http 429: ..."; the code says whether the caller is at fault. */
 static gs_status refused(int http, const char *words, gs_error *error)
 {
     char field[32];
@@ -103,7 +102,7 @@ gs_status gs_reply_refused(gs_reply *reply, int http, gs_error *error)
     return refused(http, words, error);
 }
 
-/* Text is a string, null, or an array of parts of which those of type text have one. */
+/* Content is a string, null, or an array of parts, of which text parts have a "text". */
 static void add_content(gs_text *text, const json_t *content)
 {
     if (json_is_string(content)) gs_text_add_bytes(text, json_string_value(content), json_string_length(content));
@@ -138,7 +137,7 @@ static gs_status take_choice(gs_reply *reply, const json_t *choice, size_t place
     if (!json_is_object(message)) message = json_object_get(choice, "message");
     add_content(&c->text, json_object_get(message, "content"));
     gs_text_add(&c->refusal, string_of(message, "refusal"));
-    /* the same words under the names that servers have for them: the first is counted */
+    /* servers use one of two names for reasoning; if both are there, only the first is counted */
     const char *const thought = string_of(message, "reasoning_content");
     c->reasoning += strlen(*thought ? thought : string_of(message, "reasoning"));
     const char *const reason = string_of(choice, "finish_reason");
@@ -191,7 +190,7 @@ static gs_status take_event(gs_reply *reply, gs_error *error)
 {
     if (reply->event.size == 0) return GS_OK;
     gs_status status = GS_OK;
-    const size_t size = reply->event.size - 1;   /* without the line end behind the last data */
+    const size_t size = reply->event.size - 1;   /* without the line end after the last data line */
     if (size == 6 && memcmp(reply->event.data, "[DONE]", 6) == 0) reply->done = true;
     else if (size > 0) status = take_text(reply, reply->event.data, size, error);
     gs_text_clear(&reply->event);
@@ -207,7 +206,7 @@ static gs_status take_line(gs_reply *reply, gs_error *error)
     gs_status status = GS_OK;
     if (size == 0) {
         status = take_event(reply, error);
-    } else if (size >= 4 && memcmp(line, "data", 4) == 0 && (size == 4 || line[4] == ':')) {   /* comments and other fields say nothing here */
+    } else if (size >= 4 && memcmp(line, "data", 4) == 0 && (size == 4 || line[4] == ':')) {   /* comments and other fields are ignored */
         size_t at = GS_MIN(size, 5);
         if (at < size && line[at] == ' ') at++;
         gs_text_add_bytes(&reply->event, line + at, size - at);
@@ -250,10 +249,10 @@ gs_status gs_reply_feed(gs_reply *reply, const char *bytes, size_t size, gs_erro
 
 static gs_status end_stream(gs_reply *reply, gs_error *error)
 {
-    if (!reply->done && reply->pending.size > 0) GS_TRY(take_line(reply, error));   /* a last line without its end */
+    if (!reply->done && reply->pending.size > 0) GS_TRY(take_line(reply, error));   /* a last line without a line end */
     if (!reply->done && reply->event.size == 7 && memcmp(reply->event.data, "[DONE]\n", 7) == 0) reply->done = true;
     if (reply->done && reply->count > 0) return GS_OK;
-    bool finished = reply->count > 0;   /* some servers do not say [DONE] */
+    bool finished = reply->count > 0;   /* some servers do not send [DONE] */
     for (int i = 0; i < reply->count; i++) finished = finished && reply->choice[i].finished;
     if (finished) return GS_OK;
     if (reply->done) return not_understood(error, "a stream without choices");
@@ -266,7 +265,7 @@ gs_status gs_reply_end(gs_reply *reply, gs_chat_answer *out, gs_error *error)
     else GS_TRY(take_text(reply, gs_text_string(&reply->pending), reply->pending.size, error));
     if (reply->count == 0) return not_understood(error, "no choices in it");
     for (int i = 0; i < reply->count; i++) {
-        gs_text_add(&reply->choice[i].text, "");   /* so that there is one */
+        gs_text_add(&reply->choice[i].text, "");   /* so that data is not NULL */
         if (reply->choice[i].text.failed) return no_memory(error);
     }
     for (int i = 0; i < reply->count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The index of notes. A section is a row of an FTS5 table; a query is its words joined by OR, ranked by bm25 with titles above texts. Winners are rows too, of words
- * that stand for layout, type, what bounds the problem and the octaves of its extents; among those that match the nearest by extents go first. */
+ * The index of notes. A section is a row of an FTS5 table; a query is words joined by OR, ranked by bm25 with titles weighted above texts. Winners are rows
+ * of words for layout, type, what bounds the problem and log2 of its extents; the matches are sorted by the distance of their extents. */
 #include "notes/note.h"
 
 #include <ctype.h>
@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "problem/layout.h"
 
-enum { FILE_BYTES = 1 << 20, WORDS = 40, WORD = 24, OF_FAILURE = 3, SECTIONS = 9, WINNERS = 4 };   /* sections in all: of a failure's words, and of the problem's */
+enum { FILE_BYTES = 1 << 20, WORDS = 40, WORD = 24, OF_FAILURE = 3, SECTIONS = 9, WINNERS = 4 };   /* SECTIONS: at most, OF_FAILURE of them found by a failure's words */
 
 struct gs_notes {
     sqlite3 *db;
@@ -43,7 +43,7 @@ static gs_status create(gs_notes *notes, gs_error *error)
     return failed(notes, code, error);
 }
 
-/* One row; a NULL text ends the list. */
+/* Inserts one row; the list ends at a NULL text. */
 static gs_status insert(gs_notes *notes, const char *sql, const char *const *texts, int count, const double *numbers, int number_count, gs_error *error)
 {
     sqlite3_stmt *statement;
@@ -69,7 +69,7 @@ static gs_status add_section(gs_notes *notes, const char *file, const char *titl
     return status;
 }
 
-/* Sections begin with "## "; what stands before the first is no note. */
+/* A section begins with "## "; text before the first one is ignored. */
 static gs_status add_file(gs_notes *notes, const char *name, const char *text, gs_error *error)
 {
     const char *at = strncmp(text, "## ", 3) == 0 ? text : strstr(text, "\n## ");
@@ -130,7 +130,7 @@ void gs_notes_close(gs_notes **notes)
 
 /* ---- winners ---- */
 
-/* Nearly what the query of a like problem has. */
+/* Words of a problem's type and extents; a query for a similar problem has nearly the same. */
 static void add_problem_words(gs_text *out, const gs_problem *p)
 {
     gs_text_addf(out, "layout%s %s %s m%d n%d k%d", gs_layout_name(p->layout), p->in == GS_BF16 ? "typebf16" : "typef16", p->acc == GS_F16 ? "sumsf16" : "sumsf32",
@@ -143,7 +143,7 @@ typedef struct learning {
     gs_error *error;
 } learning;
 
-/* A candidate's name is a schedule, "cublaslt" or "source:<hash>"; what the store has otherwise is not shown. */
+/* A candidate's name is a schedule, "cublaslt" or "source:<hash>"; anything else in the store is not shown. */
 static bool is_plain(const char *text)
 {
     for (const char *c = text; *c; c++)
@@ -177,7 +177,7 @@ gs_status gs_notes_learn(gs_notes *notes, gs_store *store, const char *device, g
     gs_status status = code == SQLITE_OK ? gs_store_winners(store, device, learn, &l, error) : failed(notes, code, error);
     if (status == GS_OK) status = l.status;
     if (status == GS_OK && (code = sqlite3_exec(notes->db, "COMMIT", NULL, NULL, NULL)) != SQLITE_OK) status = failed(notes, code, error);
-    if (status != GS_OK) sqlite3_exec(notes->db, "ROLLBACK", NULL, NULL, NULL);   /* nothing to be rolled back is no failure */
+    if (status != GS_OK) sqlite3_exec(notes->db, "ROLLBACK", NULL, NULL, NULL);   /* ROLLBACK may fail when there is no transaction */
     return status;
 }
 
@@ -188,7 +188,7 @@ typedef struct words {
     int  count;
 } words;
 
-/* In every message, and about nothing. */
+/* Words that occur in every message and say nothing. */
 static bool is_common(const char *word)
 {
     static const char *const common[] = {
@@ -218,7 +218,7 @@ static void add_words(words *w, const char *text)
     }
 }
 
-/* What bounds it, and what one looks for then. */
+/* Words for what bounds the problem, as notes about it use them. */
 static void add_bound(words *w, const gs_problem *p, const gs_caps *caps)
 {
     const double peak = caps->tensor_flops * caps->sms * caps->clock_mhz, bytes_us = caps->memory_gbs * 1e3;
@@ -234,7 +234,7 @@ static void add_bound(words *w, const gs_problem *p, const gs_caps *caps)
     if ((p->lda | p->ldb) % 8 != 0) add_words(w, "alignment rows pairs 16 bytes edges");
 }
 
-/* "\"a\" OR \"b\"": no character of a word means anything to FTS5. */
+/* "\"a\" OR \"b\"": quoted, so that no word is FTS5 syntax. */
 static void add_match(gs_text *out, const words *w)
 {
     for (int i = 0; i < w->count; i++) gs_text_addf(out, "%s\"%s\"", i ? " OR " : "", w->word[i]);
@@ -272,7 +272,7 @@ static gs_status add_winners(gs_notes *notes, const gs_problem *p, size_t limit,
     add_problem_words(&said, p);
     add_words(&w, gs_text_string(&said));
     add_match(&match, &w);
-    const bool whole = !said.failed && !match.failed;   /* part of a query is another one, or none */
+    const bool whole = !said.failed && !match.failed;   /* a truncated query would be another one, or none */
     gs_text_free(&said);
     if (!whole) {
         gs_text_free(&match);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A VFS that passes everything on to the system's, and of the database itself hashes each page that is written and checks each that is read. */
+ * A VFS over the system's VFS: hashes each page of the database file when it is written, and checks it when it is read. */
 #include "pages/pages.h"
 
 #include <pthread.h>
@@ -10,18 +10,18 @@
 
 enum { SMALLEST_PAGE = 512, LARGEST_PAGE = 65536, HEADER = 100, RESERVED_AT = 20 };
 
-/* Ours; the system's file lies behind it. */
+/* Followed in memory by the system VFS's own file. */
 typedef struct paged_file {
     sqlite3_file base;
-    bool         database;   /* not a journal, a log or a temporary file */
+    bool         database;   /* the main database, not a journal, log or temporary file */
     bool         checking;
-    bool         sealed;     /* what the first page said when it was last read or written */
+    bool         sealed;     /* what the first page said when it was last read or written: pages have hashes */
 } paged_file;
 
 static paged_file *of(sqlite3_file *file) { return (paged_file *)file; }
 static sqlite3_file *below(sqlite3_file *file) { return (sqlite3_file *)(of(file) + 1); }
 
-/* Where a page stands counts: two that were swapped are both wrong. */
+/* The hash depends on the page's position, so that swapped pages are detected. */
 static uint64_t hash_of(const void *page, int size, sqlite3_int64 at)
 {
     return gs_hash64(page, (size_t)(size - GS_PAGES_RESERVED)) ^ ((uint64_t)(at / size) + 1) * 0x9e3779b97f4a7c15u;
@@ -60,7 +60,7 @@ static int read_file(sqlite3_file *file, void *to, int size, sqlite3_int64 at)
     if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ) return code;
     look_at_header(of(file), to, size, at);
     if (!of(file)->checking || !is_page(file, size, at)) return code;
-    if (code == SQLITE_IOERR_SHORT_READ) {   /* behind the end there is nothing to check; a page that the end cuts is damaged */
+    if (code == SQLITE_IOERR_SHORT_READ) {   /* nothing to check behind the end of the file; a page cut by the end is damaged */
         sqlite3_int64 end = 0;
         const int told = below(file)->pMethods->xFileSize(below(file), &end);
         return told != SQLITE_OK ? told : end > at ? GS_PAGES_DAMAGED : code;
@@ -68,7 +68,7 @@ static int read_file(sqlite3_file *file, void *to, int size, sqlite3_int64 at)
     return fits(to, size, at) ? SQLITE_OK : GS_PAGES_DAMAGED;
 }
 
-/* A copy gets the hash: the page is SQLite's. */
+/* The hash is written to a copy, because the buffer is SQLite's. */
 static int write_file(sqlite3_file *file, const void *from, int size, sqlite3_int64 at)
 {
     char page[LARGEST_PAGE];
@@ -97,7 +97,7 @@ static int lock_shared(sqlite3_file *file, int offset, int count, int flags) { r
 static void order_shared(sqlite3_file *file) { below(file)->pMethods->xShmBarrier(below(file)); }
 static int unmap_shared(sqlite3_file *file, int remove) { return below(file)->pMethods->xShmUnmap(below(file), remove); }
 
-/* Version 2: with shared memory, for the log; without mapped pages, which nobody would check. */
+/* Version 2: with shared memory, which WAL needs, but without mmap, which would bypass the checks. */
 static const sqlite3_io_methods methods = {
     2, close_file, read_file, write_file, truncate_file, sync_file, size_of_file, lock_file, unlock_file, is_reserved, control_file,
     sector_size, characteristics, map_shared, lock_shared, order_shared, unmap_shared, NULL, NULL,
@@ -152,7 +152,8 @@ bool gs_pages_sealed(sqlite3 *db, const char *database)
     return sqlite3_file_control(db, database, SQLITE_FCNTL_RESERVE_BYTES, &bytes) == SQLITE_OK && bytes == GS_PAGES_RESERVED;
 }
 
-/* A free page that was never written, or the one that stands for the locks. Who reads it as another kind of page is told by its hash, which is 0. */
+/* A page of zeros: a free page that was never written, or the lock page. If one stands where SQLite expects another page, reading it fails the check, because
+ * its hash is 0. */
 static bool is_hole(const char *page, int size)
 {
     return page[0] == 0 && memcmp(page, page + 1, (size_t)size - 1) == 0;
@@ -170,12 +171,12 @@ int gs_pages_count(sqlite3 *db, const char *database, int64_t *pages, int64_t *b
     code = file->pMethods->xFileSize(file, &end);
     if (code != SQLITE_OK || end < HEADER) return code;
     if ((code = file->pMethods->xRead(file, header, HEADER, 0)) != SQLITE_OK) return code;
-    if (header[RESERVED_AT] != GS_PAGES_RESERVED) return SQLITE_OK;   /* those that get hashes are in the log */
+    if (header[RESERVED_AT] != GS_PAGES_RESERVED) return SQLITE_OK;   /* the pages with hashes are still in the log */
     const int said = header[16] << 8 | header[17], size = said == 1 ? LARGEST_PAGE : said;
     if (size < SMALLEST_PAGE || (size & (size - 1)) != 0) return SQLITE_NOTADB;
     char *const page = malloc((size_t)size);
     if (!page) return SQLITE_NOMEM;
-    const sqlite3_int64 inside = (sqlite3_int64)header[28] << 24 | header[29] << 16 | header[30] << 8 | header[31];   /* what lies behind is no page of it */
+    const sqlite3_int64 inside = (sqlite3_int64)header[28] << 24 | header[29] << 16 | header[30] << 8 | header[31];   /* bytes behind the database's page count belong to no page */
     for (sqlite3_int64 at = 0; at + size <= end && at / size < inside && code == SQLITE_OK; at += size) {
         code = file->pMethods->xRead(file, page, size, at);
         ++*pages;

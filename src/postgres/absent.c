@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Built without libpq: no database can be opened, so nothing else is ever called. */
+ * Replaces the room in a build without libpq: gs_pg_open fails, so nothing else is ever called. */
 #include <stddef.h>
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The connection, transactions, and what is done when either breaks. */
+ * The connection, transactions, and their recovery. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +12,13 @@
 #include "base/random.h"
 #include "postgres/internal.h"
 
-/* ---- what an answer means ---- */
+/* ---- classifying a result ---- */
 
 typedef enum outcome {
-    DONE,    /* it is as it should be */
-    LOST,    /* no connection, or the server is ending or beginning */
-    AGAIN,   /* the transaction was taken back because of another one */
-    WRONG    /* it would fail again */
+    DONE,    /* success */
+    LOST,    /* no connection, or the server is starting or shutting down */
+    AGAIN,   /* the server aborted the transaction because of another one (serialisation failure, deadlock) */
+    WRONG    /* trying again would not help */
 } outcome;
 
 static const char *state_of(const PGresult *result)
@@ -32,14 +32,14 @@ static outcome judge(const gs_pg *pg, const PGresult *result)
     const ExecStatusType kind = PQresultStatus(result);
     if (kind == PGRES_COMMAND_OK || kind == PGRES_TUPLES_OK || kind == PGRES_EMPTY_QUERY) return DONE;
     const char *const state = state_of(result);
-    /* shut down by its administrator, crashed, cannot connect now; connection exceptions */
+    /* SQLSTATE 57P01 to 57P03 (shut down, crashed, starting) and class 08 (connection exceptions) */
     const bool ending = strncmp(state, "57P0", 4) == 0 || strncmp(state, "08", 2) == 0;
-    if (!*state) return LOST;   /* libpq's own words; it may say that the connection was closed and still count it as open */
+    if (!*state) return LOST;   /* an error of libpq itself; it may report a closed connection and still have status OK */
     if (ending || PQstatus(pg->connection) != CONNECTION_OK) return LOST;
     return strcmp(state, "40001") == 0 || strcmp(state, "40P01") == 0 ? AGAIN : WRONG;
 }
 
-/* The server's message, its first line, and the status that fits. */
+/* Keeps the first line of the server's message, and returns the matching status. */
 static gs_status explain(gs_pg *pg, const PGresult *result)
 {
     const char *const text = result ? PQresultErrorMessage(result) : "", *const state = state_of(result);
@@ -67,7 +67,7 @@ static uint64_t answer_of(const PGresult *rows)
 
 /* ---- connecting ---- */
 
-/* A server that has gone without a word, as a machine without power does, is noticed by what the kernel sends now and then. */
+/* Keepalives and tcp_user_timeout detect a server that vanished, as after a power failure. */
 static PGconn *dial(const char *name)
 {
     const char *const keys[] = {"connect_timeout", "fallback_application_name", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout",
@@ -76,7 +76,7 @@ static PGconn *dial(const char *name)
     return PQconnectdbParams(keys, values, 1);
 }
 
-static void ignore(void *self, const char *message) { (void)self, (void)message; }   /* libpq would write warnings to the terminal */
+static void ignore(void *self, const char *message) { (void)self, (void)message; }   /* by default libpq prints warnings on stderr */
 
 static void roll_back(gs_pg *pg)
 {
@@ -107,7 +107,7 @@ static gs_status connect_once(gs_pg *pg)
     return GS_ERROR_IO;
 }
 
-/* Until it succeeds or time is up. */
+/* Reconnects until it succeeds or the deadline has passed. */
 static gs_status connect_again(gs_pg *pg, int64_t deadline)
 {
     int64_t pause = 20000000;
@@ -127,7 +127,7 @@ static PGresult *send(gs_pg *pg, const gs_pg_sent *sent)
     return PQexecParams(pg->connection, sent->sql, sent->count, sent->type, (const char *const *)sent->value, NULL, NULL, 0);
 }
 
-/* Begins the transaction and writes its number into this connection's row. *done: the number is there already, and so is what the transaction wrote. */
+/* Begins the transaction and writes its number into this connection's row. *done: the number is there already, so the transaction was committed. */
 static PGresult *send_begin(gs_pg *pg, bool *done)
 {
     char sql[320];
@@ -141,7 +141,7 @@ static PGresult *send_begin(gs_pg *pg, bool *done)
     return result;
 }
 
-/* The transaction once more, up to where it was. */
+/* Replays the transaction up to the current statement. */
 static outcome play(gs_pg *pg, bool *done, gs_status *status)
 {
     roll_back(pg);
@@ -163,7 +163,7 @@ static outcome play(gs_pg *pg, bool *done, gs_status *status)
     return is;
 }
 
-/* After LOST or AGAIN: connected, and where it was in the transaction. *done: the transaction turns out to have been committed. */
+/* After LOST or AGAIN: reconnects and replays the transaction. *done: the transaction turned out to be committed. */
 static gs_status recover(gs_pg *pg, outcome is, int64_t deadline, bool *done)
 {
     gs_status status = GS_OK;
@@ -172,7 +172,7 @@ static gs_status recover(gs_pg *pg, outcome is, int64_t deadline, bool *done)
         pg->in = false;
         if (is == LOST) connect_again(pg, deadline);
         else roll_back(pg);
-        return GS_ERROR_IO;   /* of what went before there is no record */
+        return GS_ERROR_IO;   /* its earlier statements were not recorded */
     }
     do {
         if (is == LOST) GS_TRY(connect_again(pg, deadline));
@@ -186,7 +186,7 @@ static gs_status recover(gs_pg *pg, outcome is, int64_t deadline, bool *done)
 
 static int64_t deadline_from_now(void) { return gs_clock_ns() + GS_PG_RETRY_S * INT64_C(1000000000); }
 
-/* Takes the result of a statement; *result is another one of it if it had to be sent again. */
+/* Handles the result of a statement; if it had to be sent again, *result is replaced by the new result. */
 static gs_status settle(gs_pg *pg, const gs_pg_sent *sent, PGresult **result)
 {
     const int64_t deadline = deadline_from_now();
@@ -260,7 +260,7 @@ gs_status gs_pg_begin(gs_pg *pg, bool again)
     const outcome is = judge(pg, result);
     if (is != DONE) status = explain(pg, result);
     if (is == LOST || is == AGAIN) {
-        pg->again = true;   /* nothing has happened in it yet */
+        pg->again = true;   /* it is empty so far, so it can be replayed */
         status = recover(pg, is, deadline_from_now(), &done);
         pg->again = again;
     }
@@ -273,7 +273,7 @@ gs_status gs_pg_begin(gs_pg *pg, bool again)
     return status;
 }
 
-/* COMMIT of a transaction in which a statement failed is answered "ROLLBACK": that is told to nobody as success. */
+/* The server answers COMMIT of a failed transaction with "ROLLBACK" and no error; here that is a failure. */
 static gs_status commit(gs_pg *pg)
 {
     const int64_t deadline = deadline_from_now();
@@ -288,7 +288,7 @@ static gs_status commit(gs_pg *pg)
         if (is == DONE || is == WRONG) return status;
         GS_TRY(recover(pg, is, deadline, &done));
     }
-    roll_back(pg);   /* of what asked; the transaction itself is there */
+    roll_back(pg);   /* ends the transaction in which the replay looked; the replayed one is committed */
     return GS_OK;
 }
 
@@ -306,7 +306,7 @@ bool gs_pg_in_transaction(const gs_pg *pg) { return pg->in; }
 
 /* ---- opening ---- */
 
-/* The name as it was given, unless there is a password in it. */
+/* The connection string for messages; rebuilt without the password if there may be one in it. */
 static void make_label(gs_pg *pg)
 {
     const char *const at = strstr(pg->name, "://"), *const end = at ? strchr(at + 3, '@') : NULL;
@@ -340,7 +340,7 @@ void gs_pg_close(gs_pg **out)
     gs_pg *const pg = *out;
     if (!pg) return;
     forget(pg);
-    if (pg->marked && PQstatus(pg->connection) == CONNECTION_OK) {   /* nobody asks for the row any more; old ones of the killed go with it */
+    if (pg->marked && PQstatus(pg->connection) == CONNECTION_OK) {   /* removes this connection's row, and rows of killed processes after 30 days */
         char sql[160];
         roll_back(pg);
         snprintf(sql, sizeof sql, "DELETE FROM writer WHERE uid = '%s' OR date < now() - interval '30 days'", pg->uid);

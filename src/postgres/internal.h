@@ -6,25 +6,25 @@
 
 #include "postgres/postgres.h"
 
-/* A statement with its values, as it is sent, and sent again. */
+/* A statement with its values, kept so that it can be sent again. */
 typedef struct gs_pg_sent {
     char    *sql;
     char    *value[GS_PG_VALUES];
     Oid      type[GS_PG_VALUES];
     int      count;
-    uint64_t answer;   /* a hash of the rows that came */
+    uint64_t answer;   /* hash of the rows that it returned */
 } gs_pg_sent;
 
 struct gs_pg {
     PGconn      *connection;
-    char        *name;              /* as it was given */
+    char        *name;              /* as passed to gs_pg_open */
     char         label[512];
     char         message[400];
-    char         uid[33];           /* of the row in the table of writers */
-    int64_t      number;            /* of the transaction */
+    char         uid[33];           /* key of this connection's row in the table writer */
+    int64_t      number;            /* of the current transaction */
     bool         read_only, in, again, moved, marked;
     int64_t      changed;
-    gs_pg_sent **sent;              /* of the transaction, in their order */
+    gs_pg_sent **sent;              /* statements of the transaction, in order */
     int          count, capacity;
 };
 
@@ -37,8 +37,8 @@ struct gs_pg_query {
     bool        ran;
 };
 
-/* connection.c. Runs the statement, on a new connection and after what went before in the transaction if need be. In a transaction that can be played
- * again *sent becomes part of it, and is NULL. */
+/* connection.c. Runs the statement; if the connection or the transaction broke, reconnects and replays the transaction's earlier statements first. In a
+ * transaction that can be replayed, the transaction takes ownership of *sent and sets it to NULL. */
 gs_status gs_pg_run(gs_pg *pg, gs_pg_sent **sent, PGresult **rows);
 void      gs_pg_sent_free(gs_pg_sent *sent);
 

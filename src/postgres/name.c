@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * What names a database and not a file. */
+ * Recognises a connection string. */
 #include <stddef.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "postgres/postgres.h"
 
-/* A file called "host=x" can still be named as "./host=x". */
+/* A file called "host=x" can still be opened as "./host=x". */
 bool gs_pg_is_name(const char *name)
 {
     static const char *const heads[] = {"postgresql://", "postgres://", "host=", "hostaddr=", "port=", "dbname=", "user=", "password=", "service=", "passfile=", "sslmode="};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Statements: their parameters, values and rows. */
+ * Statements: parameters, values and rows. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include "base/error.h"
 #include "postgres/internal.h"
 
-enum { INT8 = 20, TEXT = 25, FLOAT8 = 701, INT4 = 23, FLOAT4 = 700 };   /* numbers of types, which PostgreSQL never changes */
+enum { INT8 = 20, TEXT = 25, FLOAT8 = 701, INT4 = 23, FLOAT4 = 700 };   /* type OIDs, which are fixed */
 
-/* "?" and "?2" become "$1" and "$2". No statement has a question mark of its own. */
+/* "?" and "?2" become "$1" and "$2". No statement contains any other question mark. */
 static char *translate(const char *sql)
 {
     size_t size = 1;
@@ -48,7 +48,7 @@ void gs_pg_query_free(gs_pg_query **query)
     *query = NULL;
 }
 
-/* value: the query's from now on; wanted: it is not SQL's NULL. */
+/* value: owned by the query from now on; wanted: it is not SQL's NULL, so a NULL pointer means out of memory. */
 static void bind(gs_pg_query *query, Oid type, char *value, bool wanted)
 {
     gs_pg_sent *const sent = query->sent;
@@ -59,7 +59,7 @@ static void bind(gs_pg_query *query, Oid type, char *value, bool wanted)
     sent->value[sent->count++] = value;
 }
 
-/* How many bytes belong to the character; 0: it is none. */
+/* Length in bytes of the UTF-8 character; 0: it is not valid. */
 static int character(const unsigned char *p)
 {
     const int length = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 : *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
@@ -69,8 +69,8 @@ static int character(const unsigned char *p)
     return length;
 }
 
-/* The server refuses texts that are no UTF-8; a message that was cut in the middle of a character is one. Bytes that belong to no character become U+F780 to
- * U+F7FF, of those that mean nothing to anybody, and bytes again when they are read. */
+/* The server refuses texts that are not UTF-8, such as a message that was cut inside a character. Each invalid byte is stored as U+F780 to U+F7FF (private
+ * use) and becomes the byte again when read. */
 static char *encode(const char *value)
 {
     char *const copy = malloc(3 * strlen(value) + 1), *to = copy;

@@ -22,7 +22,7 @@ static bool is(const gs_curve_points *curve, const char *series, const char *nam
     return strcmp(curve->series, series) == 0 && strcmp(curve->name, name) == 0;
 }
 
-/* The last one is looked at first: points of a curve come together. */
+/* Searches from the end, because points of a curve come together. */
 static gs_curve_points *find(gs_curves *curves, const char *series, const char *name)
 {
     for (int i = curves->count - 1; i >= 0; i--)

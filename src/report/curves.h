@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Curves on their way into the store and out of it: collected point by point, or read from rows and written as such
+ * Collects curves point by point, or from rows, for the store; and writes stored curves as rows
  *
  *     series,name,x,y
  *     regret/learned,f16:64x64x64:tn seed 1,4,0.031 */
@@ -22,13 +22,13 @@ typedef struct gs_curves {
     int        count, capacity;
 } gs_curves;   /* zero-initialise */
 
-/* A point at the end of the curve, which is made if there is none. MEMORY. */
+/* Appends a point to the curve, which is created if missing. MEMORY. */
 gs_status gs_curves_add(gs_curves *curves, const char *series, const char *name, double x, double y, gs_error *error);
 
-/* Rows of a file; y may be empty: no number. CORRUPT, with the line; NOT_FOUND, IO, MEMORY. */
+/* Reads rows of a file; y may be empty: no number. CORRUPT, with the line; NOT_FOUND, IO, MEMORY. */
 gs_status gs_curves_read(gs_curves *curves, const char *path, gs_error *error);
 
-/* A stored curve as such rows, and as an object of JSON. */
+/* A stored curve as rows, and as a JSON object. */
 void gs_curve_rows(gs_text *out, const gs_curve *curve);
 void gs_curve_object(gs_text *out, const gs_curve *curve);
 

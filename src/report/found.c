@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a run of training has found, out of the store of its reward service: its trials in the order in which they came. */
+ * What a training run has found: curves of the trials in its reward service's store, in order of date. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "report/internal.h"
 #include "verify/verdict.h"
 
-enum { POINTS = 200, LAST = 100 };   /* of a curve; trials that the share of passes is of */
+enum { POINTS = 200, LAST = 100 };   /* points per curve; trials over which the share of passes is taken */
 
 typedef struct tried {
     char   problem[GS_PROBLEM_TEXT], date[24];
@@ -25,7 +25,7 @@ typedef struct list {
     bool   failed;
 } list;
 
-/* What nobody has judged, as in a search's race, is left out. */
+/* Skips trials without a verdict. */
 static bool take(void *self, const gs_trial *trial)
 {
     list *const l = self;
@@ -49,7 +49,7 @@ static int by_date(const void *left, const void *right)
     return dates ? dates : (a->id > b->id) - (a->id < b->id);
 }
 
-/* In place of each problem's text its number, as text; returns how many problems there are. */
+/* Replaces each problem's text by its number, as text; returns the number of problems. */
 static int number_problems(list *l)
 {
     char last[GS_PROBLEM_TEXT] = "";
@@ -78,7 +78,7 @@ static gs_status add_curves(gs_curves *curves, const char *device, const list *l
             *known = t->ratio;
         }
         passed += t->passed - (i >= LAST && l->item[i - LAST].passed);
-        if ((int64_t)(i + 1) * POINTS / l->count == (int64_t)i * POINTS / l->count) continue;   /* never the last */
+        if ((int64_t)(i + 1) * POINTS / l->count == (int64_t)i * POINTS / l->count) continue;   /* about POINTS points, always including the last trial */
         if (found > 0) GS_TRY(gs_curves_add(curves, "training/store/best", device, i + 1, exp(sum / found), error));
         GS_TRY(gs_curves_add(curves, "training/store/passed", device, i + 1, passed / fmin(i + 1, LAST), error));
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The kernels that models wrote, as a report shows them: which was made from which, and what it gained. */
+ * Lineages of the kernels that models wrote, for the report: what each was derived from, and what it gained. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ typedef struct search {
     const char *gpu;
 } search;
 
-/* Of every problem with a kernel there is a lineage, filled later: one question at a time. */
+/* Adds an empty lineage for every problem with a kernel; filled later, because a visit must not start another one. */
 static bool on_turn(void *self, const gs_turn *turn)
 {
     const search *const s = self;
@@ -60,7 +60,7 @@ gs_status gs_report_add_lineages(gs_report *r, gs_store *store, const char *gpu,
         status = gs_ancestry_walk(store, f.to->device, f.to->problem, on_kernel, &f, &count, error);
     }
     int some = 0;
-    for (int i = 0; i < r->lineage_count; i++)   /* a store without the kernels' texts says nothing of them */
+    for (int i = 0; i < r->lineage_count; i++)   /* a store without the kernels' texts gives empty lineages */
         if (r->lineages[i].count > 0) r->lineages[some++] = r->lineages[i];
     r->lineage_count = some;
     return status;
@@ -84,7 +84,7 @@ static void put_kernel(gs_json *json, const gs_report_kernel *k)
 
 void gs_report_put_lineages(gs_json *json, const gs_report *r)
 {
-    static const char *const columns[] = {"candidate", "base", "verdict", "generation", "island", "us", "ratio", "gain", "reward", "best"};   /* the order of put_kernel */
+    static const char *const columns[] = {"candidate", "base", "verdict", "generation", "island", "us", "ratio", "gain", "reward", "best"};   /* in the order of put_kernel */
     gs_json_begin(json, "lineage_columns", '[');
     for (size_t i = 0; i < GS_COUNT(columns); i++) gs_json_string(json, NULL, columns[i]);
     gs_json_end(json, ']');

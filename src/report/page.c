@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The page: one file that loads nothing. It has the report's data as one JSON object; style, scripts and the plotting library are embedded in the program
- * and copied into it. share/report/build.js makes tables and pictures of the data, page.js draws the pictures. */
+ * The page: a single HTML file that loads nothing. It has the report's data as one JSON object; style, scripts and the plotting library are embedded in the
+ * program and copied into it. share/report/build.js makes tables and charts of the data, page.js draws the charts. */
 #include <math.h>
 #include <string.h>
 #include <gemmsmith/gemmsmith.h>
@@ -12,7 +12,7 @@
 #include "report/internal.h"
 
 extern const gs_embedded gs_embedded_report[];   /* share/report/ */
-extern const gs_embedded gs_embedded_chart[];    /* Chart.js, as it is installed */
+extern const gs_embedded gs_embedded_chart[];    /* Chart.js */
 
 /* ---- the data ---- */
 
@@ -23,7 +23,7 @@ static void put_numbers(gs_json *json, const char *name, const double *list, int
     gs_json_end(json, ']');
 }
 
-/* The order of put_point. */
+/* In the order of put_point. */
 static const char *const columns[] = {"problem", "kind", "m", "n", "k", "choice", "cublaslt", "us", "cublaslt_us", "ratio", "low", "high", "floor", "band", "date", "ours", "reference"};
 
 static void put_point(gs_json *json, const gs_report_point *p)
@@ -89,7 +89,7 @@ static void put_curve(gs_json *json, const gs_report_curve *curve)
     gs_json_end(json, '}');
 }
 
-/* The files that the report is of, a line each. */
+/* The report's source files; `at` has one per line. */
 static void put_sources(gs_json *json, const char *at)
 {
     gs_json_begin(json, "sources", '[');
@@ -132,7 +132,7 @@ static void put_report(gs_json *json, const gs_report *r, const char *made)
     gs_json_end(json, '}');
 }
 
-/* "<" occurs in strings alone, where it may be written another way: so nothing in the data ends the element early. */
+/* Escapes "<", which occurs only in strings, so that the data cannot end the script element. */
 static void add_data(gs_text *page, const gs_report *r, const char *made)
 {
     gs_text data = {0};
@@ -150,8 +150,7 @@ static void add_data(gs_text *page, const gs_report *r, const char *made)
 
 /* ---- the page ---- */
 
-/* A file of the program that goes into a script or style element. "</" within ends none of ours: neither has a closing tag in it, which the test
- * of the page checks. */
+/* An embedded file for a script or style element. It must not contain the closing tag, which the page's test checks. */
 static void add_embedded(gs_text *page, const gs_embedded *files, const char *name)
 {
     while (files->name && name && strcmp(files->name, name) != 0) files++;

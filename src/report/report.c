@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a report is made of: its lists. */
+ * The lists of a report. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ gs_report_set *gs_report_find_set(gs_report *r, const char *gpu, const char *mod
     return set;
 }
 
-/* "f16:64x64x64:tn:acc=f16" is of the kind "f16 tn acc=f16". */
+/* The kind of "f16:64x64x64:tn:acc=f16" is "f16 tn acc=f16". */
 void gs_report_name_point(gs_report_point *point, const char *problem)
 {
     const char *const extents = strchr(problem, ':'), *const rest = extents ? strchr(extents + 1, ':') : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Filling a report from the rows of eval: objects (--json, the store's results) and lines of values (--rows). A problem that was measured again
- * counts with its last run. */
+ * Fills a report from rows of eval: objects (--json, the store's results) and lines of values (--rows). If a problem was measured several times, the last run
+ * counts. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 enum { MOST_BYTES = 1 << 30, COLUMNS = 64 };
 
-/* Empties the point for a newer run. false: what it has is newer. */
+/* Clears the point for a newer run. false: the point is newer. */
 static bool renew(gs_report_point *p, const char *date)
 {
     if (strcmp(p->date, date) > 0) return false;
@@ -30,7 +30,7 @@ static bool renew(gs_report_point *p, const char *date)
     return true;
 }
 
-/* An emulated device has no cuBLASLt: its ratio is that of the floor. */
+/* An emulated device has no cuBLASLt: the ratio is to the floor. */
 static void predict(gs_report_point *p)
 {
     p->ratio = p->floor_us / p->us;
@@ -46,7 +46,7 @@ static void take_percentiles(double to[GS_REPORT_PERCENTILES], const gs_result_e
     to[GS_REPORT_P99] = e->p99;
 }
 
-/* Which of ours counts, and what it is compared with. -1: none. */
+/* The entry of ours that counts, and what it is compared with; -1: none. */
 static void choose(const gs_result *row, int *own, int *reference, const gs_ratio **ratio)
 {
     *own = *reference = -1;
@@ -146,7 +146,7 @@ static gs_status add_objects(gs_report *r, const char *path, char *text, gs_erro
 
 /* ---- lines of values ---- */
 
-/* legend: column's name, its place in the file (-1: not there) */
+/* legend: name of a column; its index in the file is in `place` (-1: absent) */
 enum { PROBLEM, MODE, CACHE, LAYOUT, CONTENDER, CHOICE, DEVICE_US, RATIO, LOW, HIGH, IS_BEST, BEST_RATIO, BEST_LOW, BEST_HIGH, VERIFIED, FLOOR_US, BAND,
        CALL_US, CALL_P50, CALL_P95, CALL_P99, DATE, KNOWN };
 static const char *const names[KNOWN] = {"problem", "mode", "cache", "layout", "contender", "choice", "device_us", "ratio", "low", "high", "is_best",
@@ -155,7 +155,7 @@ static const char *const names[KNOWN] = {"problem", "mode", "cache", "layout", "
 
 typedef struct lines {
     gs_report  *r;
-    char        gpu[96];        /* as the last comment said */
+    char        gpu[96];        /* from the last comment */
     int         place[KNOWN], columns;
     char      **field;
 } lines;
@@ -176,7 +176,7 @@ static void read_comment(lines *l, const char *text)
     char date[24];
     if (sscanf(text, "# %95[^,], driver CUDA %23[^,], cuBLASLt %23[^,], NVRTC %23[^,], gemmsmith %63[^, ] %47[^, ], %23s", m.device, m.driver, m.cublaslt, m.nvrtc,
                m.version, m.commit, date) != 7) {
-        m.commit[0] = '\0';   /* outside a checkout no commit stands there */
+        m.commit[0] = '\0';   /* built outside a git checkout: there is no commit */
         if (sscanf(text, "# %95[^,], driver CUDA %23[^,], cuBLASLt %23[^,], NVRTC %23[^,], gemmsmith %63[^, ] , %23s", m.device, m.driver, m.cublaslt, m.nvrtc,
                    m.version, date) != 6)
             return;
@@ -225,7 +225,7 @@ static void take_reference(const lines *l, const gs_report_set *set, gs_report_p
     for (int i = 0; i < GS_REPORT_PERCENTILES; i++) p->reference[i] = number_of(l, CALL_P50 + i);
 }
 
-/* With the layouts that there are, as eval --json writes it. */
+/* With all measured layouts, as eval --json writes it. */
 static void name_problem(char *name, size_t size, const gs_problem *problem, unsigned layouts)
 {
     char text[GS_PROBLEM_TEXT];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Filling a report from a store: winners, results of eval, curves. */
+ * Fills a report from a store: winners, results of eval, curves. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +15,13 @@
 typedef struct filling {
     gs_report  *r;
     const char *gpu;       /* NULL: all */
-    gs_text     devices;   /* that have sessions: "name\n" of each */
-    gs_report_set *set;       /* winners */
+    gs_text     devices;   /* devices with sessions: "name\n" each */
+    gs_report_set *set;       /* of winners */
     gs_caps     caps;
-    bool        floors;    /* caps are the device's */
+    bool        floors;    /* caps are known */
 } filling;
 
-/* Of the embedded profile, else of this machine's GPU if it is that one. */
+/* From the embedded profile, or from this machine's GPU if it is that device. */
 static bool find_caps(const char *device, gs_caps *caps)
 {
     char slug[96];
@@ -48,7 +48,7 @@ static bool on_session(void *self, const gs_session *session, const char *date)
 {
     filling *const f = self;
     char line[128];
-    if (!*session->device || session->cc == 0 || !wanted(f, session->device)) return true;   /* without a device: nothing was measured */
+    if (!*session->device || session->cc == 0 || !wanted(f, session->device)) return true;   /* without a device nothing was measured */
     gs_report_machine machine = {.sms = session->sms, .runs = 1};
     snprintf(machine.device, sizeof machine.device, "%s", session->device);
     if (session->driver > 0) gs_format_cuda_version(session->driver, machine.driver);
@@ -93,7 +93,7 @@ static bool on_winner(void *self, const gs_trial *trial)
     return true;
 }
 
-/* A result's key begins "eval 1 nvidia-h200 ". */
+/* A result's key begins with "eval 1 nvidia-h200 ". */
 static bool result_wanted(const filling *f, const char *key, const gs_result *row)
 {
     char gpu[96];
@@ -133,7 +133,7 @@ static bool copy_points(gs_curve_points *to, const gs_curve *from)
     return true;
 }
 
-/* Those of a series and a name come with the oldest first: the last one counts. */
+/* Curves of a series and name come oldest first: the last one replaces the others. */
 static bool on_curve(void *self, const gs_curve *curve)
 {
     filling *const f = self;
@@ -162,7 +162,7 @@ static gs_status add_winners(filling *f, gs_store *store, gs_error *error)
         f->set = gs_report_find_set(f->r, name, "", gs_gpu_emulated(name));
         if (!f->set) break;
         GS_TRY(gs_store_winners(store, name, on_winner, f, error));
-        if (f->set->count == 0) f->r->set_count--;   /* it was the last one made */
+        if (f->set->count == 0) f->r->set_count--;   /* it was the last one created */
         if (f->r->training) GS_TRY(gs_report_add_found(f->r, store, name, error));
     }
     return GS_OK;

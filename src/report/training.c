@@ -14,7 +14,7 @@
 
 enum { MOST_KEYS = 4 };
 
-/* legend: series, how trainers call it, the first that an entry has counts; * as in names of files */
+/* legend: series, names of the figure in trainers' logs (the first that an entry has counts; * is a wildcard) */
 static const struct {
     const char *series, *key[MOST_KEYS];
 } figures[] = {
@@ -32,7 +32,7 @@ static const struct {
 
 /* ---- reading ---- */
 
-/* Python writes NaN and Infinity, which JSON does not have: they become null. In strings nothing changes. */
+/* Python writes NaN and Infinity, which JSON does not have: replaces them by null, except in strings. */
 static json_t *parse(const char *text)
 {
     static const char *const words[] = {"NaN", "-Infinity", "Infinity"};
@@ -75,7 +75,7 @@ static gs_status add_figures(gs_curves *curves, const char *name, const json_t *
     return GS_OK;
 }
 
-/* false: it is no entry of a log. */
+/* false: not an entry of a log. */
 static bool step_of(const json_t *entry, double *step)
 {
     const json_t *const said = json_object_get(entry, "step");
@@ -125,7 +125,7 @@ gs_status gs_training_read(gs_curves *curves, const char *name, const char *text
     return status;
 }
 
-/* By what it begins with: an object with log_history, whatever its lines; or a first line with a step, which rows of eval do not have. */
+/* An object with log_history; or a first line with a step, which rows of eval do not have. */
 bool gs_training_is(const char *text)
 {
     double step;
@@ -141,7 +141,7 @@ bool gs_training_is(const char *text)
     return is;
 }
 
-/* The last folder of the path that is none of checkpoints; NULL: there is none. Cuts the path. */
+/* The last folder of the path that is not a checkpoint; NULL: none. Truncates the path. */
 static const char *folder_of(char *path)
 {
     for (char *slash; (slash = strrchr(path, '/'));) {
@@ -154,7 +154,7 @@ static const char *folder_of(char *path)
 
 void gs_training_name(char name[GS_CURVE_NAME], const char *path)
 {
-    static const char *const alike[] = {"trainer_state.json", "log.jsonl"};   /* what every run's is called */
+    static const char *const alike[] = {"trainer_state.json", "log.jsonl"};   /* names that all runs use */
     char copy[1024];
     const char *const slash = strrchr(path, '/'), *const file = slash ? slash + 1 : path, *run = NULL;
     snprintf(copy, sizeof copy, "%s", path);

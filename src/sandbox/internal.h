@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * What the two sides of the sandbox say to each other. Strings end with '\0'. Private to sandbox*.c. */
+ * Messages between the two sides of the sandbox. Strings are NUL-terminated. Private to this room. */
 #ifndef GS_SANDBOX_INTERNAL_H
 #define GS_SANDBOX_INTERNAL_H
 
 #include "sandbox/sandbox.h"
 
-/* Behind it `bytes` bytes of strings: target, name, text, options, names of headers, texts of headers. */
+/* Followed by `bytes` bytes of strings: target, name, text, options, names of headers, texts of headers. */
 typedef struct gs_sandbox_request {
     uint64_t bytes;
     double   limit_s;
@@ -13,12 +13,12 @@ typedef struct gs_sandbox_request {
 } gs_sandbox_request;
 
 typedef enum gs_sandbox_end {
-    GS_SANDBOX_RETURNED,      /* behind it what the child wrote */
+    GS_SANDBOX_RETURNED,      /* followed by what the child wrote */
     GS_SANDBOX_SIGNALLED,     /* code: the signal */
     GS_SANDBOX_EXITED,        /* code: its exit code, not 0 */
     GS_SANDBOX_LATE,
     GS_SANDBOX_TOO_MUCH,      /* more than GS_SANDBOX_REPLY bytes */
-    GS_SANDBOX_UNABLE         /* code: a status that is not the text's fault; behind it a line that says why */
+    GS_SANDBOX_UNABLE         /* code: a status that is not due to the source; followed by a message */
 } gs_sandbox_end;
 
 typedef struct gs_sandbox_reply {
@@ -26,7 +26,7 @@ typedef struct gs_sandbox_reply {
     uint64_t bytes;
 } gs_sandbox_reply;
 
-/* What the child writes first; behind it code, PTX and messages. */
+/* The beginning of what the child writes; followed by code, PTX and messages. */
 typedef struct gs_sandbox_result {
     int32_t  status, zero;
     uint64_t code, ptx, log;      /* bytes */
@@ -34,10 +34,10 @@ typedef struct gs_sandbox_result {
     char     reason[sizeof((gs_error *)0)->text];
 } gs_sandbox_result;
 
-/* All of it, whatever signals come between; false: the other end is gone. */
+/* Receives exactly `size` bytes, also across signals; false: the other side is gone. */
 bool gs_sandbox_receive(int from, void *bytes, size_t size);
 
-/* The forked process: serves until the socket closes. */
+/* Main function of the forked process: serves until the socket closes. */
 _Noreturn void gs_sandbox_serve(int socket, pid_t parent);
 
 #endif

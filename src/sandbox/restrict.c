@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Limits and the list of system calls. The list says what computing needs; everything else, also what is not known yet, is answered EPERM. */
+ * Resource limits and the list of allowed system calls: what computing needs. Every other call, including future ones, fails with EPERM. */
 #include "sandbox/restrict.h"
 
 #include <errno.h>
@@ -16,12 +16,12 @@
 
 #include "base/error.h"
 
-#define STACK_MOST ((rlim_t)64 << 20)    /* a compiler that recurses without end is ended there */
+#define STACK_MOST ((rlim_t)64 << 20)    /* ends a compiler that recurses without bound */
 
 /* ---- limits ---- */
 
-/* Bytes: of the whole address space, and of what of it is private and can be written. Both are needed: a sanitizer reserves terabytes of
- * addresses when the process starts, and later takes its memory out of them, which only the second counts. */
+/* Current sizes in bytes: the address space, and its private writable part (data). Both are limited: a sanitizer reserves terabytes of address space at start
+ * and takes memory from it later, which only the data limit covers. */
 static bool read_sizes(rlim_t *space, rlim_t *data)
 {
     char line[256];
@@ -37,7 +37,7 @@ static bool read_sizes(rlim_t *space, rlim_t *data)
     return found == 2;
 }
 
-/* For CPU time the signal comes at the first figure, and SIGKILL at the second. */
+/* For CPU time, SIGXCPU comes at the soft limit and SIGKILL at the hard one. */
 static bool limit(int resource, rlim_t most, rlim_t more)
 {
     struct rlimit now;
@@ -71,7 +71,7 @@ static gs_status set_limits(int cpu_s, gs_error *error)
 
 /* ---- system calls ---- */
 
-/* getcwd, because NVRTC reads beyond a buffer where it does not hear in which folder it is: it is in "/". */
+/* getcwd: NVRTC reads beyond a buffer if it fails. The folder is "/". */
 static const int allowed[] = {
     SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(futex), SCMP_SYS(sched_yield), SCMP_SYS(nanosleep),
     SCMP_SYS(clock_nanosleep), SCMP_SYS(clock_gettime), SCMP_SYS(clock_getres), SCMP_SYS(gettimeofday), SCMP_SYS(time), SCMP_SYS(times), SCMP_SYS(getrusage),
@@ -79,7 +79,7 @@ static const int allowed[] = {
     SCMP_SYS(rt_sigprocmask), SCMP_SYS(sigaltstack), SCMP_SYS(rseq), SCMP_SYS(set_robust_list), SCMP_SYS(restart_syscall), SCMP_SYS(exit), SCMP_SYS(exit_group),
 };
 
-/* Memory that no code runs in. */
+/* Allowed without PROT_EXEC. */
 static const int mapping[] = {SCMP_SYS(mmap), SCMP_SYS(mprotect)};
 
 static bool add_rules(scmp_filter_ctx filter)
@@ -92,7 +92,7 @@ static bool add_rules(scmp_filter_ctx filter)
     return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(write), 1, &the_pipe) == 0;
 }
 
-/* A call of another architecture's table (32 bit on 64) is no way around: libseccomp kills for it unless told otherwise. */
+/* System calls of another architecture (32-bit on 64-bit) do not bypass the filter: libseccomp kills the process by default. */
 static void set_filter(void)
 {
     scmp_filter_ctx const filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
@@ -112,7 +112,7 @@ gs_status gs_restrict(int pipe, int cpu_s, gs_error *error)
     return GS_OK;
 }
 
-/* ---- what there is ---- */
+/* ---- testing the restrictions ---- */
 
 enum { ALL_REFUSED, NOT_FILTERED, NO_LIMITS };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * What a process gives up before it reads a text that somebody else wrote: memory, time, files, processes, the network.
+ * Restricts a process before it reads untrusted text: memory, CPU time, files, processes, network.
  *
- *     gs_restrict(pipe, 60, &error)     from here on: compute, and write to this pipe
+ *     gs_restrict(pipe, 60, &error)     afterwards it can only compute, and write to this pipe
  *
- * Limits (setrlimit) hold everywhere. The filter of system calls (seccomp, by libseccomp) needs a kernel that has it; where it has not, the limits
- * are all there is. */
+ * Resource limits (setrlimit) always work. The system call filter (seccomp, by libseccomp) needs kernel support; without it, the limits
+ * are the only restriction. */
 #ifndef GS_SANDBOX_RESTRICT_H
 #define GS_SANDBOX_RESTRICT_H
 
@@ -12,13 +12,13 @@
 #include <gemmsmith/status.h>
 
 #define GS_RESTRICT_PIPE   3
-#define GS_RESTRICT_MEMORY ((size_t)4 << 30)   /* bytes above what the process has */
+#define GS_RESTRICT_MEMORY ((size_t)4 << 30)   /* bytes above the current size */
 
-/* For good, for a process with one thread. Every descriptor is closed but GS_RESTRICT_PIPE, which is what `pipe` was. cpu_s: seconds of computing;
- * SIGXCPU comes after them. Codes: IO: something cannot be set, and the process must not go on. A filter that cannot be is no error: ask before. */
+/* Irrevocable; for a process with one thread. Closes every descriptor except GS_RESTRICT_PIPE, which becomes a copy of `pipe`. cpu_s: limit of CPU seconds,
+ * then SIGXCPU. Codes: IO: a limit cannot be set, and the process must exit. A missing filter is not an error: see gs_restrict_probe. */
 gs_status gs_restrict(int pipe, int cpu_s, gs_error *error);
 
-/* What there is here, found out in a child that tries what is forbidden: whether files and processes are refused. Codes: IO: not even limits can be set. */
+/* Tests in a child whether the filter works: *filters: files and processes are refused. Codes: IO: even limits cannot be set. */
 gs_status gs_restrict_probe(bool *filters, gs_error *error);
 
 #endif

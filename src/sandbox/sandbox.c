@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The side that asks: what goes to the sandbox, and what its ends mean. Of what comes back from a child nothing is believed that it could have made up:
- * sizes must add up, texts must end, and there is one status for it, COMPILE. */
+ * The parent's side: sends sources to the sandbox and interprets how a child ended. A child's reply is not trusted: sizes must add up, texts must be
+ * terminated, and its only error status is COMPILE. */
 #include "sandbox/sandbox.h"
 
 #include <errno.h>
@@ -18,8 +18,8 @@
 #include "sandbox/restrict.h"
 #include "sandbox/internal.h"
 
-#define BLANKS_MOST 4    /* in what a message quotes */
-#define WORDS_MOST  32   /* characters behind a quote that does not end */
+#define BLANKS_MOST 4    /* blanks kept in a quotation of a message */
+#define WORDS_MOST  32   /* most characters after an unclosed quote */
 
 static gs_status compile(void *self, const char *target, const gs_source *source, gs_image *out, gs_error *error)
 {
@@ -44,7 +44,7 @@ gs_status gs_sandbox_start(gs_sandbox *sandbox, gs_error *error)
     return GS_OK;
 }
 
-/* It has nothing to save, and may be compiling. */
+/* The process has no state to save, and may be compiling, so it is killed. */
 void gs_sandbox_stop(gs_sandbox *sandbox)
 {
     if (sandbox->pid <= 0) return;
@@ -65,7 +65,7 @@ static gs_status lost(gs_sandbox *sandbox, gs_error *error)
 
 static void add_string(gs_text *text, const char *string) { gs_text_add_bytes(text, string, strlen(string) + 1); }
 
-/* A sandbox that is gone is an error here, not a signal. */
+/* MSG_NOSIGNAL: a sandbox that is gone is an error, not SIGPIPE. */
 static bool push(int socket, const char *bytes, size_t size)
 {
     while (size > 0) {
@@ -96,7 +96,7 @@ static bool ask(const gs_sandbox *sandbox, const char *target, const gs_source *
 
 /* ---- reading ---- */
 
-/* What is quoted from here to the next quote is code, not prose: at most a type of a few words. */
+/* Truncates quotations in a message that may be prose: a quoted type has only a few words. */
 static void shorten_quotes(char *line)
 {
     for (char *from = strpbrk(line, "\"'"); from; from = strpbrk(from, "\"'")) {
@@ -116,8 +116,8 @@ static void shorten_quotes(char *line)
     }
 }
 
-/* What stands in a message because the text says so: the words of #error and static_assert. They tell the author nothing that the line does not, and
- * whoever else reads the reason should not read them. What cannot be printed goes too. */
+/* Removes text that the source put into a message: the words of #error and static_assert, which could address a model that reads the reason. The author can
+ * find them by the line number. Replaces unprintable characters too. */
 static void drop_words(char *line)
 {
     static const char *const before[] = {"#error directive", "#warning directive", "static assertion failed", "declared deprecated"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The sandbox's own process, and its children, one for each compilation. The process never looks at what a child writes: it counts the bytes, and the
- * seconds, and hands on. */
+ * The sandbox's process, and its children, one per compilation. The process does not parse what a child writes: it only limits its size and time, and passes
+ * it on. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -52,7 +52,7 @@ bool gs_sandbox_receive(int from, void *bytes, size_t size)
     return true;
 }
 
-/* ---- what is asked ---- */
+/* ---- the request ---- */
 
 static void free_texts(texts *t)
 {
@@ -61,7 +61,7 @@ static void free_texts(texts *t)
     *t = (texts){0};
 }
 
-/* Who asks is trusted; a request that does not fit ends this process, and whoever asks next starts another. */
+/* The parent is trusted; an inconsistent request ends this process, and the next caller starts another. */
 static bool receive_texts(int socket, const gs_sandbox_request *head, texts *t)
 {
     const int32_t count = 3 + head->options + 2 * head->headers;
@@ -84,13 +84,13 @@ static bool receive_texts(int socket, const gs_sandbox_request *head, texts *t)
 
 /* ---- the child ---- */
 
-/* What a sanitizer catches ends the process otherwise with a report of its own. And when memory is short, this process is the one to go. */
+/* Restores default signal actions, because a sanitizer would print a report of its own. Also makes this process the OOM killer's first choice. */
 static void be_the_first_to_go(void)
 {
     static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
     for (size_t i = 0; i < GS_COUNT(fatal); i++) signal(fatal[i], SIG_DFL);
     const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    if (file >= 0 && write(file, "1000", 4) != 4) errno = 0;   /* a wish; it is closed with all others */
+    if (file >= 0 && write(file, "1000", 4) != 4) errno = 0;   /* best effort; the file is closed with all others */
 }
 
 static _Noreturn void compile_here(const texts *t, double limit_s, int pipe, pid_t parent)
@@ -117,7 +117,7 @@ static _Noreturn void compile_here(const texts *t, double limit_s, int pipe, pid
 
 /* ---- the process ---- */
 
-/* What the child writes, until it closes, is late, or writes too much. */
+/* Reads what the child writes until it closes the pipe, exceeds the time limit, or writes too much. */
 static gs_sandbox_end listen_to(int from, double limit_s, gs_text *out)
 {
     static char bytes[1 << 16];
@@ -154,14 +154,14 @@ static gs_sandbox_reply run_child(const texts *t, double limit_s, gs_text *out)
     return reply;
 }
 
-/* So that a compiler that was taken over finds no key in its memory. */
+/* So that a compromised compiler finds no keys in its memory. */
 static void erase_environment(void)
 {
     for (char **at = environ; at && *at; at++) memset(*at, 0, strlen(*at));
     clearenv();
 }
 
-/* NVRTC opens files when it is loaded and at its first compilation, for a target; later none. */
+/* NVRTC opens files when it is loaded and at its first compilation for a target, but not later. */
 static gs_status warm_up(const char *target, bool *filters, gs_error *error)
 {
     const gs_source empty = {.name = "empty.cu", .text = "extern \"C\" __global__ void gs_empty(int *p) { *p = (int)threadIdx.x; }\n", .ptx = true};
@@ -169,7 +169,7 @@ static gs_status warm_up(const char *target, bool *filters, gs_error *error)
     GS_TRY(gs_restrict_probe(filters, error));
     const gs_status status = gs_compile_for(target, &empty, &image, error);
     gs_image_free(&image);
-    return status == GS_ERROR_COMPILE ? GS_OK : status;   /* a target that it does not know is said again */
+    return status == GS_ERROR_COMPILE ? GS_OK : status;   /* for an unknown target the child fails with the same error */
 }
 
 static bool answer(int socket, const gs_sandbox_request *head, bool *warm, bool *filters)
@@ -199,7 +199,7 @@ static bool answer(int socket, const gs_sandbox_request *head, bool *warm, bool 
     return sent;
 }
 
-/* Of what the parent had open nothing is left; whoever writes to 0, 1 or 2 reaches nobody. */
+/* Closes everything that the parent had open; descriptors 0, 1 and 2 become /dev/null. */
 static bool leave_everything(int *socket)
 {
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -10,9 +10,9 @@
 #include "service/parent.h"
 #include "verify/verdict.h"
 
-enum { TAIL = 64 };   /* bytes of a prompt's end by which it is found */
+enum { TAIL = 64 };   /* bytes at the end of a prompt by which it is found */
 
-/* ---- what is sent ---- */
+/* ---- requests ---- */
 
 static gs_status only_fields(const json_t *root, const char *const *fields, gs_error *error)
 {
@@ -28,7 +28,7 @@ static gs_status only_fields(const json_t *root, const char *const *fields, gs_e
     return GS_OK;
 }
 
-/* A label: the problem's text, or an object that has it. */
+/* A label is the problem's text, or an object that contains it. */
 static gs_status problem_of(gs_problem *out, const json_t *label, const gs_service_terms *terms, const char *field, gs_error *error)
 {
     if (json_is_object(label)) label = json_object_get(label, "problem");
@@ -39,7 +39,8 @@ static gs_status problem_of(gs_problem *out, const json_t *label, const gs_servi
     return gs_service_problem_read(out, text, terms, field, error);
 }
 
-/* A label that is an object may have the kernel that the model was shown in "parent": its completion may be edits of that. Edits that cannot be applied are no candidate. */
+/* A label that is an object may have the kernel that the model was shown in "parent": its completion may be edits of that. Edits that cannot be applied give
+ * no candidate. */
 static gs_status add_of(gs_service_completions *out, const char *text, size_t size, const json_t *label, const gs_service_terms *terms, const char *field, gs_error *error)
 {
     gs_problem problem;
@@ -53,14 +54,14 @@ static gs_status add_of(gs_service_completions *out, const char *text, size_t si
         gs_service_item *const item = &out->request.item[out->request.count];
         item->problem = problem;
         status = gs_service_item_finish(item, found.schedule, found.source, found.manifest, terms, error);
-        if (status == GS_OK) out->place[out->count] = out->request.count++;   /* also one that is refused already: it has its answer */
+        if (status == GS_OK) out->place[out->count] = out->request.count++;   /* also if it is refused already: then it has an answer */
     }
     out->count++;
     gs_completion_free(&found);
     return status;
 }
 
-/* Columns of many data sets are texts alone: an object may come as one. */
+/* Data sets often have text columns only, so the object may come as a string. */
 static gs_status add(gs_service_completions *out, const char *text, size_t size, const json_t *label, const gs_service_terms *terms, const char *field, gs_error *error)
 {
     const char *const written = json_string_value(label);
@@ -79,8 +80,8 @@ static gs_status reserve(gs_service_completions *out, size_t count, gs_error *er
     return out->request.item && out->place ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, "body", "no memory for %zu completions", count);
 }
 
-/* Where the response begins: behind the prompt, or behind the last place that has its end: a tokenizer need not give back what it took, and a long prompt loses
- * its beginning. Nothing of a prompt, which may have examples, is taken for an answer. SIZE_MAX: nowhere. */
+/* The start of the response in a query: after the prompt, or, since a tokenizer may alter the text and truncate a long prompt at its beginning, after the
+ * last occurrence of the prompt's end. No part of a prompt, which may have examples, is taken for the answer. SIZE_MAX: not found. */
 static size_t response_at(const char *query, size_t size, const char *prompt, size_t prompt_size)
 {
     if (size >= prompt_size && memcmp(query, prompt, prompt_size) == 0) return prompt_size;
@@ -133,7 +134,7 @@ gs_status gs_service_adapter_parse(gs_service_completions *out, gs_service_adapt
 {
     json_t *root;
     *out = (gs_service_completions){.request.deadline_s = terms->deadline_s};
-    GS_TRY(gs_service_json_read(&root, body, size, JSON_ALLOW_NUL, error));   /* what a model writes is its fault, not the trainer's */
+    GS_TRY(gs_service_json_read(&root, body, size, JSON_ALLOW_NUL, error));   /* a NUL in a model's text is not the trainer's mistake */
     const gs_status status = which == GS_SERVICE_OPENRLHF ? read_openrlhf(out, root, terms, error) : read_slime(out, root, terms, error);
     json_decref(root);
     if (status != GS_OK) gs_service_completions_free(out);
@@ -148,7 +149,7 @@ void gs_service_completions_free(gs_service_completions *completions)
     completions->count = 0;
 }
 
-/* ---- what is expected ---- */
+/* ---- replies ---- */
 
 typedef struct outcome {
     const char *verdict;
@@ -169,7 +170,7 @@ static bool outcome_of(outcome *out, const json_t *result, gs_reward_kind kind, 
     return true;
 }
 
-/* OpenRLHF's scores are from 0 to 1: groups whose mean is one of them can be left out (dynamic filtering). Its logs are numbers. */
+/* OpenRLHF's scores are in [0, 1]: its dynamic filtering can drop groups whose mean is 0 or 1. It logs numbers only. */
 static json_t *reply_openrlhf(const outcome *o, int count)
 {
     json_t *const rewards = json_array(), *const scores = json_array(), *const passed = json_array(), *const us = json_array(), *const ratio = json_array();
@@ -189,7 +190,7 @@ json_t *gs_service_adapter_reply(gs_service_adapter which, const gs_service_comp
     outcome *const o = calloc((size_t)asked->count, sizeof *o);
     json_t *out = NULL;
     int missing = 0;
-    bool lost = !o;   /* no memory: a result that could not be made is no missing candidate */
+    bool lost = !o;   /* no memory: a result could not be made */
     for (int i = 0; o && i < asked->count; i++) {
         const json_t *const result = asked->place[i] < 0 ? NULL : results[asked->place[i]];
         lost |= asked->place[i] >= 0 && !result;

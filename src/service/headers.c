@@ -13,7 +13,7 @@
 
 const char *gs_service_header(struct MHD_Connection *connection, const char *name) { return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name); }
 
-/* ---- twice ---- */
+/* ---- duplicates ---- */
 
 static const char *const single[] = {"Content-Length", "Transfer-Encoding", "Host", "Authorization", "Content-Type", "Expect", "Connection"};
 
@@ -38,7 +38,7 @@ const char *gs_service_header_twice(struct MHD_Connection *connection)
     return NULL;
 }
 
-/* ---- one by one ---- */
+/* ---- single headers ---- */
 
 bool gs_service_header_json(struct MHD_Connection *connection)
 {

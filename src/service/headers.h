@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the headers of a request say about who asks, and how: read before anything else of it is. */
+ * Checks of a request's headers: who asks, and how. Done before anything else of it is read. */
 #ifndef GS_SERVICE_HEADERS_H
 #define GS_SERVICE_HEADERS_H
 
@@ -7,19 +7,20 @@
 
 struct MHD_Connection;
 
-const char *gs_service_header(struct MHD_Connection *connection, const char *name);   /* NULL: is not there */
+const char *gs_service_header(struct MHD_Connection *connection, const char *name);   /* NULL: absent */
 
-/* A header that decides where the request ends, who asks or what is sent, and is there twice: whoever passes the request on may have believed the other one. NULL: none is. */
+/* The name of a header that occurs twice though it determines the length of the request, the client or the content: a proxy may have used the other value.
+ * NULL: none. */
 const char *gs_service_header_twice(struct MHD_Connection *connection);
 
-/* A page of a browser cannot send this type to another site without being asked, which nobody here answers. */
+/* Whether the content type is JSON. A browser does not send it to another site without a CORS preflight, which this service does not answer. */
 bool gs_service_header_json(struct MHD_Connection *connection);
 
-/* Whether the request names this machine as its host. Without a token a page whose name was pointed at this machine, after the browser had loaded it, must not pass for one of
- * ours: its name gives it away. */
+/* Whether the Host header names this machine. Without a token this prevents DNS rebinding: a web page whose name is redirected to this machine still sends
+ * its own name. */
 bool gs_service_header_loopback(struct MHD_Connection *connection);
 
-/* Whether the request carries the token: as a bearer's, or as the password of a URL, http://any:TOKEN@host:7811/, which is all that some trainers can be given. */
+/* Whether the request has the token: as a bearer token, or as the password in a URL, http://any:TOKEN@host:7811/, because some trainers accept only a URL. */
 bool gs_service_header_token(struct MHD_Connection *connection, const char *token);
 
 #endif

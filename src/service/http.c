@@ -24,15 +24,15 @@
 #include "service/watch.h"
 
 enum {
-    HEADER_BYTES = 32 << 10,    /* of a request's line and headers together */
-    EXTRA        = 16,          /* connections that are answered that there are too many */
-    IDLE_S       = 30,          /* a connection that says nothing for so long is closed */
-    STACK_BYTES  = 2 << 20,     /* of a connection's thread; touched as far as it is used */
+    HEADER_BYTES = 32 << 10,    /* of the request line and the headers */
+    EXTRA        = 16,          /* further connections, which are told that there are too many */
+    IDLE_S       = 30,          /* a silent connection is closed after this time */
+    STACK_BYTES  = 2 << 20,     /* of a connection's thread; only the used part takes memory */
     DRAIN_MS     = 5000,
     TASKS_MOST   = 1000,
-    FULL_NS      = 250000000    /* between two looks whether the queue has room */
+    FULL_NS      = 250000000    /* between looks whether the queue has room */
 };
-#define LOOK_S 1.0                          /* how often a caller that waits is looked for */
+#define LOOK_S 1.0                          /* seconds between looks whether a waiting client is still there */
 #define BODIES_MOST ((int64_t)256 << 20)   /* bytes of all bodies that are being read or answered */
 
 struct gs_service_http {
@@ -47,21 +47,21 @@ struct gs_service_http {
     _Atomic int64_t     codes[GS_SERVICE_CODES];
 };
 
-/* One request, from its first line to its last byte. */
+/* One request, from its first to its last byte. */
 typedef struct exchange {
     gs_service_http       *http;
     struct MHD_Connection *connection;
     int                    socket_number;
     gs_service_guest      *guest;
     gs_text                body;
-    int64_t                reserved;   /* bytes of BODIES_MOST */
+    int64_t                reserved;   /* its bytes of BODIES_MOST */
     bool                   answered, remove;   /* remove: DELETE */
-    bool                   last;               /* nothing that follows on the connection is read: where this request ends is not sure */
+    bool                   last;               /* the connection is closed afterwards, because the end of this request is uncertain */
 } exchange;
 
 /* ---- answers ---- */
 
-/* Comes when all connections are taken: is told so, and goes. */
+/* The connection is beyond the limit: it gets an error and is closed. */
 static bool is_extra(const exchange *x) { return gs_service_watch_among(x->guest) > x->http->options.connections; }
 
 static enum MHD_Result respond(exchange *x, int code, const char *type, struct MHD_Response *response)
@@ -144,14 +144,14 @@ static bool number(exchange *x, const char *name, double low, double high, doubl
 
 static int64_t after(double seconds) { return gs_clock_ns() + (int64_t)(seconds * 1e9); }
 
-/* A connection whose thread waits for an evaluation says nothing meanwhile, and is not to be closed for that. */
+/* While the thread waits for an evaluation, the connection is silent and must not time out. */
 static void wait_for(exchange *x, gs_service_found *found, int count, int64_t until)
 {
     bool gone = false;
     MHD_set_connection_option(x->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
     gs_service_watch_turn(&x->http->watch, x->guest, GS_SERVICE_WAIT, 0);
     for (int i = 0; i < count; i++)
-        for (bool over = false; !over;) {   /* whoever has gone keeps no thread and no connection */
+        for (bool over = false; !over;) {   /* a client that has gone must not occupy a thread */
             const int64_t look = gone ? 0 : GS_MIN(until, after(LOOK_S));
             over = gs_service_jobs_wait(x->http->jobs, &found[i], look) || gone || look == until;
             gone = gone || (!over && gs_service_watch_gone(x->socket_number));
@@ -166,7 +166,7 @@ static json_t *result_of(exchange *x, const char *id, const gs_service_found *fo
     return gs_service_reply_result(id, found, kind, waited, gs_service_jobs_stopping(x->http->jobs));
 }
 
-/* Results one by one. Takes what is in request, and found. */
+/* Sends results as they become ready. Takes ownership of the content of request and of found. */
 static enum MHD_Result send_stream(exchange *x, gs_service_request *request, gs_service_found *found, int64_t until)
 {
     const gs_service_listener listener = {x->connection, &x->http->watch, x->guest, x->socket_number, IDLE_S};
@@ -293,7 +293,7 @@ static enum MHD_Result get_result(exchange *x, const char *id)
     return send_json(x, code, out);
 }
 
-/* 200: it was cancelled, nobody works on it; 202: its worker is being told. */
+/* 200: cancelled, nobody works on it; 202: its worker is being stopped. */
 static enum MHD_Result delete_result(exchange *x, const char *id)
 {
     static const char *const none[] = {NULL};
@@ -330,7 +330,7 @@ static enum MHD_Result get_tasks(exchange *x, const char *rest)
                                        "only_these", offered->only_tasks, "tasks", list));
 }
 
-/* Evaluates the time model's first choice, beside which cuBLASLt is timed. Returns the HTTP status of a failure, 0: none. */
+/* Evaluates the time model's first choice, because cuBLASLt is timed along with it. Returns the HTTP status of a failure, 0: none. */
 static int measure(exchange *x, const gs_problem *problem, double seconds, gs_error *error)
 {
     gs_schedule first;
@@ -405,10 +405,10 @@ static enum MHD_Result get_metrics(exchange *x, const char *rest)
 }
 
 typedef struct endpoint {
-    const char *path;          /* ends in '/': more follows */
+    const char *path;          /* ends in '/' if more follows */
     bool        post, open;    /* open: without a token */
     enum MHD_Result (*answer)(exchange *, const char *rest);
-    enum MHD_Result (*remove)(exchange *, const char *rest);   /* of DELETE; NULL: it takes none */
+    enum MHD_Result (*remove)(exchange *, const char *rest);   /* for DELETE; NULL: not allowed */
 } endpoint;
 
 static const endpoint endpoints[] = {
@@ -438,10 +438,10 @@ static const endpoint *find(const char *url)
 
 /* ---- a request ---- */
 
-/* Before the body is read: what is wrong already. Returns true where it was answered. */
+/* Checks before the body is read. True: the request was refused and answered. */
 static bool refuse_early(exchange *x, const endpoint *to, const char *method, enum MHD_Result *result)
 {
-    x->last = true;   /* of one that is refused here; its body is not read */
+    x->last = true;   /* if it is refused here, its body is not read */
     const char *const length = gs_service_header(x->connection, "Content-Length"), *const twice = gs_service_header_twice(x->connection);
     gs_scan scan = gs_scan_from(length ? length : "0");
     int64_t size = 0;
@@ -493,7 +493,7 @@ static enum MHD_Result handle(void *self, struct MHD_Connection *connection, con
         *size = 0;
         return x->body.failed ? MHD_NO : MHD_YES;
     }
-    gs_log(GS_LOG_INFO, "%s %s", method, to->path);   /* of the table, not of the client */
+    gs_log(GS_LOG_INFO, "%s %s", method, to->path);   /* the path from the table, not the client's text */
     return (x->remove ? to->remove : to->answer)(x, url + strlen(to->path));
 }
 
@@ -554,7 +554,7 @@ static int port_of(int socket_number)
     return ntohs(name.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&name)->sin6_port : ((struct sockaddr_in *)&name)->sin_port);
 }
 
-/* A %00 must not end an address: with one in it, it becomes one that nothing has. */
+/* A %00 must not end a URL early: the URL is replaced by one that does not exist. */
 static size_t unescape(void *self, struct MHD_Connection *connection, char *text)
 {
     const size_t size = MHD_http_unescape(text);

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "store/store.h"
 
-/* A text of the object; *out is the object's. */
+/* A text of the object; *out belongs to the object. */
 static gs_status text_of(const json_t *object, const char *name, size_t most, const char **out, const char *field, gs_error *error)
 {
     const json_t *const value = json_object_get(object, name);

@@ -13,11 +13,11 @@
 #include "service/reply.h"
 #include "verify/verdict.h"
 
-enum { NICE = 10 };   /* of whoever prepares, too: nobody's time is measured on a core that a prompt holds */
+enum { NICE = 10 };   /* as for preparing threads, so that measurements are not disturbed */
 
 static const char *const modes[GS_SERVICE_MODES + 1] = {[GS_SERVICE_SCHEDULES] = "schedules", [GS_SERVICE_SOURCE] = "source", [GS_SERVICE_EDITS] = "edits"};
 
-/* ---- what is asked ---- */
+/* ---- the request ---- */
 
 static gs_status text_of(const json_t *root, const char *field, size_t most, const char **out, gs_error *error)
 {
@@ -49,7 +49,7 @@ static gs_status take_device(gs_service_question *out, const char *device, gs_er
     return GS_OK;
 }
 
-/* The id of a result, or a result as it was answered: one that nobody keeps has no id. */
+/* The id of a result, or a result as it was answered (one that is not stored has no id). */
 static gs_status take_previous(gs_service_question *out, json_t *value, gs_error *error)
 {
     if (!value || json_is_null(value)) return GS_OK;
@@ -92,7 +92,7 @@ gs_status gs_service_question_parse(gs_service_question *out, const char *body, 
     json_t *root;
     *out = (gs_service_question){0};
     if (size > GS_SERVICE_QUESTION) return gs_fail(error, GS_ERROR_RANGE, "body", "%zu bytes; at most %d", size, GS_SERVICE_QUESTION);
-    GS_TRY(gs_service_json_read(&root, body, size, JSON_ALLOW_NUL, error));   /* of a model's text in a result's reason */
+    GS_TRY(gs_service_json_read(&root, body, size, JSON_ALLOW_NUL, error));   /* a result's reason may contain a model's text with a NUL */
     const gs_status status = read_question(out, root, terms, error);
     json_decref(root);
     if (status != GS_OK) gs_service_question_free(out);
@@ -107,12 +107,12 @@ void gs_service_question_free(gs_service_question *question)
 
 /* ---- the last attempt ---- */
 
-/* Its figures and texts. Strings of the attempt are the result's, or these. */
+/* Figures and texts of the last attempt. Strings of the attempt belong to the result or to this struct. */
 typedef struct previous {
     gs_attempt attempt;
     char      *source, *manifest;
     gs_text    metrics;
-    bool       known;      /* something was said of a candidate */
+    bool       known;      /* the result says something about a candidate */
 } previous;
 
 static void free_previous(previous *p)
@@ -171,7 +171,7 @@ static gs_status take_result(previous *p, gs_store *store, const json_t *result,
     char asked[GS_PROBLEM_TEXT], other[GS_PROBLEM_TEXT];
     if (*of && (gs_problem_parse(&its, of, NULL) != GS_OK || strcmp(gs_problem_format(&its, other), gs_problem_format(problem, asked)) != 0))
         return gs_fail(error, GS_ERROR_ARGUMENT, "previous", "is of another problem");
-    p->known = json_is_string(json_object_get(result, "stage"));   /* verdicts of the service's own end in no stage and say nothing of a candidate */
+    p->known = json_is_string(json_object_get(result, "stage"));   /* results without a stage are the service's own verdicts, which say nothing about a candidate */
     if (!p->known) return GS_OK;
     add_metrics(&p->metrics, json_object_get(result, "metrics"));
     const bool passed = gs_verdict_passed(verdict);
@@ -182,7 +182,7 @@ static gs_status take_result(previous *p, gs_store *store, const json_t *result,
     const gs_status status = gs_store_source_get(store, candidate, &p->source, &p->manifest, error);
     p->attempt.source = p->source;
     p->attempt.manifest = p->manifest;
-    return status == GS_ERROR_NOT_FOUND || status == GS_ERROR_ARGUMENT ? GS_OK : status;   /* its code is not kept: what came of it is shown */
+    return status == GS_ERROR_NOT_FOUND || status == GS_ERROR_ARGUMENT ? GS_OK : status;   /* its code is not stored: only its outcome is shown */
 }
 
 static gs_status find_previous(previous *p, gs_store *store, const gs_service_question *asked, json_t **result, gs_error *error)
@@ -192,11 +192,11 @@ static gs_status find_previous(previous *p, gs_store *store, const gs_service_qu
     return *result ? take_result(p, store, *result, &asked->problem, error) : GS_OK;
 }
 
-/* ---- the answer ---- */
+/* ---- the reply ---- */
 
 static json_t *number_or_null(double value) { return value > 0 ? json_real(value) : json_null(); }
 
-/* What `parent` of a request has to be for edits of the kernel that the prompt shows. */
+/* The value for `parent` in a later request, so that its completion may edit the kernel in this prompt. */
 static json_t *parent_of(const previous *p, const gs_asked *made)
 {
     if (p->attempt.source) return json_string(p->attempt.name);
@@ -244,7 +244,7 @@ int gs_service_prompt(json_t **out, const char *body, size_t size, const gs_serv
     *out = NULL;
     gs_status status = gs_service_question_parse(&asked, body, size, terms, error);
     if (status != GS_OK) return gs_service_reply_status(status);
-    setpriority(PRIO_PROCESS, 0, NICE);   /* of this connection's thread, which otherwise waits */
+    setpriority(PRIO_PROCESS, 0, NICE);   /* for this connection's thread only */
     status = make(out, &asked, terms, slug, error);
     gs_service_question_free(&asked);
     return status == GS_OK ? 200 : gs_service_reply_status(status);

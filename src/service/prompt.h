@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * POST /v1/prompt: the prompt of a problem, with what the service's store knows at this moment. The store is opened to read, as by any other program: neither the keeper
- * nor an evaluation waits for it. docs/howto/serve.md has the fields. */
+ * POST /v1/prompt: the prompt of a problem, with what the service's store has at this moment. It opens the store for reading with a connection of its own, so
+ * that neither the keeper nor an evaluation waits for it. docs/howto/serve.md has the fields. */
 #ifndef GS_SERVICE_PROMPT_H
 #define GS_SERVICE_PROMPT_H
 
 #include "service/request.h"
 
-enum { GS_SERVICE_QUESTION = 256 << 10 };   /* bytes of a body: a result that is sent back is most of it */
+enum { GS_SERVICE_QUESTION = 256 << 10 };   /* longest body in bytes; mostly a result that is sent back */
 
 typedef enum gs_service_mode { GS_SERVICE_SCHEDULES, GS_SERVICE_SOURCE, GS_SERVICE_EDITS, GS_SERVICE_MODES } gs_service_mode;
 
@@ -23,7 +23,7 @@ typedef struct gs_service_question {
 gs_status gs_service_question_parse(gs_service_question *out, const char *body, size_t size, const gs_service_terms *terms, gs_error *error);
 void      gs_service_question_free(gs_service_question *question);
 
-/* The HTTP status; *out is the answer, or NULL with *error. slug: the service's device in the store. */
+/* Returns the HTTP status; *out is the answer, or NULL with *error. slug: the service's device in the store. */
 int gs_service_prompt(json_t **out, const char *body, size_t size, const gs_service_terms *terms, const char *slug, gs_error *error);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A race is one job: its text names each schedule once, in its canonical form. Schedules whose text is at fault are answered here and take no part. */
+ * A race is one job: its text names each schedule once, in canonical form. Schedules with an invalid text are answered here and do not take part. */
 #include "service/race.h"
 
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 #include "service/reply.h"
 #include "service/screen.h"
 
-/* What is asked. Of each schedule: its place in the race, or the answer that it has already. */
+/* The parsed request. For each schedule: its index in the race, or the answer that it has already. */
 typedef struct asked {
-    gs_service_request request;   /* the race; no item where nobody takes part */
+    gs_service_request request;   /* the race; no item if no schedule takes part */
     int                count, racing;
     int               *place;
     char             **answer;
@@ -103,14 +103,14 @@ static void set_reward(json_t *entry, gs_reward_kind kind)
     json_object_set_new(entry, "reward", reward ? json_deep_copy(reward) : json_null());
 }
 
-/* The answer of the job, with an entry for each schedule that was asked for, in that order. */
+/* The job's answer, with an entry for each requested schedule, in order. */
 static json_t *reply(const asked *a, const gs_service_found *found, bool stopping)
 {
     const gs_service_item *const item = &a->request.item[0];
     char problem[GS_PROBLEM_TEXT];
     json_t *const out = item->request ? gs_service_reply_result(item->id, found, item->reward, true, stopping)
                                       : json_pack("{s:n, s:s, s:s}", "id", "state", "done", "problem", gs_problem_format(&item->problem, problem));
-    if (!out || (item->request && !json_object_get(out, "race"))) return out;   /* not done, or nothing that can be said of it */
+    if (!out || (item->request && !json_object_get(out, "race"))) return out;   /* not done, or without a result */
     json_t *const list = json_array(), *const race = json_object_get(out, "race");
     for (int i = 0; i < a->count; i++) {
         json_t *const entry = a->place[i] >= 0 ? json_deep_copy(json_array_get(race, (size_t)a->place[i])) : json_loads(a->answer[i], 0, NULL);

@@ -7,7 +7,8 @@
 
 enum { GS_SERVICE_RACERS = 256 };
 
-/* {"problem":P,"schedules":[S,...],"reward":KIND,"deadline_s":S}, read strictly. The HTTP status; *out is the answer, or NULL with *error. */
+/* Body: {"problem":P,"schedules":[S,...],"reward":KIND,"deadline_s":S}; unknown fields are errors. Returns the HTTP status; *out is the answer, or NULL with
+ * *error. */
 int gs_service_race(json_t **out, gs_service_jobs *jobs, const char *body, size_t size, const gs_service_terms *terms, const gs_service_caller *caller, gs_error *error);
 
 #endif

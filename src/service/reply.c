@@ -32,7 +32,7 @@ json_t *gs_service_reply_error(int http, const gs_error *error)
     return json_pack("{s:o*}", "error", what);
 }
 
-/* No result is silent about them. */
+/* Every result has the field metrics; here it is null, with a note. */
 static void without_metrics(json_t *out, const char *why)
 {
     if (!out || json_object_get(out, "metrics")) return;
@@ -74,7 +74,7 @@ json_t *gs_service_reply_item(const gs_service_item *item, const gs_service_foun
     if (item->request) return gs_service_reply_result(item->id, found, kind, waited, stopping);
     if (!item->answer) return gs_service_reply_no_candidate(item);
     json_t *const out = gs_service_reply_result("", &(gs_service_found){.answer = item->answer}, kind, waited, stopping);
-    if (out) json_object_set_new(out, "id", json_null());   /* nobody keeps it */
+    if (out) json_object_set_new(out, "id", json_null());   /* it is not stored */
     return out;
 }
 
@@ -132,7 +132,7 @@ static void metric(gs_text *out, const char *name, const char *kind, const char 
     gs_text_addf(out, "# HELP gemmsmith_%s %s\n# TYPE gemmsmith_%s %s\ngemmsmith_%s %.15g\n", name, help, name, kind, name, value);
 }
 
-/* Of each stage and of each device: rates and loads are made of these by whoever reads them. */
+/* Per stage and per device, as counters, from which the reader computes rates. */
 static void put_stages(gs_text *out, gs_service_jobs *jobs, const gs_service_device *device, int devices)
 {
     static const char *const stages[] = {[GS_JOBS_PREPARE] = "prepare", [GS_JOBS_DEVICE] = "device"};

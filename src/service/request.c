@@ -13,10 +13,10 @@
 
 enum { VALUES_MOST = 16384 };
 
-/* The place of a field: "problem", "requests[3].problem". */
+/* The path of a field for messages: "problem", "requests[3].problem". */
 typedef struct place {
     char prefix[32];
-    char name[64];   /* as long as a gs_error takes */
+    char name[64];   /* the size of a gs_error's field */
 } place;
 
 static const char *at(place *where, const char *field)
@@ -25,7 +25,7 @@ static const char *at(place *where, const char *field)
     return where->name;
 }
 
-/* A text of a client in a message: one line of ASCII, because it may be cut anywhere. */
+/* A client's text in a message: printable ASCII on one line, because it may be cut anywhere. */
 static void plain(char *text)
 {
     for (; *text; text++)
@@ -50,7 +50,7 @@ static gs_status only(const json_t *object, const char *const *fields, place *wh
     return GS_OK;
 }
 
-/* *out stays NULL where the field is not there. */
+/* *out is NULL if the field is absent. */
 static gs_status text_of(const json_t *object, const char *field, size_t most, const char **out, place *where, gs_error *error)
 {
     const json_t *const value = json_object_get(object, field);
@@ -160,7 +160,7 @@ gs_status gs_service_item_finish(gs_service_item *item, const char *schedule, co
     return gs_service_item_take(item, &text, terms, error);
 }
 
-/* The candidate of a model's raw text. Whatever the model wrote, also nothing or a NUL, is no error of the client: it may have no candidate. */
+/* The candidate of a model's raw text. Whatever the model wrote, even nothing or a NUL, is not the client's error: there may be no candidate. */
 static gs_status finish_completion(gs_service_item *item, const json_t *text, const json_t *parent, const gs_service_terms *terms, place *where, gs_error *error)
 {
     gs_completion found;
@@ -247,14 +247,14 @@ static gs_status read_batch(gs_service_request *out, const json_t *root, const g
         snprintf(where.prefix, sizeof where.prefix, "requests[%d]", i);
         if (!json_is_object(item)) return gs_fail(error, GS_ERROR_PARSE, where.prefix, "must be an object");
         snprintf(where.prefix, sizeof where.prefix, "requests[%d].", i);
-        for (size_t c = 0; c < GS_COUNT(common); c++)   /* of all that name none of their own */
+        for (size_t c = 0; c < GS_COUNT(common); c++)   /* defaults for requests that do not have the field */
             if (json_object_get(root, common[c]) && !json_object_get(item, common[c])) json_object_set(item, common[c], json_object_get(root, common[c]));
         GS_TRY(read_item(&out->item[i], item, fields, terms, most, &where, error));
     }
     return GS_OK;
 }
 
-/* Values of a JSON text, as its commas, colons and brackets count them: what is read takes some hundred bytes for each, however short it is written. */
+/* Estimates the number of JSON values from commas, colons and brackets: the parser needs hundreds of bytes for each, however short its text is. */
 static bool too_many_values(const char *body, size_t size)
 {
     size_t count = 0;
@@ -287,7 +287,7 @@ gs_status gs_service_request_parse(gs_service_request *out, const char *body, si
 {
     json_t *root;
     *out = (gs_service_request){.deadline_s = terms->deadline_s};
-    GS_TRY(gs_service_json_read(&root, body, size, JSON_ALLOW_NUL, error));   /* a completion may have one; other texts are refused with it */
+    GS_TRY(gs_service_json_read(&root, body, size, JSON_ALLOW_NUL, error));   /* a completion may contain a NUL; other texts with one are refused */
     const gs_status status = batch ? read_batch(out, root, terms, size, error) : read_one(out, root, terms, size, error);
     json_decref(root);
     if (status != GS_OK) gs_service_request_free(out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What a client of gemmsmith serve sends, read strictly: a field that nobody knows, a type that is not meant or a text that is too long is
- * refused with the field's name. What is accepted has one text, from which its id is made. docs/howto/serve.md has the fields. */
+ * Requests of clients of gemmsmith serve, parsed strictly: an unknown field, a wrong type or a text that is too long is an error that names the field. An
+ * accepted request has one canonical text, from which its id is computed. docs/howto/serve.md has the fields. */
 #ifndef GS_SERVICE_REQUEST_H
 #define GS_SERVICE_REQUEST_H
 
@@ -15,39 +15,39 @@ enum { GS_SERVICE_BATCH = 256, GS_SERVICE_SCHEDULE = 512, GS_SERVICE_MANIFEST = 
 #define GS_SERVICE_SCOPE    "serve 2"
 #define GS_SERVICE_DEADLINE 86400.0   /* seconds, the longest */
 
-/* What a service takes. */
+/* What a service accepts. */
 typedef struct gs_service_terms {
-    const char       *scope[4];     /* GS_SERVICE_SCOPE, device, version, options: what an answer depends on beside the request */
-    double            deadline_s;   /* where the client names none */
+    const char       *scope[4];     /* GS_SERVICE_SCOPE, device, version, options: what an answer depends on besides the request */
+    double            deadline_s;   /* if the client gives none */
     const gs_problem *offered;      /* NULL: any problem */
     int               offered_count;
-    const char       *store;        /* where kernels are that `parent` names, if stored */
+    const char       *store;        /* store with the kernels that `parent` names, if stored is true; may be NULL */
     bool              stored;
-    const gs_caps    *caps;         /* of the devices: what does not fit them is refused; NULL: nobody knows */
+    const gs_caps    *caps;         /* of the devices: a problem that does not fit is refused; NULL: unknown, not checked */
 } gs_service_terms;
 
 /* {"problem":...}, or with batch {"requests":[{"problem":...},...]}. Codes: PARSE, ARGUMENT, RANGE, UNSUPPORTED, all with a field; MEMORY. */
 gs_status gs_service_request_parse(gs_service_request *out, const char *body, size_t size, bool batch, const gs_service_terms *terms, gs_error *error);
 
-/* The same from a candidate that is known to be good. */
+/* A request for a schedule that is known to be valid. */
 gs_status gs_service_request_schedule(gs_service_request *out, const gs_problem *problem, const char *schedule, const gs_service_terms *terms, gs_error *error);
 void      gs_service_request_free(gs_service_request *request);
 
-/* The pieces that other calls are read with. The body's object; flags: of jansson, beside what is always asked for. */
+/* Parts that other endpoints use. Parses the body as a JSON object; flags: of jansson, in addition to the usual ones. */
 gs_status gs_service_json_read(json_t **out, const char *body, size_t size, size_t flags, gs_error *error);
-bool      gs_service_number_read(const char *text, double low, double high, double *out);   /* of a URL; text NULL: *out stays, and that is good */
-/* A problem as requests name it: valid, not empty, and among those offered. field: its name in reasons. */
+bool      gs_service_number_read(const char *text, double low, double high, double *out);   /* of a URL; text NULL: *out is unchanged and the result true */
+/* Parses a problem of a request: valid, not empty, and offered. field: its name in messages. */
 gs_status gs_service_problem_read(gs_problem *out, const char *text, const gs_service_terms *terms, const char *field, gs_error *error);
-/* The fields of a race but its schedules: deadline, problem, reward; whether there are others. */
+/* The fields of a race except its schedules: deadline, problem, reward, alone; other fields are allowed. */
 gs_status gs_service_race_head(const json_t *object, gs_service_request *out, gs_problem *problem, gs_reward_kind *kind, bool *alone, const gs_service_terms *terms, gs_error *error);
-/* Whether a request of this text has this id on a service with such a device, version and options. */
+/* Whether a request with this text would have this id on a service with this device, version and options. */
 bool      gs_service_request_ours(const char *scope, const char *device, const char *version, const char *request, const char *id);
-/* The item takes this text, and has its id. */
+/* The item takes ownership of this text, and gets its id. */
 gs_status gs_service_item_take(gs_service_item *item, gs_text *text, const gs_service_terms *terms, gs_error *error);
-/* The text and the id of an item whose problem is set; schedule, or source and manifest. */
+/* Makes the text and the id of an item whose problem is set; schedule, or source and manifest. */
 gs_status gs_service_item_finish(gs_service_item *item, const char *schedule, const char *source, const char *manifest, const gs_service_terms *terms, gs_error *error);
 
-/* The value in constant time, whatever it is: how much of it is right cannot be told from how long this takes. */
+/* Compares in constant time, so that the duration does not tell how much of the value is right. */
 bool gs_service_token_equal(const char *token, const char *given);
 
 #endif

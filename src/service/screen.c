@@ -11,7 +11,7 @@
 
 #define GIB 1073741824.0
 
-/* Of verification at least: A, B and D, C where it is read, and a product in f64 to compare with. */
+/* A lower bound for verification: A, B, D, C if it is read, and a product in f64 to compare with. */
 static double least_bytes(const gs_problem *p)
 {
     const double product = 8.0 * (double)p->m * (double)gs_columns_of_b(p) * (double)p->batch;
@@ -43,7 +43,7 @@ char *gs_service_answer(const char *problem, const gs_evaluation *got)
     return answer;
 }
 
-/* As gs_evaluate judges the same text, before the worker has seen it. */
+/* Gives the verdict that gs_evaluate would give for this text, without a worker. */
 static gs_status judge(const gs_problem *problem, const gs_caps *caps, const char *schedule, const char *source, const char *manifest, gs_evaluation *out, gs_error *why)
 {
     gs_schedule parsed;
@@ -67,7 +67,7 @@ gs_status gs_service_screen_candidate(char **answer, bool *refused, const gs_pro
     const gs_status status = judge(problem, caps, schedule, source, manifest, &got, &why);
     got.verdict = status == GS_OK ? GS_VERDICT_UNKNOWN : gs_verdict_from_status(status);
     *refused = got.verdict != GS_VERDICT_UNKNOWN;
-    if (!*refused) return GS_OK;   /* also what says nothing of the candidate: the evaluation will say it */
+    if (!*refused) return GS_OK;   /* also if the text cannot be judged here: the evaluation will do that */
     gs_error_format(&why, got.reason, sizeof got.reason);
     *answer = gs_service_answer(gs_problem_format(problem, text), &got);
     return *answer ? GS_OK : gs_fail(error, GS_ERROR_MEMORY, "body", "no memory for an answer");

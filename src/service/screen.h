@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * What needs no device to be refused: a problem that does not fit its memory, a candidate whose text cannot be read or does not take the problem. It is answered at once
- * and never waits in the queue. */
+ * Refusals that need no device: a problem that does not fit into its memory, a candidate whose text is invalid or does not accept the problem. They are
+ * answered at once and never queued. */
 #ifndef GS_SERVICE_SCREEN_H
 #define GS_SERVICE_SCREEN_H
 
 #include "evaluate/environment.h"
 
-/* RANGE with the field: the operands alone, and what the result is compared with, take more memory than the device has. */
+/* RANGE with the field: the operands and the reference that verification needs exceed the device's memory. */
 gs_status gs_service_screen_problem(const gs_problem *problem, const gs_caps *caps, const char *field, gs_error *error);
 
-/* *refused: *answer is the candidate's, as gs_service_answer makes it. Codes: MEMORY. */
+/* *refused: *answer is the candidate's answer, as from gs_service_answer. Codes: MEMORY. */
 gs_status gs_service_screen_candidate(char **answer, bool *refused, const gs_problem *problem, const gs_caps *caps, const char *schedule, const char *source, const char *manifest,
                                       gs_error *error);
 
-/* What is kept and sent of an evaluation: its fields and all kinds of reward, so that one serves whoever asks for whichever. The caller's; NULL: no memory. */
+/* The stored answer of an evaluation: its fields and all kinds of reward, so that it serves requests for any kind. The caller frees it; NULL: no memory. */
 char *gs_service_answer(const char *problem, const gs_evaluation *got);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A service from its start to its end: the jobs first, then those who bring them; the other way round at the end. */
+ * Starts and ends a service: jobs start before HTTP, and end after it. */
 #include "service/service.h"
 
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include "service/request.h"
 
 #define CHUNK     ((size_t)16 << 10)
-#define MOMENT_NS INT64_C(50000000)   /* until all are looked at again */
+#define MOMENT_NS INT64_C(50000000)   /* between looks at all items */
 
 typedef struct stream {
     gs_service_listener listener;
@@ -36,7 +36,7 @@ static void close_stream(void *self)
     free(s);
 }
 
-/* Whether there is something to be said of it: a result, or that its time is up. */
+/* Whether an item can be answered: it has a result, or its time is up. */
 static bool is_over(stream *s, int i, int64_t until)
 {
     return !s->request.item[i].request || gs_service_jobs_wait(s->jobs, &s->found[i], until) || gs_clock_ns() >= s->until;
@@ -53,7 +53,7 @@ static bool say(stream *s, int i)
     free(s->line);
     s->line = text;
     s->size = strlen(text);
-    s->line[s->size++] = '\n';   /* in the place of the end of the text */
+    s->line[s->size++] = '\n';   /* in place of the terminator */
     s->at = 0;
     s->said[i] = true;
     s->left--;
@@ -61,7 +61,7 @@ static bool say(stream *s, int i)
     return true;
 }
 
-/* The next one that is over; waits a moment for the first that is not. -1: none is. */
+/* The next item that can be answered; waits a moment for the first open one. -1: none. */
 static int next(stream *s)
 {
     int first = -1;
@@ -103,7 +103,7 @@ struct MHD_Response *gs_service_stream_response(gs_service_jobs *jobs, gs_servic
     struct MHD_Response *const response = s && said ? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, CHUNK, read_stream, s, close_stream) : NULL;
     if (response) {
         *s = (stream){.listener = *listener, .jobs = jobs, .request = *request, .found = found, .said = said, .left = request->count, .until = until_ns};
-        MHD_set_connection_option(listener->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);   /* whoever waits says nothing meanwhile */
+        MHD_set_connection_option(listener->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);   /* no timeout: the connection is silent while results are awaited */
     } else {
         for (int i = 0; i < request->count; i++) gs_service_found_free(jobs, &found[i]);
         gs_service_request_free(request);

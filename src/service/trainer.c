@@ -8,10 +8,10 @@
 #include "base/error.h"
 #include "service/reply.h"
 
-/* Seconds, a little less than each waits before it gives a request up: 180 and 120. */
+/* Seconds, a little less than each trainer waits for a reply: 180 and 120. */
 static const double patience_s[] = {[GS_SERVICE_OPENRLHF] = 170, [GS_SERVICE_SLIME] = 110};
 
-/* What the URL says, because the body is the trainer's own. */
+/* Settings from the URL, because the body is fixed by the trainer. */
 typedef struct settings {
     gs_reward_kind kind;
     double         deadline_s, unknown;
@@ -32,7 +32,7 @@ static gs_status read_settings(settings *out, gs_service_adapter which, const gs
     return GS_OK;
 }
 
-/* Where the queue is full it is waited here: trainers give up after a few refusals in a row. */
+/* Waits here while the queue is full: trainers give up after a few refusals in a row. */
 static gs_status accept(gs_service_jobs *jobs, const gs_service_request *request, gs_service_found *found, int64_t until, const gs_service_caller *caller, gs_error *error)
 {
     gs_status status;
@@ -40,7 +40,7 @@ static gs_status accept(gs_service_jobs *jobs, const gs_service_request *request
     return status;
 }
 
-/* The answer; NULL with *error: TIMEOUT with the field deadline_s where there is no reward yet. */
+/* The answer; NULL with *error: TIMEOUT with the field deadline_s if a reward is missing. */
 static json_t *evaluate(gs_service_jobs *jobs, gs_service_adapter which, gs_service_completions *asked, const settings *s, const gs_service_caller *caller, gs_error *error)
 {
     const int count = asked->request.count;

@@ -10,15 +10,15 @@
 #include "base/clock.h"
 
 #define TURN_NS     (INT64_C(45) * 1000000000)
-#define SLOW_NS     (INT64_C(2) * 1000000000)            /* beyond that it may have to make room for another one */
-#define SLOWEST_NS  (INT64_C(1000000000) / (64 << 10))   /* a byte: 64 KiB/s, beside that */
+#define SLOW_NS     (INT64_C(2) * 1000000000)            /* a connection slower than this may have to make room */
+#define SLOWEST_NS  (INT64_C(1000000000) / (64 << 10))   /* additional time per byte: 64 KiB/s */
 
 struct gs_service_guest {
     int          socket_number, among;
-    int64_t      until;            /* 0: as long as it likes */
+    int64_t      until;            /* 0: no limit */
     int64_t      since;            /* when its turn began */
-    bool         shut;             /* made room for another one, and counts no more */
-    unsigned char address[16];     /* of the other side; zero: nobody knows */
+    bool         shut;             /* shut down to make room for another one; no longer counted */
+    unsigned char address[16];     /* of the client; zero: unknown */
     gs_service_guest *next, **here;
 };
 
@@ -50,7 +50,8 @@ static int slow_ones(const gs_service_watch *watch, const gs_service_guest *like
     return count;
 }
 
-/* The slowest of the client that has the most of them: whoever is at it alone is left in peace by a client with many. The lock is held. */
+/* Shuts down the slowest connection of the client with the most slow ones, so that a client with many cannot displace one with a single connection. The
+ * caller holds the lock. */
 static void make_room(gs_service_watch *watch, int64_t now)
 {
     gs_service_guest *out = NULL;
@@ -108,7 +109,7 @@ void gs_service_watch_turn(gs_service_watch *watch, gs_service_guest *guest, gs_
     pthread_mutex_unlock(&watch->lock);
 }
 
-/* The lock is held so that no socket is shut whose number is another one's by now: a guest is removed before its socket is closed. */
+/* The lock ensures that no reused socket number is shut down: a guest is removed before its socket is closed. */
 void gs_service_watch_sweep(gs_service_watch *watch, int64_t now_ns)
 {
     pthread_mutex_lock(&watch->lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * How long connections may take: one that sends its request, or takes its answer, byte after byte must not keep others out for ever. libmicrohttpd
- * closes what is silent; this closes what is never done. Nothing is counted while a request waits for its evaluation. */
+ * Limits how long connections may take: one that sends its request, or reads its answer, byte by byte must not keep others out for ever. libmicrohttpd closes
+ * silent connections; this closes those that never finish. Time spent waiting for an evaluation does not count. */
 #ifndef GS_SERVICE_WATCH_H
 #define GS_SERVICE_WATCH_H
 
@@ -20,18 +20,18 @@ typedef struct gs_service_watch {
 void gs_service_watch_open(gs_service_watch *watch);
 void gs_service_watch_close(gs_service_watch *watch);
 
-/* NULL: no memory. It has its time for a request's headers. Beyond `most` connections it takes the place of one that is slow, if there is any: one that has been at its
- * request or its answer for two seconds, of the address with the most of them, is shut. address: of the other side, NULL: nobody knows. */
+/* Adds a connection, whose time for the request's headers begins; NULL: no memory. Beyond `most` connections a slow one is shut down to make room: one that
+ * has been sending its request or reading its answer for two seconds, from the address with the most of them. address: the client's, NULL: unknown. */
 struct sockaddr;
 gs_service_guest *gs_service_watch_add(gs_service_watch *watch, int socket_number, const struct sockaddr *address, int most);
-int          gs_service_watch_among(const gs_service_guest *guest);              /* how many there were when it came, itself included, without those that made room; NULL: 0 */
+int          gs_service_watch_among(const gs_service_guest *guest);              /* the number of connections when it came, including itself, without those shut down; NULL: 0 */
 void         gs_service_watch_remove(gs_service_watch *watch, gs_service_guest *guest);
 
-/* What a connection is about, from now on, and how many bytes that is; guest may be NULL. */
+/* What a connection does from now on, and with how many bytes; guest may be NULL. */
 typedef enum gs_service_turn { GS_SERVICE_HEADERS, GS_SERVICE_BODY, GS_SERVICE_ANSWER, GS_SERVICE_WAIT } gs_service_turn;
 void gs_service_watch_turn(gs_service_watch *watch, gs_service_guest *guest, gs_service_turn turn, size_t bytes);
 
-void gs_service_watch_sweep(gs_service_watch *watch, int64_t now_ns);   /* shuts those whose time is up */
-bool gs_service_watch_gone(int socket_number);                     /* the other side has closed the connection, or its half of it */
+void gs_service_watch_sweep(gs_service_watch *watch, int64_t now_ns);   /* shuts down connections whose time is up */
+bool gs_service_watch_gone(int socket_number);                     /* the client has closed the connection, or its sending half */
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * The rows of another store beside this one's, for merging where one of the two is on a server. */
+ * Copies the rows of another store into tables beside this one's, for a merge in which at least one of the two is on a server. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "store/sql.h"
 
-/* Those that are merged; all were made by the same steps, so that their columns come in the same order. */
+/* The tables that are merged. Both stores were made by the same schema steps, so their columns have the same order. */
 static const struct table {
-    const char *name, *key;   /* key: by which other tables refer to a row; NULL: none does */
+    const char *name, *key;   /* key: the column that other tables refer to; NULL: none do */
 } tables[] = {
     {"session", "id"}, {"problem", "id"}, {"trial", "id"}, {"winner", NULL}, {"measurement", "id"}, {"sample", NULL}, {"result", NULL}, {"curve", "id"},
     {"point", NULL}, {"source", NULL}, {"prompt", NULL}, {"turn", "id"}, {"outcome", NULL},
@@ -57,7 +57,7 @@ static gs_status copy(gs_store *store, gs_store *other, const struct table *t, g
     gs_sql_leave(&rows);
     if (put != SQLITE_OK) return gs_sql_status(store, put, error);
     if (code != SQLITE_DONE) return gs_sql_status(other, code, error);
-    snprintf(sql, sizeof sql, "ANALYZE other_%s", t->name);   /* a server plans by what it knows of a table */
+    snprintf(sql, sizeof sql, "ANALYZE other_%s", t->name);   /* the server's query planner needs statistics */
     return store->pg ? gs_sql_status(store, gs_sql_text_run(store, sql), error) : GS_OK;
 }
 

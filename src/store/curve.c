@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Curves: what was learned or lost after so many steps. A curve is a row with its points beside it; a session has one of a name in a series. */
+ * Curves: a row each, with their points in a table of their own. A session has one curve per series and name. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

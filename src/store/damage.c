@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a damaged store says about itself. */
+ * Finds the damaged table and row of a store, for the error message. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "pages/pages.h"
 #include "store/sql.h"
 
-/* The tables, and the column by which a row is named. */
+/* The tables, and the column that identifies a row in messages. */
 static const struct table {
     const char *name, *key;
 } tables[] = {
@@ -24,7 +24,7 @@ static int read_table(gs_store *store, const char *database, const struct table 
     *row = '\0';
     sqlite3_snprintf(sizeof sql, sql, "SELECT %s, * FROM %s.%s NOT INDEXED", table->key, database, table->name);
     int code = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL);
-    if (code == SQLITE_ERROR) return SQLITE_OK;   /* an older version does not have it */
+    if (code == SQLITE_ERROR) return SQLITE_OK;   /* the table does not exist in an older version */
     while (code == SQLITE_OK && (code = sqlite3_step(statement)) == SQLITE_ROW) {
         snprintf(row, size, "%s", gs_sql_or_empty((const char *)sqlite3_column_text(statement, 0)));
         code = SQLITE_OK;
@@ -33,7 +33,7 @@ static int read_table(gs_store *store, const char *database, const struct table 
     return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-/* "damaged in table trial behind row simple/64x64": the first table that cannot be read. False: each can. */
+/* Finds the first table that cannot be read: "damaged in table trial behind row simple/64x64". False: all can be read. */
 static bool find_table(gs_store *store, const char *database, char *where, size_t size)
 {
     static const struct table names = {"sqlite_master", "name"};
@@ -62,7 +62,7 @@ gs_status gs_damage_tell(gs_store *store, const char *database, const char *name
     if (error && store->db && (code & 0xff) == SQLITE_CORRUPT) find_table(store, database, where, sizeof where);
     if (strcmp(database, "main") != 0)
         return gs_fail(error, GS_ERROR_STORE_CORRUPT, NULL, "%.80s cannot be read: %s", name, where);
-    if ((code & 0xff) == SQLITE_NOTADB)   /* mostly another file than was meant */
+    if ((code & 0xff) == SQLITE_NOTADB)   /* usually a wrong path */
         return gs_fail(error, GS_ERROR_STORE_CORRUPT, NULL, "%.80s is no store: %s. Name another one, or move it aside with its -wal and -shm, and a new one will be made", name, where);
     return gs_fail(error, GS_ERROR_STORE_CORRUPT, NULL,
                    "%.80s: %s. %s it aside with its -wal and -shm, a new one will be made; `gemmsmith db merge MOVED-FILE` brings back what can be read",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Jobs: what a service has promised to evaluate, and the answers it gave. */
+ * Jobs that a service has accepted for evaluation, and their answers. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,14 +18,13 @@ static gs_status need(const gs_job *job, gs_error *error)
 
 typedef char lease_name[GS_HASH_TEXT + 64];
 
-/* What the lease of a job is about: no problem has such a name. */
+/* The name under which a job is leased; no problem's text looks like it. */
 static gs_status name_lease(lease_name out, const char *id, gs_error *error)
 {
     if ((size_t)snprintf(out, sizeof(lease_name), "job:%s", id) < sizeof(lease_name)) return GS_OK;
     return gs_fail(error, GS_ERROR_ARGUMENT, "id", "is too long");
 }
 
-/* Somebody wants the answer of an open job until then, too. */
 static gs_status keep(gs_store *store, const char *id, int64_t expires, gs_error *error)
 {
     gs_query query = gs_sql(store, GS_SQL_KEEP_JOB);
@@ -34,7 +33,7 @@ static gs_status keep(gs_store *store, const char *id, int64_t expires, gs_error
     return gs_sql_status(store, gs_sql_run(&query), error);
 }
 
-/* The service takes the job on, or another one has: then that one is told how long it is wanted. */
+/* Leases the job to the service. If another one holds it, only the job's expiry is extended, for that service to see. */
 static gs_status claim(gs_store *store, const gs_job *job, const gs_lessee *who, double seconds, bool *mine, gs_error *error)
 {
     lease_name name;
@@ -170,7 +169,7 @@ gs_status gs_store_jobs_open(gs_store *store, const char *device, const gs_lesse
     return status;
 }
 
-/* What jobs come after a number: how many of so many there are, the last one's number, and whether all are younger than before. */
+/* Up to `most` jobs after a number: how many, the last one's number, and whether all of them are younger than `before`. */
 typedef struct stretch {
     int64_t count, last;
     bool    younger;
@@ -208,7 +207,7 @@ gs_status gs_store_jobs_prune(gs_store *store, const char *before, int most, int
     *removed = 0;
     *more = false;
     if (most < 1) return gs_fail(error, GS_ERROR_ARGUMENT, "most", "must be 1 or more");
-    GS_TRY(look(store, *after, most, before, &found, error));   /* most often there is nothing to do, and nothing is locked */
+    GS_TRY(look(store, *after, most, before, &found, error));   /* usually nothing is to be deleted, and then no lock is taken */
     if (found.count == 0 || found.younger) return GS_OK;
     GS_TRY(gs_sql_begin(store, error));
     GS_TRY(gs_sql_end(store, drop(store, *after, found.last, before, removed, error), error));
@@ -240,7 +239,7 @@ gs_status gs_store_best_us(gs_store *store, const char *device, const char *prob
     gs_sql_text(&get, problem);
     gs_sql_text(&get, version);
     const int code = gs_sql_step(&get);
-    if (code == SQLITE_ROW) *us = gs_sql_get_real(&get, 0);   /* 0 of SQL's NULL */
+    if (code == SQLITE_ROW) *us = gs_sql_get_real(&get, 0);   /* SQL's NULL is read as 0 */
     const gs_status status = code == SQLITE_ROW ? GS_OK : gs_sql_status(store, code, error);
     gs_sql_leave(&get);
     return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Leases: which tuner works on a problem now, and which problems a group of tuners has done. A lease ends when its owner gives it back,
- * when it was not renewed in time, or when its owner's process is gone, which a tuner on the same machine can see by itself. */
+ * Leases: which tuner works on a problem, and which problems a group of tuners has finished. A lease ends when its owner returns it, when it was not renewed
+ * in time, or when its owner's process is gone, which a tuner on the same machine can see. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,18 +11,18 @@
 #include "base/random.h"
 #include "store/sql.h"
 
-#define DONE_S (30 * 86400.0)   /* how long a killed group's marks are kept */
+#define DONE_S (30 * 86400.0)   /* how long marks of finished problems of a killed group are kept */
 
-/* ---- who ---- */
+/* ---- identity of a process ---- */
 
 static int64_t now_ms(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);   /* what processes, and machines, have in common */
+    clock_gettime(CLOCK_REALTIME, &now);   /* the one clock that processes and machines share */
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* When a process began, in the kernel's ticks, which tells it from a later one of the same number; 0: there is none (any more). */
+/* Start time of a process in clock ticks since boot, which distinguishes it from a later process with the same number; 0: there is none. */
 static int64_t process_born(int64_t pid)
 {
     char path[64], line[1024];
@@ -32,14 +32,14 @@ static int64_t process_born(int64_t pid)
     const size_t size = fread(line, 1, sizeof line - 1, file);
     fclose(file);
     line[size] = '\0';
-    const char *const name_end = strrchr(line, ')');   /* the name may have blanks and brackets itself */
+    const char *const name_end = strrchr(line, ')');   /* the name may contain blanks and parentheses */
     char state = 0;
     long long born = 0;
     if (name_end) sscanf(name_end + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %lld", &state, &born);
-    return state == 'Z' || state == 'X' ? 0 : born;   /* ended, but not yet waited for */
+    return state == 'Z' || state == 'X' ? 0 : born;   /* a zombie */
 }
 
-/* Where numbers of processes mean the same: a boot of a machine, and a name space on it. Empty: unknown, and only time ends a lease. */
+/* Where a process number is unique: the machine's boot and the PID name space. Empty: unknown, then only time ends a lease. */
 static void name_host(char *host, size_t size)
 {
     char boot[40] = "", space[40];
@@ -71,7 +71,7 @@ void gs_lessee_of(gs_lessee *out, const char *run, int64_t pid)
     name_host(out->host, sizeof out->host);
 }
 
-/* ---- what stands there ---- */
+/* ---- reading a row ---- */
 
 typedef struct row {
     bool      there, done;
@@ -113,7 +113,7 @@ static bool same_lessee(const gs_lessee *a, const gs_lessee *b)
     return a->pid == b->pid && a->born == b->born && strcmp(a->run, b->run) == 0 && strcmp(a->host, b->host) == 0;
 }
 
-/* TAKEN: it may be. */
+/* TAKEN: the lease may be taken. */
 static gs_lease judge(const row *r, const gs_lessee *who)
 {
     if (!r->there) return GS_LEASE_TAKEN;
@@ -161,8 +161,8 @@ gs_status gs_lease_add(gs_store *store, const char *device, const char *problem,
     return put(store, GS_SQL_PUT_LEASE, device, problem, who, seconds, taken, error);
 }
 
-/* On a server others take leases at the same time: a row that one of them is just deciding about is passed over as if there were
- * none, and then it cannot be added: it is held. */
+/* On a server other processes take leases at the same time: a row that one of them has locked is skipped (SKIP LOCKED) and looks absent; then the INSERT
+ * changes nothing, and the lease counts as held. */
 gs_status gs_lease_take(gs_store *store, const char *device, const char *problem, const gs_lessee *who, double seconds, gs_lease *out, gs_error *error)
 {
     row r;
@@ -180,7 +180,7 @@ gs_status gs_lease_take(gs_store *store, const char *device, const char *problem
 bool gs_lease_held(const gs_query *query, const gs_lessee *who)
 {
     row r;
-    take_row(query, &r);   /* where there is none, one that has expired long ago */
+    take_row(query, &r);   /* a job without a lease: all columns are 0, an expired lease */
     return judge(&r, who) == GS_LEASE_HELD;
 }
 
@@ -190,13 +190,13 @@ gs_status gs_store_lease(gs_store *store, const char *device, const char *proble
     row r;
     *out = GS_LEASE_HELD;
     GS_TRY(need(device, problem, who, error));
-    GS_TRY(read_row(store, GS_SQL_GET_LEASE, device, problem, &r, error));   /* whoever waits for others looks often, and should not hold them up */
+    GS_TRY(read_row(store, GS_SQL_GET_LEASE, device, problem, &r, error));   /* without a lock first: a tuner that waits for others polls often, and should not block them */
     *out = judge(&r, who);
     if (*out != GS_LEASE_TAKEN) return GS_OK;
     gs_status status = gs_sql_begin(store, error);
     if (status == GS_OK) status = gs_sql_end(store, gs_lease_take(store, device, problem, who, seconds, out, error), error);
     if (status != GS_OK) *out = GS_LEASE_HELD;
-    return status != GS_OK && gs_sql_moved(store) ? GS_OK : status;   /* others were at it while the server was away: it is asked for again */
+    return status != GS_OK && gs_sql_moved(store) ? GS_OK : status;   /* the row changed while the connection was lost: HELD, so that the caller asks again */
 }
 
 gs_status gs_store_renew(gs_store *store, const gs_lessee *who, double seconds, int *renewed, gs_error *error)

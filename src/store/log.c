@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The write-ahead log that a killed process left. SQLite takes from it what has the right checksums, up to the first frame that has not, and says
- * nothing of those behind it: rows that were reported as kept may be gone. Here that is told. Format: sqlite.org/walformat.html. */
+ * Examines the write-ahead log that a killed process left. SQLite recovers frames up to the first one with a wrong checksum and silently drops the rest: rows
+ * that were reported as stored may be lost. This warns of it. Format: sqlite.org/walformat.html. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static void add(sum *s, const unsigned char *bytes, size_t size)
 
 static bool is(const sum *s, const unsigned char *bytes) { return big_endian(bytes) == s->low && big_endian(bytes + 4) == s->high; }
 
-/* The first frame (1, 2, ...) that does not count though it belongs to this log; 0: there is none; -1: the log's own head is damaged. */
+/* The first frame (1, 2, ...) that is invalid though this log has frames from there on; 0: none; -1: the log's header is damaged. */
 static int64_t find_damage(int file)
 {
     static _Thread_local unsigned char frame[FRAME + LARGEST_PAGE];
@@ -52,11 +52,11 @@ static int64_t find_damage(int file)
         add(&s, frame + FRAME, page);
         const bool counts = size == (ssize_t)(FRAME + page) && ours && is(&s, frame + 16);
         if (!counts && bad == 0) bad = i;
-        if (bad > 0 && ours) return bad;   /* here or further on: of an older round of the log there are none behind the last one */
+        if (bad > 0 && ours) return bad;   /* a frame with this log's salt at or behind the bad one; leftovers of an older log have another salt */
     }
 }
 
-/* A frame that another process is just writing is whole a moment later. */
+/* Tries three times: a frame that another process is writing is complete a moment later. */
 void gs_log_examine(const char *path)
 {
     char name[GS_PATH + 8];

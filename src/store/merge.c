@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Merging another store into this one: one transaction over both files, one step per kind of row, each in a savepoint,
- * so that a damaged file still gives what the other steps can read. Rows of the two files are matched by what they are about
- * (device, problem text, candidate) or by their uid, never by their ids. */
+ * Merges another store into this one: one transaction over both files, one step per table, each in a savepoint, so that the rest of a damaged file can still
+ * be copied. Rows of the two files are matched by content (device, problem text, candidate) or by uid, never by id. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,7 +8,7 @@
 #include "base/error.h"
 #include "store/sql.h"
 
-/* Takes the other's value of a trial where this store has none. */
+/* Takes the other store's value of a trial where this store has none. */
 #define TAKE(known, column) #column " = CASE WHEN " known " THEN trial." #column " ELSE excluded." #column " END"
 #define TAKE_VERDICT(column)  TAKE("trial.verdict <> ''", column)
 #define TAKE_MEASURED(column) TAKE("trial.us <> 0", column)
@@ -20,13 +19,13 @@
     "  rounds, mhz, stage, session, date)"                                                                                  \
     " SELECT t.device, p.id, t.candidate, t.verdict, t.part, t.reason, t.registers, t.smem, t.predicted_us, t.us,"          \
     "  t.library_us, t.ratio, t.low, t.high, t.rounds, t.mhz, t.stage, s.id, t.date"
-/* CROSS JOIN: in this order, so that a range without rows needs none of the other tables. */
+/* CROSS JOIN fixes the join order, so that a range of ids without rows does not read the other tables. */
 #define SAME_PROBLEM " CROSS JOIN other.problem op ON op.id = t.problem CROSS JOIN main.problem p ON p.text = op.text"
 #define SAME_SESSION(row) " CROSS JOIN other.session os ON os.id = " row ".session CROSS JOIN main.session s ON s.uid = os.uid"
 
-/* In the order of the references between them; the first writes to this store, which takes its lock before the other is read. */
+/* In the order of the references between tables. The first step writes to this store, and so takes its write lock before the other is read. */
 static const struct step {
-    const char *sql, *key;   /* key: a number by which a part of the rows can be taken, NULL: there is none */
+    const char *sql, *key;   /* key: an integer column by which ranges of rows can be selected; NULL: none */
 } steps[] = {
     {"INSERT INTO main.session (uid, date, command, version, revision, device, cc, sms, driver, cublaslt, nvrtc)"
     " SELECT uid, date, command, version, revision, device, cc, sms, driver, cublaslt, nvrtc FROM other.session WHERE true"
@@ -64,7 +63,7 @@ static const struct step {
     {"INSERT INTO main.curve (session, series, name, date)"
     " SELECT s.id, c.series, c.name, c.date FROM other.curve c" SAME_SESSION("c") " WHERE true ON CONFLICT (session, series, name) DO NOTHING", "c.id"},
 
-    /* where both have the curve, one that has been copied before it was complete goes on */
+    /* if both have the curve, missing points are added: it may have been copied before it was complete */
     {"INSERT INTO main.point (curve, step, x, y)"
     " SELECT mc.id, q.step, q.x, q.y FROM other.point q CROSS JOIN other.curve c ON c.id = q.curve" SAME_SESSION("c")
     " CROSS JOIN main.curve mc ON mc.session = s.id AND mc.series = c.series AND mc.name = c.name WHERE true ON CONFLICT (curve, step) DO NOTHING", "q.curve"},
@@ -74,7 +73,7 @@ static const struct step {
 
     {"INSERT INTO main.prompt (hash, text) SELECT hash, text FROM other.prompt WHERE true ON CONFLICT (hash) DO NOTHING", NULL},
 
-    /* only those whose prompts could be read, and in the order in which they came there */
+    /* only turns whose prompts could be read, in the other store's order */
     {"INSERT INTO main.turn (uid, session, device, problem, mode, model, island, number, base, system, ask, answer, fault, date)"
     " SELECT t.uid, s.id, t.device, p.id, t.mode, t.model, t.island, t.number, t.base, t.system, t.ask, t.answer, t.fault, t.date FROM other.turn t"
     SAME_PROBLEM SAME_SESSION("t") " CROSS JOIN main.prompt a ON a.hash = t.system CROSS JOIN main.prompt b ON b.hash = t.ask WHERE true ORDER BY t.id"
@@ -92,7 +91,7 @@ static gs_status damaged(const char *path, int lost, int64_t copied, gs_error *e
                    (long long)copied, lost, GS_COUNT(steps));
 }
 
-/* The step, of the rows whose key lies between two numbers; first < 0: of all. */
+/* Runs the step for rows whose key is in [first, last]; first < 0: for all. */
 static int run_sql(gs_store *store, const struct step *step, int64_t first, int64_t last)
 {
     static const char all[] = "WHERE true";
@@ -105,7 +104,7 @@ static int run_sql(gs_store *store, const struct step *step, int64_t first, int6
     return code;
 }
 
-/* SQLITE_CORRUPT: nothing of it was copied. */
+/* SQLITE_CORRUPT: the step copied nothing. */
 static int try_step(gs_store *store, const struct step *step, int64_t first, int64_t last, int64_t *copied)
 {
     int code = gs_sql_text_run(store, "SAVEPOINT step");
@@ -119,7 +118,7 @@ static int try_step(gs_store *store, const struct step *step, int64_t first, int
     return code == SQLITE_OK && corrupt ? SQLITE_CORRUPT : code;
 }
 
-/* What can be read around the damage: a range that cannot be is halved, until one row is left. *tries bounds what that may cost where nothing is left. */
+/* Copies what can be read around the damage: a range that fails is halved, down to a single row. *tries limits the cost when everything is damaged. */
 static int salvage(gs_store *store, const struct step *step, int64_t first, int64_t last, int *tries, int64_t *copied)
 {
     const int code = try_step(store, step, first, last, copied);
@@ -129,7 +128,7 @@ static int salvage(gs_store *store, const struct step *step, int64_t first, int6
     return left == SQLITE_OK && *tries >= 0 ? salvage(store, step, middle + 1, last, tries, copied) : left;
 }
 
-/* Numbers of rows begin with 1: if no rows cannot be read either, then what leads to all of them is damaged. */
+/* Row ids begin with 1: if already the empty range of id 0 cannot be read, no range can. */
 static int salvage_all(gs_store *store, const struct step *step, int64_t *copied)
 {
     int tries = 5000;
@@ -166,7 +165,7 @@ static gs_status merge_attached(gs_store *store, const char *other_path, int64_t
     return lost ? damaged(other_path, lost, *copied, error) : GS_OK;
 }
 
-/* The steps in a server's words: the copies are temporary tables beside the store's. */
+/* A step in PostgreSQL's syntax: the other store's rows are in temporary tables. */
 static int run_on_server(gs_store *store, const char *sql, int64_t *copied)
 {
     static const char *const words[][2] = {{"other.", "other_"}, {"main.", ""}, {"CROSS JOIN", "JOIN"}};
@@ -184,7 +183,7 @@ static int run_on_server(gs_store *store, const char *sql, int64_t *copied)
     return code;
 }
 
-/* Within the transaction: the other's rows as they are, then the steps. */
+/* Within the transaction: copies the other store's rows into temporary tables, then runs the steps. */
 static gs_status merge_copies(gs_store *store, gs_store *other, int64_t *copied, gs_error *error)
 {
     int code = SQLITE_OK;
@@ -194,7 +193,7 @@ static gs_status merge_copies(gs_store *store, gs_store *other, int64_t *copied,
     return gs_sql_status(store, code, error);
 }
 
-/* Between a file and a server, or two servers: nothing can be attached. */
+/* Merges between a file and a server, or two servers, where ATTACH is impossible. */
 static gs_status merge_other(gs_store *store, const char *other_path, int64_t *copied, gs_error *error)
 {
     gs_store *other;

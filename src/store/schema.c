@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The store's schema, as steps from one version to the next. user_version says which steps a file has had;
- * application_id says that it is a store at all. A step that has been released is never changed: add another one. */
+ * The store's schema, as steps from one version to the next. user_version is the number of steps that a file has had; application_id identifies a store. A
+ * step that has been released is never changed: add another one. */
 #include <stddef.h>
 
 #include "base/error.h"
@@ -9,7 +9,7 @@
 
 #define APPLICATION_ID 0x47534d54   /* "GSMT" */
 
-/* Columns of a trial that a winner has as well. */
+/* Columns that trial and winner share. */
 #define TRIAL_COLUMNS                                                                          \
     "  candidate    TEXT NOT NULL,"              /* a schedule, 'source:<hash>', 'cublaslt' */ \
     "  verdict      TEXT NOT NULL,"              /* '': not known yet */                       \
@@ -26,10 +26,10 @@
     "  rounds       INTEGER NOT NULL,"                                                         \
     "  mhz          INTEGER NOT NULL,"                                                         \
     "  stage        TEXT NOT NULL,"                                                            \
-    "  session      INTEGER NOT NULL REFERENCES session(id),"   /* who measured it */        \
+    "  session      INTEGER NOT NULL REFERENCES session(id),"   /* the run that measured it */ \
     "  date         TEXT NOT NULL,"
 
-/* Families got the field's terms as their names: candidates of a family's old name begin with the new one. */
+/* Families were renamed: replaces the old name at the beginning of a candidate. */
 #define RENAME_FAMILY(table, column, old, new) \
     "UPDATE " table " SET " column " = '" new "' || substr(" column ", length('" old "') + 1) WHERE " column " = '" old "' OR " column " LIKE '" old "/%';"
 #define RENAME_FAMILIES(table, column)                 \
@@ -80,7 +80,7 @@ static const char *const steps[] = {
     "CREATE TABLE sample ("
     "  measurement  INTEGER NOT NULL REFERENCES measurement(id),"
     "  round        INTEGER NOT NULL,"
-    "  us           REAL,"                       /* NULL: no number came out of that round */
+    "  us           REAL,"                       /* NULL: the round gave no number */
     "  reference_us REAL,"
     "  PRIMARY KEY (measurement, round)) WITHOUT ROWID;"
 
@@ -90,7 +90,7 @@ static const char *const steps[] = {
     "  session INTEGER NOT NULL REFERENCES session(id),"
     "  date    TEXT NOT NULL) WITHOUT ROWID;"
 
-    /* for people with sqlite3: the words instead of the numbers */
+    /* for people with sqlite3: names instead of ids */
     "CREATE VIEW trials AS SELECT t.device, p.text AS problem, p.m, p.n, p.k, t.candidate, t.verdict, t.part, t.reason,"
     "  t.registers, t.smem, t.predicted_us, t.us, t.library_us, t.ratio, t.low, t.high, t.rounds, t.mhz, t.stage, t.date"
     "  FROM trial t JOIN problem p ON p.id = t.problem;"
@@ -102,13 +102,13 @@ static const char *const steps[] = {
     "  JOIN problem p ON p.id = t.problem;",
 
     /* 1 -> 2 */
-    "CREATE TABLE lease ("                       /* who works on what now; nothing else refers to it */
+    "CREATE TABLE lease ("                       /* who works on a problem now; nothing else refers to it */
     "  device  TEXT NOT NULL,"
     "  problem TEXT NOT NULL,"
     "  run     TEXT NOT NULL,"                   /* the same for all tuners that share a list */
     "  host    TEXT NOT NULL,"
     "  pid     INTEGER NOT NULL,"
-    "  born    INTEGER NOT NULL,"                /* when that process began */
+    "  born    INTEGER NOT NULL,"                /* start time of the process */
     "  expires INTEGER NOT NULL,"                /* milliseconds since 1970 */
     "  done    INTEGER NOT NULL,"
     "  PRIMARY KEY (device, problem)) WITHOUT ROWID;",
@@ -126,22 +126,22 @@ static const char *const steps[] = {
     "  curve INTEGER NOT NULL REFERENCES curve(id),"
     "  step  INTEGER NOT NULL,"                  /* 0, 1, ...: the order */
     "  x     REAL NOT NULL,"
-    "  y     REAL,"                              /* NULL: no number there */
+    "  y     REAL,"                              /* NULL: no number */
     "  PRIMARY KEY (curve, step)) WITHOUT ROWID;"
 
     "CREATE VIEW curves AS SELECT s.device, c.series, c.name, p.step, p.x, p.y, c.date"
     "  FROM point p JOIN curve c ON c.id = p.curve JOIN session s ON s.id = c.session;",
 
     /* 3 -> 4 */
-    "CREATE TABLE job ("                         /* what gemmsmith serve has promised; nothing else refers to it */
+    "CREATE TABLE job ("                         /* accepted by gemmsmith serve; nothing else refers to it */
     "  number   INTEGER PRIMARY KEY,"            /* the order in which they came */
     "  id       TEXT NOT NULL UNIQUE,"           /* the hash of device, version and request */
     "  device   TEXT NOT NULL,"
     "  request  TEXT NOT NULL,"
     "  attempts INTEGER NOT NULL,"
     "  answer   TEXT,"                           /* NULL: not done */
-    "  failed   INTEGER NOT NULL,"               /* the answer is that the machine failed: asked again, it is tried again */
-    "  date     TEXT NOT NULL);"                 /* when it came; once it is answered, when that was */
+    "  failed   INTEGER NOT NULL,"               /* the answer reports a failure of the machine: a new request tries again */
+    "  date     TEXT NOT NULL);"                 /* when it came; after the answer: when it was answered */
     "CREATE INDEX job_open ON job(device, number) WHERE answer IS NULL;",
 
     /* 4 -> 5 */
@@ -151,7 +151,7 @@ static const char *const steps[] = {
     "  manifest TEXT NOT NULL,"
     "  date     TEXT NOT NULL) WITHOUT ROWID;"
 
-    "CREATE TABLE prompt ("                      /* texts that models were asked, each once */
+    "CREATE TABLE prompt ("                      /* texts of prompts, each stored once */
     "  hash TEXT PRIMARY KEY,"
     "  text TEXT NOT NULL) WITHOUT ROWID;"
 
@@ -165,15 +165,15 @@ static const char *const steps[] = {
     "  model   TEXT NOT NULL,"
     "  island  INTEGER NOT NULL,"
     "  number  INTEGER NOT NULL,"                /* of the island's turns: 1, 2, ... */
-    "  base    TEXT NOT NULL,"                   /* what it was to develop: '', a family, 'source:<hash>' */
+    "  base    TEXT NOT NULL,"                   /* what to improve: '', a family, 'source:<hash>' */
     "  system  TEXT NOT NULL REFERENCES prompt(hash),"
     "  ask     TEXT NOT NULL REFERENCES prompt(hash),"
     "  answer  TEXT NOT NULL,"
-    "  fault   TEXT NOT NULL,"                   /* why the answer could not be read; '': it could */
+    "  fault   TEXT NOT NULL,"                   /* why the answer could not be parsed; '': it was */
     "  date    TEXT NOT NULL);"
     "CREATE INDEX turn_problem ON turn(problem);"
 
-    "CREATE TABLE outcome ("                     /* what came of a turn's candidates, as it was then */
+    "CREATE TABLE outcome ("                     /* results of a turn's candidates at that time */
     "  turn       INTEGER NOT NULL REFERENCES turn(id),"
     "  position   INTEGER NOT NULL,"
     "  candidate  TEXT NOT NULL,"
@@ -198,18 +198,18 @@ static const char *const steps[] = {
     /* 5 -> 6 */
     RENAME_FAMILIES("trial", "candidate") RENAME_FAMILIES("winner", "candidate") RENAME_FAMILIES("outcome", "candidate") RENAME_FAMILIES("turn", "base"),
 
-    /* 6 -> 7: the candidate cuBLASLt has its own name instead of "library"; the columns library_us, which hold its time, keep theirs */
+    /* 6 -> 7: the candidate "library" becomes "cublaslt"; the columns library_us, cuBLASLt's time, keep their name */
     RENAME_FAMILY("trial", "candidate", "library", "cublaslt") RENAME_FAMILY("winner", "candidate", "library", "cublaslt")
     RENAME_FAMILY("outcome", "candidate", "library", "cublaslt"),
 
-    /* 7 -> 8: milliseconds since 1970, after which nobody wants a job's answer any more; 0: somebody always does */
+    /* 7 -> 8: milliseconds since 1970 after which nobody needs a job's answer any more; 0: never */
     "ALTER TABLE job ADD COLUMN expires INTEGER NOT NULL DEFAULT 0;",
 
-    /* 8 -> 9: pages end with a hash of what is in them (pages.h); the tables stay as they are */
+    /* 8 -> 9: pages end with a checksum (pages.h); the tables do not change */
     "",
 };
 #define VERSION ((int64_t)GS_COUNT(steps))
-#define SEALED 9   /* from this version on pages have hashes */
+#define SEALED 9   /* from this version on pages have checksums */
 
 gs_status gs_schema_newer(const char *path, int64_t version, gs_error *error)
 {
@@ -234,7 +234,7 @@ typedef struct stamp {
     int64_t version, application, objects;
 } stamp;
 
-/* Within a transaction: the three are read one by one, and another process may be making the store. */
+/* Within a transaction: the three values must belong together, and another process may be creating the store. */
 static int read_stamp(gs_store *store, const char *database, stamp *out)
 {
     static const struct {
@@ -272,7 +272,7 @@ gs_status gs_schema_check_other(gs_store *store, const char *path, gs_error *err
     return GS_OK;
 }
 
-/* Within a transaction of its own, which writes: another process may have done the steps since they were found missing. */
+/* Within a write transaction: another process may have done the steps since they were found missing. */
 static gs_status migrate(gs_store *store, gs_error *error)
 {
     stamp have;
@@ -305,8 +305,8 @@ gs_status gs_schema_look(gs_store *store, bool *old, gs_error *error)
     return GS_OK;
 }
 
-/* Room for hashes in the pages of a file that is new or of an older version: those that there are get rewritten, before the version says so. Written
- * at once, so that the first page, which tells of the hashes, is the first that gets into the file. */
+/* Reserves room for a checksum in the pages of a new or older file; existing pages are rewritten before the version is raised. cache_spill = OFF: all pages
+ * are written at the end, beginning with the first, whose header says that the file has checksums. */
 static gs_status seal_pages(gs_store *store, bool any, gs_error *error)
 {
     int code = gs_pages_reserve(store->db);
@@ -325,7 +325,7 @@ gs_status gs_schema_prepare(gs_store *store, gs_error *error)
     return gs_sql_end(store, migrate(store, error), error);
 }
 
-/* What is wrong with what the pages contain, whatever their hashes say. */
+/* Checks the content of the pages, independently of the checksums. */
 static int integrity(gs_store *store)
 {
     int64_t faults;
@@ -347,7 +347,7 @@ gs_status gs_store_check(gs_store *store, int64_t *pages, gs_error *error)
 gs_status gs_schema_seal(gs_store *store, int64_t *accepted, gs_error *error)
 {
     int64_t pages;
-    int code = gs_sql_text_run(store, "PRAGMA wal_checkpoint(TRUNCATE)");   /* hashed where it was not: what is in the file counts */
+    int code = gs_sql_text_run(store, "PRAGMA wal_checkpoint(TRUNCATE)");   /* copies the log into the file, whose pages alone are counted */
     if (code == SQLITE_OK) code = gs_pages_count(store->db, "main", &pages, accepted);
     if (code == SQLITE_OK) code = integrity(store);
     GS_TRY(gs_sql_status(store, code, error));

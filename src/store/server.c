@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The store's tables on a PostgreSQL server: made by the same steps as those of a file, with the server's words for types. The version stands in a table
- * of its own, which also says that the database is a store's. */
+ * The store's tables on a PostgreSQL server: made by the schema steps of a file, with types translated. The version is in a table of its own, gemmsmith,
+ * which also identifies the database as a store. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "store/sql.h"
 
-#define LOCK "SELECT pg_advisory_xact_lock(1196641620)"   /* of those who make or convert tables, 'GSMT' */
+#define LOCK "SELECT pg_advisory_xact_lock(1196641620)"   /* held while tables are made or migrated; the key is 'GSMT' */
 
-/* SQLite's words, those that contain others first, and the server's. Texts are compared by their bytes, as SQLite does, whatever the language of the database. */
+/* SQLite's words and the server's; a phrase comes before the words that it contains. COLLATE "C": texts are compared by bytes, as SQLite does. */
 static const struct word {
     const char *from, *to;
 } words[] = {
@@ -39,7 +39,7 @@ static int run_step(gs_store *store, const char *step)
     return code;
 }
 
-/* tables: in the schema in which new ones are made; ours: one of them has the version. */
+/* tables: how many the current schema has; ours: 1 if one of them is the version table. */
 typedef struct stamp {
     int64_t tables, ours, version;
 } stamp;
@@ -60,7 +60,7 @@ static gs_status judge(gs_store *store, const stamp *have, int64_t version, gs_e
     return have->version > version ? gs_schema_newer(store->path, have->version, error) : GS_OK;
 }
 
-/* Within a transaction of its own: another process may have done the steps since they were found missing. */
+/* Within a write transaction: another process may have done the steps since they were found missing. */
 static gs_status migrate(gs_store *store, gs_error *error)
 {
     int count;

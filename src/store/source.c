@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * User kernels: their texts, by the hash that is in their name. */
+ * Texts of user kernels, by the hash in their candidate's name. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * SQLite as the store uses it: the texts of the statements, binding, transactions, and what each result code means for a person. */
+ * The texts of the statements, binding, transactions, and the error message of each result code. */
 #include "store/sql.h"
 
 #include <errno.h>
@@ -8,12 +8,12 @@
 
 #include "base/error.h"
 
-/* A put keeps what is stored where the new value is 0 or empty. part and reason belong to the verdict and go with it. */
+/* Updating a trial keeps the stored value where the new one is 0 or empty. part and reason belong to the verdict and change with it. */
 #define UNLESS(condition, column) #column " = CASE WHEN " condition " THEN trial." #column " ELSE excluded." #column " END"
 #define KEEP_NUMBER(column)       UNLESS("excluded." #column " = 0", column)
 #define KEEP_TEXT(column)         UNLESS("excluded." #column " = ''", column)
 #define KEEP_VERDICT(column, empty) UNLESS("excluded.verdict IN ('', trial.verdict) AND excluded." #column " = " empty, column)
-#define KEEP_ORIGIN(column)       UNLESS("excluded.us = 0 AND trial.us <> 0", column)   /* of the measurement */
+#define KEEP_ORIGIN(column)       UNLESS("excluded.us = 0 AND trial.us <> 0", column)   /* session and date of the measurement */
 
 #define TRIAL_VALUES                                                                                                     \
     " (device, problem, candidate, verdict, part, reason, registers, smem, predicted_us, us, library_us, ratio, low, high," \
@@ -93,7 +93,7 @@ static const char *const statements[GS_SQL_IDS] = {
                            " WHERE t.device = ? AND p.text = ? AND s.version = ? AND t.verdict = 'pass' AND t.us > 0",
 };
 
-/* Where a server needs other words than a file: writers of a file come one after the other. */
+/* Statements that differ on a server, where several transactions write at the same time; a file has one writer at a time. */
 static const char *const server_statements[GS_SQL_IDS] = {
     [GS_SQL_LOCK_LEASE] = LEASE_READ " FOR UPDATE SKIP LOCKED",
     [GS_SQL_LOCK_TURN]  = "SELECT id FROM turn WHERE uid = ? FOR UPDATE",
@@ -147,7 +147,7 @@ void gs_sql_real(gs_query *query, double value)
     if (query->statement) note(query, sqlite3_bind_double(query->statement, ++query->at, value));
 }
 
-/* A server's status as a code that is none of SQLite's. */
+/* Encodes a server's status as an extended code that SQLite does not use. */
 static int code_of(gs_status status) { return status == GS_OK ? SQLITE_OK : SQLITE_ERROR | (int)status << 8; }
 
 int gs_sql_step(gs_query *query)
@@ -248,7 +248,7 @@ gs_status gs_sql_end(gs_store *store, gs_status status, gs_error *error)
         gs_query commit = gs_sql(store, GS_SQL_COMMIT);
         status = gs_sql_status(store, gs_sql_run(&commit), error);
     }
-    if (status != GS_OK && !sqlite3_get_autocommit(store->db)) {   /* some failures have rolled back already */
+    if (status != GS_OK && !sqlite3_get_autocommit(store->db)) {   /* after some failures SQLite has rolled back already */
         gs_query rollback = gs_sql(store, GS_SQL_ROLLBACK);
         gs_sql_run(&rollback);
     }
@@ -261,8 +261,8 @@ const char *gs_sql_tail(const char *path)
     return size > most ? path + size - most : path;
 }
 
-/* errno of a failed system call, 0 if there was none. A commit that cannot write leaves it with the file, not with the
- * connection; SQLite itself knows only ENOSPC for a full disk, not a quota (EDQUOT) or a size limit (EFBIG). */
+/* errno of a failed system call, 0 if there was none. When a commit cannot write, errno is found at the file, not at the connection; SQLite itself maps only
+ * ENOSPC to a full disk, not a quota (EDQUOT) or a size limit (EFBIG). */
 static int system_error(gs_store *store, int code)
 {
     const int primary = code & 0xff;

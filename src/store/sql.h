@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * SQL as the store uses it, on SQLite or on a PostgreSQL server: statements, typed binding, transactions, and result codes turned into gs_status.
- * Codes are SQLite's; what a server says is told by gs_sql_status. Statements are written so that both understand them; sql.c has those few that differ.
- * Inside the store only. */
+ * Internal to the store: SQL on an SQLite file or a PostgreSQL server: prepared statements, typed binding, transactions, result codes mapped to gs_status.
+ * Result codes are SQLite's for both; gs_sql_status turns a server's failure back into its own status and message. Both understand most statements;
+ * server_statements[] of sql.c has the exceptions. */
 #ifndef GS_STORE_SQL_H
 #define GS_STORE_SQL_H
 
@@ -11,7 +11,7 @@
 #include "postgres/postgres.h"
 #include "store/store.h"
 
-#define GS_STORE_WAIT_MS 10000   /* how long a call waits for another process's transaction */
+#define GS_STORE_WAIT_MS 10000   /* how long a call waits for another process's lock */
 
 /* Every statement that is kept prepared; the texts are in statements[] of sql.c. */
 typedef enum gs_sql_id {
@@ -28,91 +28,91 @@ typedef enum gs_sql_id {
 static inline const char *gs_sql_or_empty(const char *text) { return text ? text : ""; }
 
 struct gs_store {
-    gs_pg        *pg;                      /* a server; NULL: a file, db */
+    gs_pg        *pg;                      /* connection to a server; NULL: the store is the file db */
     sqlite3      *db;
     sqlite3_stmt *statement[GS_SQL_IDS];   /* prepared at first use */
     char          path[GS_PATH];
-    bool          unchecked;               /* hashes of pages are written, not looked at */
+    bool          unchecked;               /* page checksums are written, but not verified */
 };
 
-/* A statement being bound and run. The first failure is kept in code; step returns it. */
+/* A statement being bound and run. code keeps the first failure; gs_sql_step returns it. */
 typedef struct gs_query {
     gs_store     *store;
     sqlite3_stmt *statement;
     gs_pg_query  *pg;
-    bool          ad_hoc;   /* the statement is this query's alone */
+    bool          ad_hoc;   /* prepared for this query only, finalised with it */
     int           code;     /* an SQLite code */
-    int           at;       /* last parameter that was bound */
+    int           at;       /* index of the last parameter that was bound */
 } gs_query;
 
 gs_query gs_sql(gs_store *store, gs_sql_id id);
-gs_query gs_sql_ad_hoc(gs_store *store, const char *sql);     /* prepared for this call, which may be one of several at a time */
+gs_query gs_sql_ad_hoc(gs_store *store, const char *sql);     /* prepared for this query; several may be open at the same time */
 void     gs_sql_text(gs_query *query, const char *value);     /* NULL: SQL's NULL; the text must live until the next step */
 void     gs_sql_int(gs_query *query, int64_t value);
 void     gs_sql_real(gs_query *query, double value);          /* NaN: SQL's NULL */
 int      gs_sql_step(gs_query *query);                        /* SQLITE_ROW, SQLITE_DONE or an error */
-int      gs_sql_run(gs_query *query);                         /* to the end, then leaves it: SQLITE_OK or an error */
-void     gs_sql_leave(gs_query *query);                       /* ready for its next use, whether it was read to the end or not */
+int      gs_sql_run(gs_query *query);                         /* runs to the end, then gs_sql_leave: SQLITE_OK or an error */
+void     gs_sql_leave(gs_query *query);                       /* resets the statement (finalises an ad hoc one); allowed before the last row was read */
 
-/* Of the row that step came to. A text lives until the next step. */
+/* Columns of the current row. A text is valid until the next step. */
 int64_t     gs_sql_get_int(const gs_query *query, int column);
 double      gs_sql_get_real(const gs_query *query, int column);
 const char *gs_sql_get_text(const gs_query *query, int column);   /* NULL: SQL's NULL */
 bool        gs_sql_is_null(const gs_query *query, int column);
-bool        gs_sql_is_number(const gs_query *query, int column, bool real);   /* a whole number, or one with a fraction */
+bool        gs_sql_is_number(const gs_query *query, int column, bool real);   /* its type is REAL (real is true) or INTEGER */
 int         gs_sql_columns(const gs_query *query);
 
 int64_t gs_sql_changed(gs_store *store);   /* rows that the last statement wrote */
-bool    gs_sql_moved(gs_store *store);     /* gs_pg_moved; false of a file */
+bool    gs_sql_moved(gs_store *store);     /* gs_pg_moved; false for a file */
 
 int gs_sql_text_run(gs_store *store, const char *sql);        /* one or more statements without parameters */
 int gs_sql_number(gs_store *store, const char *sql, int64_t *value);   /* first column of the first row; 0 if there is none */
 
-/* BEGIN IMMEDIATE; and, by status, COMMIT or ROLLBACK. end returns status, or why the commit failed. */
+/* begin: BEGIN IMMEDIATE. end: COMMIT if status is GS_OK, else ROLLBACK; returns status, or why the commit failed. */
 gs_status gs_sql_begin(gs_store *store, gs_error *error);
-int       gs_sql_begin_once(gs_store *store);   /* on a server: a transaction that is not done again when the connection is lost, since it is long */
+int       gs_sql_begin_once(gs_store *store);   /* on a server: a long transaction, which is not replayed when the connection is lost */
 gs_status gs_sql_end(gs_store *store, gs_status status, gs_error *error);
 
-/* The gs_status of an SQLite code, with a message about the store that says how to go on. SQLITE_OK is GS_OK. */
+/* Maps a result code to gs_status, with a message that names the store and says what to do. SQLITE_OK is GS_OK. */
 gs_status gs_sql_status(gs_store *store, int code, gs_error *error);
 
-/* The same where the failure is about another file, attached to this store's connection. */
+/* The same for a failure in another file that is attached to this store's connection. */
 gs_status gs_sql_status_of(gs_store *store, const char *other_path, int code, gs_error *error);
 
-/* store.c. Within a transaction, the row of a problem, whose text is brought into its one canonical form: problem[GS_PROBLEM_TEXT]. */
+/* store.c. Within a transaction: adds the problem's row if there is none; problem[GS_PROBLEM_TEXT] receives the canonical form of its text. */
 gs_status gs_sql_problem(gs_store *store, const char *text, char *problem, gs_error *error);
-gs_status gs_sql_need_session(const gs_session *session, gs_error *error);   /* ARGUMENT: it has not begun */
+gs_status gs_sql_need_session(const gs_session *session, gs_error *error);   /* ARGUMENT: gs_store_begin was not called for it */
 
 /* The last part of a path, short enough for a message. */
 const char *gs_sql_tail(const char *path);
 
-/* damage.c: says which table and row a damaged page was met at, what can be done about it. */
+/* damage.c: the error for a damaged page: which table and row it was found at, and what can be done about it. */
 gs_status gs_damage_tell(gs_store *store, const char *database, const char *name, int code, gs_error *error);
 
-/* log.c: warns of a write-ahead log beside the store that is damaged. Before the store is opened, which may remove it. */
+/* log.c: warns if the write-ahead log beside the store is damaged. To be called before the store is opened, because opening may remove the log. */
 void gs_log_examine(const char *path);
 
-/* copy.c: within a transaction, tables other.session, ... (on a server: other_session, ...) with the other store's rows, as they are. */
+/* copy.c: within a transaction, creates tables other.session, ... (on a server: other_session, ...) with copies of the other store's rows. */
 gs_status gs_copy_tables(gs_store *store, gs_store *other, gs_error *error);
-bool      gs_copy_same(gs_store *a, gs_store *b);   /* two names of one database */
+bool      gs_copy_same(gs_store *a, gs_store *b);   /* both names refer to the same database */
 
-/* schema.c: brings an open database to this version, or says why it cannot be used. */
+/* schema.c: migrates an open database to this version, or says why it cannot be used. */
 gs_status gs_schema_prepare(gs_store *store, gs_error *error);
 
-/* server.c: the same of a database on a server, which is empty at first. */
+/* server.c: the same for a database on a server; an empty one gets the tables. */
 gs_status gs_schema_server(gs_store *store, bool read_only, gs_error *error);
 
-/* schema.c: the steps from no tables to those of this version; *count: how many, which is the version. */
+/* schema.c: the migration steps from an empty database to this version; *count: their number, which is the version. */
 const char *const *gs_schema_steps(int *count);
 
-/* schema.c: "it is of a newer version", "it is another program's". */
+/* schema.c: the errors for a database of a newer version and for one of another program. */
 gs_status gs_schema_newer(const char *path, int64_t version, gs_error *error);
 gs_status gs_schema_foreign(const char *path, gs_error *error);
 
-/* schema.c: the same of a database that is only to be read: nothing is written. *old: it is of an older version. STORE also: it is empty. */
+/* schema.c: checks a database that is only read; writes nothing. *old: it has an older version. STORE also: it is empty. */
 gs_status gs_schema_look(gs_store *store, bool *old, gs_error *error);
 
-/* schema.c: gives every page a new hash; *accepted had others. */
+/* schema.c: computes every page's checksum again; *accepted: how many did not match. */
 gs_status gs_schema_seal(gs_store *store, int64_t *accepted, gs_error *error);
 
 /* schema.c: GS_OK if the attached database "other", whose file is path, is a store of exactly this version. */
@@ -122,9 +122,9 @@ gs_status gs_schema_check_other(gs_store *store, const char *path, gs_error *err
 
 /* As gs_store_lease. */
 gs_status gs_lease_take(gs_store *store, const char *device, const char *problem, const gs_lessee *who, double seconds, gs_lease *out, gs_error *error);
-/* Only where nobody has it, or ever had: *taken. One statement, and nothing is read. */
+/* Takes the lease only if nobody holds it or ever held it: *taken. A single INSERT; nothing is read. */
 gs_status gs_lease_add(gs_store *store, const char *device, const char *problem, const gs_lessee *who, double seconds, bool *taken, gs_error *error);
-/* Of columns run, host, pid, born, expires, done of a row, as LEASE_READ has them: whether another one than `who` has it now. */
+/* Columns run, host, pid, born, expires, done of a row, in the order of LEASE_READ: whether somebody other than `who` holds the lease now. */
 bool      gs_lease_held(const gs_query *query, const gs_lessee *who);
 
 #endif

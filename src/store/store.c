@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The store's calls: opening a file, writing and reading rows. Every call is one transaction; what SQLite needs is in sql.c. */
+ * The store's calls: opening, writing and reading rows. Every call is one transaction. The SQL is in sql.c. */
 #include "store/store.h"
 
 #include <math.h>
@@ -41,8 +41,8 @@ static bool is_wal(gs_store *store)
     return wal;
 }
 
-/* The switch needs the file alone for a moment, and SQLite does not wait for that by itself. A file that cannot be switched
- * (a network, a read-only folder) works with the rollback journal. */
+/* Switching to WAL needs the file exclusively for a moment, and SQLite's busy timeout does not cover that. Where WAL is impossible (a network file system, a
+ * read-only folder) the store keeps the rollback journal. */
 static gs_status switch_to_wal(gs_store *store, gs_error *error)
 {
     const int64_t deadline = gs_clock_ns() + GS_STORE_WAIT_MS * INT64_C(1000000);
@@ -85,15 +85,15 @@ static void disconnect(gs_store *store)
 
 static gs_status open_database(gs_store *store, gs_error *error)
 {
-    GS_TRY(gs_file_need_regular(store->path, error));   /* a pipe would be waited for, a device written to */
-    if (!gs_file_exists(store->path)) GS_TRY(gs_file_need_writable(store->path, error));   /* SQLite would say that there is no such file */
+    GS_TRY(gs_file_need_regular(store->path, error));   /* a FIFO would block, a device would be written to */
+    if (!gs_file_exists(store->path)) GS_TRY(gs_file_need_writable(store->path, error));   /* SQLite's message would be "no such file" */
     gs_log_examine(store->path);
     GS_TRY(connect(store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error));
     GS_TRY(gs_schema_prepare(store, error));
     return switch_to_wal(store, error);
 }
 
-/* From the file, as it is, into memory, where it is brought to this version. */
+/* Copies the file into memory as it is and migrates the copy. */
 static gs_status convert_copy(gs_store *store, gs_error *error)
 {
     gs_store file = *store;
@@ -109,8 +109,8 @@ static gs_status convert_copy(gs_store *store, gs_error *error)
     return status == GS_OK ? gs_schema_prepare(store, error) : status;
 }
 
-/* Opened to write, but for what follows: one that may only read cannot take away the log beside the file that it needs for a while. A log
- * that was there before stays there, as somebody left it. */
+/* Opened read-write, then made query_only: a read-only connection could not remove the WAL file that it creates. A log that was there before is not
+ * checkpointed. */
 static gs_status open_to_read(gs_store *store, gs_error *error)
 {
     char log[GS_PATH + 8];
@@ -130,7 +130,7 @@ static gs_status open_to_read(gs_store *store, gs_error *error)
     return gs_sql_status(store, gs_sql_text_run(store, "PRAGMA query_only = ON"), error);
 }
 
-/* With pages that do not have their hashes: they get them, and others are as they were. */
+/* Opens without verifying checksums: pages that are written get new ones. */
 static gs_status open_unchecked(gs_store *store, gs_error *error)
 {
     if (!gs_file_exists(store->path)) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%s: no such store", gs_sql_tail(store->path));
@@ -147,7 +147,7 @@ static gs_status open_to_write(gs_store *store, gs_error *error)
     return open_database(store, error);
 }
 
-/* A database instead of a file; of the string that names it only what may be seen is kept. */
+/* A server. path becomes the connection string without its password, for messages. */
 static gs_status open_server(gs_store *store, bool read_only, gs_error *error)
 {
     GS_TRY(gs_pg_open(&store->pg, store->path, read_only, error));
@@ -202,7 +202,7 @@ gs_status gs_sql_need_session(const gs_session *session, gs_error *error)
     return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "the session has not begun: gs_store_begin comes first");
 }
 
-/* A name that no other row has in any store, so that copies are recognised. */
+/* A random name, unique among all stores, by which copies of a row are recognised. */
 void gs_store_uid(char uid[GS_STORE_UID])
 {
     snprintf(uid, GS_STORE_UID, "%016llx%016llx", (unsigned long long)gs_random_entropy(), (unsigned long long)gs_random_entropy());
@@ -227,7 +227,7 @@ gs_status gs_store_begin(gs_store *store, gs_session *session, gs_error *error)
     gs_sql_int(&put, session->cublaslt);
     gs_sql_int(&put, session->nvrtc);
     GS_TRY(gs_sql_end(store, gs_sql_status(store, gs_sql_run(&put), error), error));
-    gs_query find = gs_sql(store, GS_SQL_FIND_SESSION);   /* by its name: a transaction that had to be done again gave it another number */
+    gs_query find = gs_sql(store, GS_SQL_FIND_SESSION);   /* found by uid: a transaction that was replayed may have given the row another id */
     gs_sql_text(&find, uid);
     const int code = gs_sql_step(&find);
     if (code == SQLITE_ROW) session->id = gs_sql_get_int(&find, 0);
@@ -236,7 +236,7 @@ gs_status gs_store_begin(gs_store *store, gs_session *session, gs_error *error)
     return code == SQLITE_ROW ? GS_OK : gs_sql_status(store, code, error);
 }
 
-/* Reads a problem's text and writes it back in its one canonical form. */
+/* Parses a problem's text and formats it in its canonical form. */
 static gs_status canonical(const char *text, gs_problem *problem, char out[GS_PROBLEM_TEXT], gs_error *error)
 {
     GS_TRY(gs_problem_parse(problem, text, error));
@@ -414,7 +414,7 @@ static void read_trial(const gs_query *row, gs_trial *trial)
     copy_text(trial->date, sizeof trial->date, row, 21);
 }
 
-/* Prepared for each call, because visit may start another reading. problem NULL: the statement has no second parameter. */
+/* Prepared for each call, because visit may start another query. problem NULL: the statement has no second parameter. */
 static gs_status visit_rows(gs_store *store, const char *sql, const char *device, const char *problem, gs_trial_visit visit,
                             void *self, gs_error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Turns: what language models were asked, what they answered, and what came of the candidates in it. Prompts are kept once each. */
+ * Turns: questions to language models, their answers, and the results of the candidates in them. Each distinct prompt text is stored once. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +116,7 @@ static gs_status end(gs_store *store, const char *uid, const gs_turn_outcome *ou
     gs_query lock = gs_sql(store, GS_SQL_LOCK_TURN), find = gs_sql(store, GS_SQL_FIND_TURN);
     gs_sql_text(&lock, uid);
     gs_sql_text(&find, uid);
-    int code = gs_sql_run(&lock);   /* who comes second sees what the first wrote */
+    int code = gs_sql_run(&lock);   /* a concurrent call waits here, then sees what the first one wrote */
     if (code == SQLITE_OK) code = gs_sql_step(&find);
     const bool ended = code == SQLITE_ROW && gs_sql_get_int(&find, 0) > 0;
     gs_sql_leave(&find);
@@ -141,7 +141,7 @@ gs_status gs_store_turn_end(gs_store *store, const char *uid, const gs_turn_outc
 
 enum { OUTCOME_TEXTS = 4 };
 
-/* A row's texts live until the next one: these are copies. */
+/* Copies, because a row's texts are valid only until the next row. */
 typedef struct outcomes {
     gs_turn_outcome *list;
     char      **texts;
