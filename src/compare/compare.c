@@ -103,7 +103,8 @@ static void write_title(const gs_contest_options *o, const char *problem, char *
 /* The table need not exist yet: tune and --record write it. */
 static gs_status load_table(gs_contest *c, gs_error *error)
 {
-    if (gs_table_create(&c->table) != GS_OK || !c->o.table) return GS_OK;
+    if (gs_table_create(&c->table) != GS_OK) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the table");
+    if (!c->o.table) return GS_OK;
     const gs_status status = gs_table_load(c->table, c->o.table, &c->session->caps, NULL, error);
     if (status == GS_ERROR_PARSE) return error->status = GS_ERROR_CORRUPT;   /* PARSE would mean wrong usage; this is a wrong file */
     return status == GS_ERROR_NOT_FOUND ? GS_OK : status;
