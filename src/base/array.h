@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Room for one more than count elements of `size` bytes. list: the address of the pointer to them, NULL at first, which free() takes; *capacity: of how many
- * there is room. false: no memory, and everything is as it was. */
+/* Makes room for one more element after `count` elements of `size` bytes. list: address of the pointer to the elements (NULL at first; release with free()). *capacity: number
+ * of elements that are allocated. Returns false if there is no memory; nothing has changed then. */
 bool gs_grow(void *list, int count, int *capacity, size_t size);
 
 #endif

@@ -14,6 +14,6 @@ void    gs_clock_sleep_ns(int64_t ns);         /* sleeps at least that long; the
 int64_t gs_date_ms(void);                      /* now, milliseconds since 1970; the clock may be set */
 char   *gs_date_format(char text[GS_DATE_TEXT]);   /* now, UTC: 2026-01-31T12:00:00Z; returns text */
 bool    gs_date_valid(const char *text);           /* 2026-01-31, or with a time: 2026-01-31T12:00:00Z */
-char   *gs_date_before(char text[GS_DATE_TEXT], double seconds);   /* the same, so long ago; at the earliest in 1970 */
+char   *gs_date_before(char text[GS_DATE_TEXT], double seconds);   /* now minus `seconds`, in the same format; not before 1970 */
 
 #endif

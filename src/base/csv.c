@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Reads one field at *at into itself and moves *at to what stands behind it. NULL: a quote without its partner. */
+/* Decodes the field at *at in place and moves *at past it. NULL: unbalanced quote. */
 static char *read_field(char **at)
 {
     char *from = *at, *to = *at;

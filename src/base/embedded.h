@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A file that the build put into the library (tools/embed.c): name relative to its folder, text. Tables end with a NULL name. */
+ * Files that the build embeds in the library (tools/embed.c), by their name relative to their folder. Each table ends with a NULL name. */
 #ifndef GS_BASE_EMBEDDED_H
 #define GS_BASE_EMBEDDED_H
 
@@ -10,9 +10,9 @@ typedef struct gs_embedded {
 
 extern const gs_embedded gs_embedded_files[];      /* kernels/ */
 extern const gs_embedded gs_embedded_profiles[];   /* profiles/ */
-extern const gs_embedded gs_embedded_prompts[];    /* share/prompts/; of the tools, not of the library that ships */
-extern const gs_embedded gs_embedded_notes[];      /* share/notes/; the same */
-extern const gs_embedded gs_embedded_headers[];    /* include/gemmsmith/, for the corpus (dataset/corpus.c); the same */
-extern const gs_embedded gs_embedded_pages[];      /* docs/howto/ and docs/internals/, likewise */
+extern const gs_embedded gs_embedded_prompts[];    /* share/prompts/; this one and the next three are in the tools, not in the installed library */
+extern const gs_embedded gs_embedded_notes[];      /* share/notes/ */
+extern const gs_embedded gs_embedded_headers[];    /* include/gemmsmith/, for the corpus (dataset/corpus.c) */
+extern const gs_embedded gs_embedded_pages[];      /* docs/howto/ and docs/internals/, for the corpus */
 
 #endif

@@ -9,13 +9,13 @@
 /* Fills *error (if not NULL) and returns status, so that `return gs_fail(...)` reads well. field may be NULL. */
 gs_status gs_fail(gs_error *error, gs_status status, const char *field, const char *format, ...) GS_PRINTF(4, 5);
 
-/* The same for a text that was parsed: column is 1-based. */
+/* The same for an error in parsed text; column is 1-based. */
 gs_status gs_fail_at(gs_error *error, gs_status status, int column, const char *field, const char *format, ...) GS_PRINTF(5, 6);
 
 /* As gs_fail, from errno: ENOSPC becomes DISK_FULL, ENOMEM MEMORY, EINTR INTERRUPTED, the rest IO. path may be NULL. */
 gs_status gs_fail_errno(gs_error *error, int error_number, const char *path, const char *what);
 
-/* "k, column 12: must be a number (text cannot be read)": one line for a person. Returns text. */
+/* One line for the user: "k, column 12: must be a number (text cannot be read)". Returns text. */
 char *gs_error_format(const gs_error *error, char *text, size_t size);
 
 #define GS_TRY(call)                          \

@@ -19,7 +19,7 @@ gs_status gs_file_read(const char *path, size_t limit, char **data, size_t *size
 {
     *data = NULL;
     *size = 0;
-    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);   /* a pipe is refused below, not waited for */
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);   /* non-blocking: opening a pipe must not hang; it is refused below */
     if (file < 0) {
         if (errno == ENOENT) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%s: no such file", path);
         return gs_fail_errno(error, errno, path, "cannot be opened");
@@ -104,7 +104,7 @@ gs_status gs_file_need_regular(const char *path, gs_error *error)
 
 /* ---- folders ---- */
 
-/* The folder that a file of this path is in; "" if the path has none that could be missing. */
+/* The folder that contains path; "" if that is the current or the root folder. */
 static gs_status folder_of(const char *path, char folder[GS_PATH], gs_error *error)
 {
     const char *const slash = strrchr(path, '/');
@@ -179,9 +179,9 @@ gs_status gs_directory_add(const char *path, gs_error *error)
     return gs_directory_make(name, error);
 }
 
-/* ---- what is written to ---- */
+/* ---- output targets ---- */
 
-static int claimed = -1;   /* standard output as it was, while what the program prints goes to standard error */
+static int claimed = -1;   /* the original standard output, once gs_file_claim_output has redirected the program's own prints to standard error */
 
 gs_status gs_file_claim_output(gs_error *error)
 {
@@ -192,7 +192,7 @@ gs_status gs_file_claim_output(gs_error *error)
     return GS_OK;
 }
 
-/* The descriptor of standard output or error, if that is this file; else -1. Opened again, a regular one would be written from its beginning. */
+/* The descriptor of standard output or error if it is this file, else -1. If it is a regular file, opening it again would overwrite it from its beginning. */
 static int own_output(const struct stat *status)
 {
     for (int file = STDOUT_FILENO; file <= STDERR_FILENO; file++) {
@@ -202,7 +202,7 @@ static int own_output(const struct stat *status)
     return -1;
 }
 
-/* A store holds what hours of a GPU have measured, and is easily named in an output's place. */
+/* Whether the file is a SQLite database, i.e. a store: hours of measurements that a mistyped output path must not overwrite. */
 static bool is_database(const char *path)
 {
     static const char magic[16] = "SQLite format 3";
@@ -213,10 +213,10 @@ static bool is_database(const char *path)
     return is;
 }
 
-/* How a path is written to: what is replaced, or the descriptor that is written to, or the path that is opened as it is. */
+/* How a path is written to. REPLACED: by a new file under its name. OPEN: through a descriptor that is already open. OPENED: the path is opened and written directly. */
 typedef struct target {
     enum { REPLACED, OPEN, OPENED } how;
-    int         file;      /* OPEN; the caller's neither to close nor to keep */
+    int         file;      /* OPEN: borrowed, must not be closed */
     bool        linked;    /* REPLACED: the path is a symbolic link to the file */
 } target;
 
@@ -228,7 +228,7 @@ static gs_status find_target(const char *path, target *to, gs_error *error)
         *to = (target){.how = OPEN, .file = claimed >= 0 ? claimed : STDOUT_FILENO};
         return GS_OK;
     }
-    if (lstat(path, &link) != 0) return GS_OK;   /* nothing is there; what else is wrong, writing says */
+    if (lstat(path, &link) != 0) return GS_OK;   /* does not exist; the write reports any other error */
     to->linked = S_ISLNK(link.st_mode);
     if (stat(path, &status) != 0) return gs_fail_errno(error, errno, path, "the symbolic link cannot be followed");
     if (S_ISREG(status.st_mode) && is_database(path)) return gs_fail(error, GS_ERROR_IO, NULL, "%s: is a store: it is not replaced", path);
@@ -289,7 +289,7 @@ gs_status gs_file_stream(FILE **out, const char *path, bool append, gs_error *er
 
 /* ---- replacing ---- */
 
-/* A file of its own name beside path, with the rights that the user gives to new files. */
+/* Creates a temporary file with a unique name beside path, with the permissions that the umask gives. */
 static gs_status make_beside(int *file, const char *path, char temporary[GS_PATH], gs_error *error)
 {
     for (int tries = 0; tries < 100; tries++) {
@@ -302,7 +302,7 @@ static gs_status make_beside(int *file, const char *path, char temporary[GS_PATH
     return gs_fail_errno(error, errno, path, "cannot be created");
 }
 
-/* Who owned the file that is replaced and who could read it, stays so; the owner only where that is allowed. */
+/* Copies the permissions of the file that is replaced, and its owner and group if the process may change them. */
 static gs_status keep_rights(int file, const char *path, gs_error *error)
 {
     struct stat old, made;
@@ -310,7 +310,7 @@ static gs_status keep_rights(int file, const char *path, gs_error *error)
     if (fstat(file, &made) != 0) return gs_fail_errno(error, errno, path, "cannot be examined");
     const bool same = old.st_uid == made.st_uid && old.st_gid == made.st_gid;
     const bool kept = same || fchown(file, old.st_uid, old.st_gid) == 0;
-    /* rights of another group are not given to this one */
+    /* the old group's permissions are not given to a different group */
     if (fchmod(file, old.st_mode & (kept ? 0777u : 0707u)) != 0) return gs_fail_errno(error, errno, path, "cannot be given its rights");
     return GS_OK;
 }
@@ -318,7 +318,7 @@ static gs_status keep_rights(int file, const char *path, gs_error *error)
 static gs_status replace(const char *path, const void *data, size_t size, gs_error *error)
 {
     char temporary[GS_PATH];
-    GS_TRY(need_unprotected(path, error));   /* a folder that may be written would let it be replaced */
+    GS_TRY(need_unprotected(path, error));   /* rename() needs only a writable folder: it would replace a write-protected file */
     GS_TRY(gs_file_make_folder(path, error));
     int file = -1;
     GS_TRY(make_beside(&file, path, temporary, error));

@@ -36,7 +36,7 @@ static inline double gs_bits_f64(uint64_t bits)
     return value;
 }
 
-/* Without a branch: the compiler must not make the computation of either value depend on the condition, or loops stay scalar. */
+/* Selects without a branch: otherwise the compiler may compute a value only under the condition, and the loop is not vectorised. */
 static inline uint32_t gs_choose(int condition, uint32_t yes, uint32_t no)
 {
     const uint32_t mask = 0u - (uint32_t)(condition != 0);
@@ -81,7 +81,7 @@ static inline uint16_t gs_f32_to_bf16(float value)
     return (uint16_t)gs_choose((bits & 0x7fffffffu) > 0x7f800000u, 0x7fffu, half);
 }
 
-/* The same in f64, whose unit at 2^(53 - bias - fraction) is the smallest subnormal. */
+/* The same from f64: the spacing of doubles at 2^(53 - bias - fraction) is the smallest subnormal of the result. */
 static inline uint16_t gs_f64_to_half(double value, int fraction, int bias)
 {
     const uint64_t bits = gs_f64_bits(value), magnitude = bits & 0x7fffffffffffffffull;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * 128-bit content hashes (XXH3) and their text form. Not cryptographic: they name things, they do not protect them. */
+ * 128-bit content hashes (XXH3) and their text form. Not cryptographic: for names, not for protection. */
 #ifndef GS_BASE_HASH_H
 #define GS_BASE_HASH_H
 
@@ -13,7 +13,7 @@ typedef struct gs_hash {
 } gs_hash;
 
 gs_hash  gs_hash_bytes(const void *bytes, size_t size);
-gs_hash  gs_hash_strings(const char *const *strings, size_t count);   /* boundaries count: {"ab",""} differs from {"a","b"} */
+gs_hash  gs_hash_strings(const char *const *strings, size_t count);   /* {"ab",""} and {"a","b"} have different hashes */
 uint64_t gs_hash64(const void *bytes, size_t size);
 char    *gs_hash_format(gs_hash hash, char text[GS_HASH_TEXT]);       /* 32 hexadecimal digits; returns text */
 

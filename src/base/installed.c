@@ -12,7 +12,7 @@
 static char           folder[GS_PATH];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The file of the object that contains this code. What dladdr calls the program is its argv[0], which need not be a path. */
+/* The path of the program or shared library that contains this code. For the program dladdr gives only argv[0], which need not be a path. */
 static bool own_file(char path[GS_PATH], bool *is_program)
 {
     static const char here = 0;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Where the files lie that were installed with this program or library. */
+ * Where the data files are that were installed with this program or library. */
 #ifndef GS_BASE_INSTALLED_H
 #define GS_BASE_INSTALLED_H
 
 #include "base/file.h"
 
-/* The folder of tables, weights and prompts, for example /usr/share/gemmsmith: $GEMMSMITH_DATA, else seen from the object that contains this code where there is one, so
- * that a prefix that was moved as a whole is found (and, by links beside a build folder, the source tree), else as it was configured. Never NULL; the folder need not be there. Any thread; stays valid. */
+/* The folder of tables, weights and prompts, for example /usr/share/gemmsmith. The first of: $GEMMSMITH_DATA; a folder at a configured path relative to the program or library
+ * that contains this code, if it exists (so that a prefix can be moved, and a build folder works with links to the source tree); the configured absolute path. Never NULL; the
+ * folder need not exist. Any thread; the pointer stays valid. */
 const char *gs_installed_folder(void);
 
 #endif

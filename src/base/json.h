@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Writing JSON into a gs_text. Commas are placed by the writer; the caller keeps begin and end in balance.
- * Numbers that JSON does not know (inf, nan) are written as null. Reading JSON is jansson's work, outside the library. */
+ * Writing JSON into a gs_text. The writer places commas; the caller balances begin and end.
+ * Infinities and NaN are written as null. Reading JSON is done with jansson, outside the library. */
 #ifndef GS_BASE_JSON_H
 #define GS_BASE_JSON_H
 

@@ -17,7 +17,7 @@ gs_status gs_file_lock(const char *path, int *lock, gs_error *error)
     char name[GS_PATH];
     if ((size_t)snprintf(name, sizeof name, "%s.lock", path) >= sizeof name)
         return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "%s: path too long", path);
-    GS_TRY(gs_file_need_regular(path, error));   /* no lock is left beside a device */
+    GS_TRY(gs_file_need_regular(path, error));   /* no lock files beside devices, for example in /dev */
     GS_TRY(gs_file_make_folder(path, error));
     *lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (*lock < 0) return gs_fail_errno(error, errno, name, "cannot be opened");

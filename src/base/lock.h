@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * A lock beside a file, so that several processes that read it, change it and write it anew all keep their changes. */
+ * A lock file beside a file: processes that read, change and rewrite the file do not lose each other's changes. */
 #ifndef GS_BASE_LOCK_H
 #define GS_BASE_LOCK_H
 
 #include <gemmsmith/status.h>
 
-/* Waits for the lock "<path>.lock", whose folder is made where it is missing; close(*lock) ends it. ARGUMENT: the path is too long, or what is
- * there is no regular file; IO: also where a stop was requested while it waited. */
+/* Waits for an exclusive lock on "<path>.lock"; close(*lock) releases it. A missing folder is created only below the user's data and cache folders (gs_file_make_folder).
+ * ARGUMENT: path too long. IO: path is no regular file. INTERRUPTED: a stop was requested during the wait. */
 gs_status gs_file_lock(const char *path, int *lock, gs_error *error);
 
 #endif

@@ -11,8 +11,8 @@
 
 static atomic_int current = -1;   /* -1: not read from the environment yet */
 
-/* The callback: what is read together is changed under the lock, which is held while it is called, so that none is called after it was
- * dropped. sink_level spares the lock where there is none. */
+/* The callback. The lock keeps its fields consistent and is held during a call: after gs_log_drop_sink has returned, the callback is not called any more. sink_level tells
+ * without the lock whether there is a callback. */
 static pthread_rwlock_t sink_lock = PTHREAD_RWLOCK_INITIALIZER;
 static atomic_int       sink_level = -1;   /* -1: no callback */
 static const void      *sink_owner;
@@ -57,7 +57,7 @@ void gs_log_drop_sink(const void *owner)
     pthread_rwlock_unlock(&sink_lock);
 }
 
-/* Whether a callback took it. */
+/* Whether there was a callback that got the message. */
 static bool to_sink(int level, const char *format, va_list values)
 {
     char line[1024];
@@ -90,6 +90,6 @@ void gs_log(int level, const char *format, ...)
     size += more < 0 ? 0 : more;
     if (size > (int)sizeof line - 2) size = sizeof line - 2;
     line[size++] = '\n';
-    /* One write, so that lines of several processes do not mix; a log that cannot be written is no error. */
+    /* a single write, so that lines of several processes do not mix; failing to write the log is no error */
     if (write(STDERR_FILENO, line, (size_t)size) < 0) return;
 }

@@ -10,8 +10,8 @@ enum { GS_LOG_OFF, GS_LOG_ERROR, GS_LOG_WARNING, GS_LOG_INFO, GS_LOG_DEBUG };
 
 int  gs_log_level(void);
 void gs_log_set_level(int level);
-/* Sends lines up to a level to a callback instead, without a line end and without the program's name, until its owner drops it. The last
- * one set counts. */
+/* Sends messages up to `level` to a callback instead of standard error, without line end and program name, until its owner drops it. Only the callback that was set last is
+ * called. */
 void gs_log_set_sink(const void *owner, void (*line)(void *self, int level, const char *text), void *self, int level);
 void gs_log_drop_sink(const void *owner);
 

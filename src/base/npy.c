@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Reading and writing the header of .npy files. Format: the magic, two bytes of version, the header's length (2 bytes in
+ * Reading and writing headers of .npy files. Format: the magic, two bytes of version, the header's length (2 bytes in
  * version 1, 4 from version 2 on, little endian), a Python dictionary in ASCII, padding up to a newline, then the elements. */
 #include "base/npy.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * NumPy's .npy files, as far as a matrix needs them: little-endian f2, f4 and u2 (bf16 bits), C order, one to three axes. */
+ * The subset of NumPy's .npy format that matrices need: little-endian f2, f4 and u2 (bf16 bits), C order, one to three axes. */
 #ifndef GS_BASE_NPY_H
 #define GS_BASE_NPY_H
 
@@ -25,11 +25,11 @@ typedef struct gs_npy {
 /* True if the bytes start as a .npy file does. */
 bool gs_npy_is(const void *bytes, size_t size);
 
-/* Reads the header of a whole file in memory and checks that the elements are all there. Any bytes are safe input.
- * CORRUPT (no .npy file, or cut short) or UNSUPPORTED (type, order, axes); *error names the header's field. */
+/* Reads the header of a file that is wholly in memory and checks that all elements are present. Any bytes are safe input.
+ * CORRUPT (no .npy file, or truncated) or UNSUPPORTED (type, order, axes); *error names the header's field. */
 gs_status gs_npy_parse(gs_npy *npy, const void *bytes, size_t size, gs_error *error);
 
-/* Adds the header of version 1.0 to the text; the elements follow. */
+/* Appends a header of format version 1.0 to the text; the caller appends the elements. */
 void gs_npy_header(gs_text *text, gs_npy_type type, const int64_t *extent, int axes);
 
 #endif

@@ -20,7 +20,7 @@ static uint64_t sum_of(const char *text)
         const char *first = line, *last = end;
         while (first < last && is_blank(*first)) first++;
         while (last > first && is_blank(last[-1])) last--;
-        if (first < last && *first != '#') sum = (sum ^ gs_hash64(first, (size_t)(last - first))) * 0x9e3779b97f4a7c15u;   /* their order counts */
+        if (first < last && *first != '#') sum = (sum ^ gs_hash64(first, (size_t)(last - first))) * 0x9e3779b97f4a7c15u;   /* depends on the order of the lines */
     }
     return sum;
 }
@@ -33,7 +33,7 @@ void gs_seal_put(gs_text *text)
     const size_t first = strcspn(gs_text_string(text), "\n") + 1, size = sizeof line - 1;
     format(line, sum_of(gs_text_string(text)));
     if (first > text->size) return;
-    gs_text_add(text, line);   /* makes the room */
+    gs_text_add(text, line);   /* only makes room: the line is copied to its place below */
     if (text->failed) return;
     memmove(text->data + first + size, text->data + first, text->size - size - first);
     memcpy(text->data + first, line, size);

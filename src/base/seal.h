@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A checksum in a text of lines: damage is told, and a person can still edit the text. */
+ * A checksum line in a text file, which detects damage. The line may be deleted, so that the file can still be edited by hand. */
 #ifndef GS_BASE_SEAL_H
 #define GS_BASE_SEAL_H
 
@@ -7,11 +7,11 @@
 
 #include "base/text.h"
 
-/* Puts a line "# checksum <16 digits>" behind the first one. It counts the lines that are neither empty nor comments, without blanks at their
- * ends: comments may be added and line ends converted. A program that does not know it reads a comment. */
+/* Inserts "# checksum <16 digits>" as the second line. The checksum covers the lines that are neither empty nor comments, without leading and trailing blanks: comments may
+ * be added and line ends converted. Older programs read the line as a comment. */
 void gs_seal_put(gs_text *text);
 
-/* Whether such a line is there and says otherwise. Texts without one are older, or were edited. */
+/* Whether the text has a checksum line that does not match. A text without one is accepted: it is older, or was edited. */
 bool gs_seal_broken(const char *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Whether the program was asked to stop. Loops that take long look at it and end with GS_ERROR_INTERRUPTED. */
+ * Whether the program was asked to stop. Long loops check it and end with GS_ERROR_INTERRUPTED. */
 #ifndef GS_BASE_STOP_H
 #define GS_BASE_STOP_H
 

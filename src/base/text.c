@@ -113,7 +113,7 @@ static locale_t made_locale;
 
 static void make_c_locale(void) { made_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
 
-/* The locale of the C language, whatever the program has set. */
+/* The "C" locale, whatever locale the program has set. */
 static locale_t c_locale(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -121,7 +121,7 @@ static locale_t c_locale(void)
     return made_locale;
 }
 
-/* Where the number that starts at p ends; NULL if none does. strtod takes more: blanks, hexadecimal numbers, "inf", "nan", ".5" and "3.". */
+/* The end of the number at p; NULL if there is none. strtod would accept more: blanks, hexadecimal numbers, "inf", "nan", ".5" and "3.". */
 static const char *decimal_end(const char *p)
 {
     if (*p == '-') p++;
@@ -146,8 +146,8 @@ bool gs_scan_double(gs_scan *scan, double *value)
     char *read;
     const int before = errno;
     const double number = strtod_l(scan->at, &read, c_locale());
-    errno = before;   /* beyond double is infinite or 0 here, and no error */
-    *value = read == end ? number : *scan->at == '-' ? -0.0 : 0.0;   /* of "0x10", only the 0 is ours */
+    errno = before;   /* overflow and underflow give infinity and 0, and are no errors */
+    *value = read == end ? number : *scan->at == '-' ? -0.0 : 0.0;   /* of "0x10" only the 0 is read */
     scan->at = end;
     return true;
 }
@@ -168,9 +168,9 @@ void gs_scan_space(gs_scan *scan)
     while (*scan->at == ' ' || *scan->at == '\t') scan->at++;
 }
 
-/* ---- words that were meant ---- */
+/* ---- similar words ---- */
 
-/* Letters to be changed, put in or left out; LIKE and more: too many. */
+/* Edit distance: letters changed, inserted or deleted. LIKE or more: not similar. */
 static int distance(const char *word, const char *typed, size_t length)
 {
     enum { LONGEST = 32, LIKE = 3 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * File layout: a fixed head, the code, the log, the PTX if it was asked for, and a 64-bit checksum of everything before it. Numbers
- * are the machine's own; the order mark turns away files of a machine of the other byte order. */
+ * File layout: a fixed head, the code, the log, the PTX if it was asked for, and a 64-bit checksum of everything before it. Native byte
+ * order; the order mark rejects files from machines of the other byte order. */
 #include "device/cache.h"
 
 #include <stdio.h>
@@ -13,13 +13,13 @@
 
 #define CACHE_VERSION 2
 #define ORDER_MARK    0x01020304u
-#define SIZE_LIMIT    ((size_t)64 << 20)   /* a larger file is no cubin of ours */
+#define SIZE_LIMIT    ((size_t)64 << 20)   /* larger files are not ours */
 
 typedef struct head {
     char     magic[8];
     uint32_t order, version;
     uint64_t key_low, key_high;
-    uint64_t code_size, log_size, ptx_size;   /* texts without terminator */
+    uint64_t code_size, log_size, ptx_size;   /* lengths of texts without terminator */
     int32_t  registers, spill_bytes, stack_bytes, static_smem;
     uint32_t serialized;
     uint32_t zero;
@@ -74,7 +74,7 @@ static bool make_path(char path[GS_PATH], const char *directory, gs_hash key)
     return (size_t)snprintf(path, GS_PATH, "%s/%s.cubin", directory, gs_hash_format(key, name)) < GS_PATH;
 }
 
-/* What is wrong with the file's bytes; NULL if nothing. */
+/* What is wrong with the file's content; NULL: nothing. */
 static const char *find_damage(const char *data, size_t size, gs_hash key, head *top)
 {
     uint64_t checksum;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Devices by name: the table of backends, and what does not depend on one. */
+ * Opening devices by name from a table of backends, and functions that do not depend on the backend. */
 #include "device/device.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Opens the shared object of the emulated device. Only in libgemmsmith.so: what is linked statically has emu/linked.c instead. */
+ * Opens the shared object of the emulated device. Only in libgemmsmith.so: static programs have emu/linked.c instead. */
 #include "device/emulator.h"
 
 #include <dlfcn.h>
@@ -18,11 +18,11 @@
 #define TEXT_(value) #value
 #define FILE_NAME    "libgemmsmith-emu.so." TEXT(GS_VERSION_MAJOR)
 
-/* A failure is not remembered: a later call tries again. The object stays open, devices may be in use until the process ends. */
+/* Failures are not remembered: a later call tries again. The object is never closed, since devices may be in use until the process ends. */
 static pthread_mutex_t    lock = PTHREAD_MUTEX_INITIALIZER;
 static const gs_emulator *found;
 
-/* The file beside this library; empty if the library's own path is not known. */
+/* The path of the object in this library's folder; "" if that is unknown. */
 static void beside_library(char path[GS_PATH])
 {
     static const char here = 0;   /* any object of this library */
@@ -34,8 +34,8 @@ static void beside_library(char path[GS_PATH])
     if (folder + sizeof FILE_NAME <= GS_PATH) snprintf(path, GS_PATH, "%.*s%s", (int)folder, info.dli_fname, FILE_NAME);
 }
 
-/* Opens what $GEMMSMITH_EMULATOR names and nothing else, or the file beside the library, or the loader's. path: what is to be named
- * when that fails. */
+/* Opens only $GEMMSMITH_EMULATOR if it is set; else the file beside the library, else the loader's. path: the file to name in an error
+ * message. */
 static void *open_object(char path[GS_PATH], const char **why)
 {
     const char *const set = getenv("GEMMSMITH_EMULATOR");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the compiler gave. */
+ * Freeing the compiler's output. */
 #include <stdlib.h>
 
 #include "device/device.h"

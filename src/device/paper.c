@@ -12,7 +12,7 @@ typedef struct paper_device {
     char      cache[GS_PATH];
 } paper_device;
 
-#define SOMEWHERE ((gs_pointer)1 << 32)   /* an address that is no 0, for a plan to keep and to give back */
+#define SOMEWHERE ((gs_pointer)1 << 32)   /* a fake address other than 0, which a plan can keep and free */
 
 static void close_device(gs_device *device) { free(device); }
 
@@ -50,7 +50,7 @@ static gs_status compile(gs_device *device, const gs_source *source, gs_image *o
     return gs_compile_cached(device->caps.target, ((paper_device *)device)->cache, source, out, error);
 }
 
-/* The image stands for its module: it lives longer. */
+/* The image itself serves as the module. */
 static gs_status load(gs_device *device, const gs_image *image, gs_module *out, gs_error *error)
 {
     (void)device;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What families build kernels from: options, and the embedded sources by name. */
+ * Helpers for the families to build kernels: compiler options, and embedded sources by name. */
 #include "kernel/kernel.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "problem/layout.h"
 
-/* An option that does not fit leaves a count that gs_kernel_build refuses. */
+/* If an option does not fit, option_count becomes too large, which gs_kernel_build refuses. */
 void gs_kernel_define(gs_kernel *kernel, const char *name, int value)
 {
     if (kernel->option_count >= GS_MAX_OPTIONS) {
@@ -86,7 +86,7 @@ gs_status gs_kernel_add_column_sums(gs_kernel *kernel, const gs_problem *problem
     GS_TRY(gs_formula_set(&entry->grid[1], problem->groups ? text : gs_dbias_vectors(problem) > 1 ? "min(batch,65535)" : "1", error));
     GS_TRY(gs_formula_set(&entry->grid[2], "1", error));
     snprintf(text, sizeof text, "%d*batch*cdiv(m,%d)*n", 4 * parts, rows);
-    if (problem->groups) snprintf(text, sizeof text, "4*cdiv(m,%d)*n+%lld*n", rows, 4 * (long long)problem->groups);   /* a group may begin within so many rows */
+    if (problem->groups) snprintf(text, sizeof text, "4*cdiv(m,%d)*n+%lld*n", rows, 4 * (long long)problem->groups);   /* groups may begin anywhere, so each may need one part more */
     return gs_formula_set(&manifest->workspace, text, error);
 }
 
@@ -114,7 +114,7 @@ static bool is_own(const char *kernel, const char *file)
 
 bool gs_kernel_includes(const char *kernel, const char *file) { return strncmp(file, "common/", 7) == 0 || is_own(kernel, file); }
 
-/* Behind the line of the licence, if it has one; the comment that this begins is open. */
+/* Skips the licence line of a file that has one, and writes the start of the comment that it opens. */
 static const char *begin_file(gs_text *out, const char *text)
 {
     static const char licence[] = "/* SPDX-License-Identifier: MIT\n *";

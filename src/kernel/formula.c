@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Formulas: one recursive walk that either only checks the syntax (no names given) or computes the value.
- * Depth is bounded by the length of the text. */
+ * Formulas: a recursive-descent parser that checks the syntax or, if values are given, evaluates.
+ * The length of the text bounds its depth. */
 #include <ctype.h>
 #include <string.h>
 
@@ -132,7 +132,7 @@ static gs_status expression(walk *w, int64_t *value)
         if (!plus && !gs_scan_take(&w->scan, "-")) return GS_OK;
         int64_t right = 0;
         GS_TRY(term(w, &right));
-        if (w->values && !plus && right == INT64_MIN)   /* has no negative */
+        if (w->values && !plus && right == INT64_MIN)   /* cannot be negated */
             return gs_fail_at(w->error, GS_ERROR_RANGE, gs_scan_column(&w->scan), FIELD, "a sum overflows 64 bits");
         if (w->values) GS_TRY(add(w, *value, plus ? right : -right, value));
     }

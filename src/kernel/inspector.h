@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Whoever inspects user kernels. The library has none: it runs its own kernels only. Who loads user kernels gives one to the
- * device (gs_device.inspector); without one they are refused, never run uninspected. */
+ * The inspector of user kernels, as an interface. The library has none, because it runs only its own kernels. A program that loads user kernels sets one in
+ * gs_device.inspector; without one user kernels are refused. */
 #ifndef GS_KERNEL_INSPECTOR_H
 #define GS_KERNEL_INSPECTOR_H
 
@@ -9,9 +9,9 @@
 #include "kernel/manifest.h"
 
 typedef struct gs_kernel_inspector {
-    /* CUDA C before it is compiled. Codes: FORBIDDEN. */
+    /* Checks CUDA C before it is compiled. FORBIDDEN. */
     gs_status (*source)(const char *name, const char *text, gs_error *error);
-    /* PTX before it is loaded, against what the manifest declares and the problem asks for. Codes: FORBIDDEN, MEMORY. */
+    /* Checks PTX before it is loaded, against the manifest and the problem. FORBIDDEN, MEMORY. */
     gs_status (*ptx)(const char *ptx, size_t size, const gs_manifest *manifest, const gs_problem *problem, gs_error *error);
 } gs_kernel_inspector;
 

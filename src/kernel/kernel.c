@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A schedule's kernel: its family builds it. */
+ * Builds a schedule's kernel through its family. */
 #include "kernel/kernel.h"
 
 #include "base/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Manifests: text, and the limits that hold whatever the problem.
- * Inside, errors carry the line's keyword as field and the column in the line; gs_manifest_parse adds the line's number. */
+ * Manifests: the text form, and the limits that do not depend on the problem.
+ * Internally, errors have the line's keyword as field and the column in the line; gs_manifest_parse adds the line number. */
 #include "kernel/manifest.h"
 
 #include <ctype.h>
@@ -63,7 +63,7 @@ static gs_status check_cluster(const gs_entry *entry, gs_error *error)
     return GS_OK;
 }
 
-/* A and B have 2-byte elements; C and D may have 4, where half the inner extent is enough for a 16-byte row. */
+/* The inner extent must be a multiple of 16 bytes: 8 elements for A and B (2 bytes); 4 for C and D, whose elements may have 4 bytes. */
 static gs_status check_map(const gs_map *map, gs_error *error)
 {
     if (map->operand < 'a' || map->operand > 'd') return gs_fail(error, GS_ERROR_RANGE, "map", "the operand must be a, b, c or d");
@@ -115,7 +115,7 @@ static gs_status check_packed(const gs_manifest *manifest, gs_error *error)
     return GS_OK;
 }
 
-/* A tensor map describes what begins at a multiple of 16 bytes; a copy in the workspace does. */
+/* A tensor map needs an address that is a multiple of 16 bytes; copies in the workspace have one. */
 static gs_status check_mapped(const gs_manifest *manifest, const gs_map *map, gs_error *error)
 {
     const int operand = map->operand - 'a';
@@ -146,20 +146,20 @@ void gs_manifest_alignment(const gs_manifest *manifest, const gs_problem *proble
 {
     for (int i = 0; i < GS_OPERANDS; i++) align[i] = (int)gs_type_size(gs_shape_of(problem, GS_OPERAND_LETTERS[i]).type);
     for (int i = 0; i < 4; i++) align[i] = GS_MAX(align[i], manifest->align[i]);
-    if (gs_has_aux(problem)) align[6] = align[problem->aux ? 3 : 2];   /* written as D is, or read as C is */
+    if (gs_has_aux(problem)) align[6] = align[problem->aux ? 3 : 2];   /* it is written like D, or read like C */
 }
 
 /* ---- reading ---- */
 
 typedef struct reader {
     const char *next;      /* first byte of the line after this one */
-    gs_scan     scan;      /* within this line, behind its keyword */
+    gs_scan     scan;      /* in this line, after its keyword */
     char        keyword[16];
     int         line;      /* from 1 */
     gs_error   *error;
 } reader;
 
-/* A carriage return before the end of a line belongs to it. */
+/* At the end of the line: a line end (LF or CRLF) or a comment. */
 static bool line_ended(reader *r)
 {
     gs_scan_space(&r->scan);
@@ -167,7 +167,7 @@ static bool line_ended(reader *r)
     return *r->scan.at == '\0' || *r->scan.at == '\n' || *r->scan.at == '#';
 }
 
-/* On to the next line that says something; the keyword is empty after the last and where it is no word. */
+/* Goes to the next line that is not empty; the keyword is empty after the last line and if the line starts with no word. */
 static void next_line(reader *r)
 {
     do {
@@ -188,7 +188,7 @@ static gs_status wrong(const reader *r, const char *field, const char *expected)
     return gs_fail_at(r->error, GS_ERROR_PARSE, gs_scan_column(&r->scan), field, "expected %s", expected);
 }
 
-/* Every line ends with this: nothing may follow, and the next line becomes the current one. */
+/* Checks that nothing else is in the line, and goes to the next one. */
 static gs_status end_line(reader *r)
 {
     if (!line_ended(r)) return wrong(r, r->keyword, "the end of the line");
@@ -196,7 +196,7 @@ static gs_status end_line(reader *r)
     return GS_OK;
 }
 
-/* Reasons reach a model, and whoever reads them: of a text that somebody else wrote they repeat no word but these. */
+/* Whether the word may be repeated in an error message. Messages go into prompts of language models, so other words of a foreign text must not appear in them. */
 static bool is_keyword(const char *word)
 {
     static const char *const words[] = {"manifest", "accumulator", "determinism", "align", "workspace", "zeroed", "entry", "grid", "block", "cluster", "smem",
@@ -256,7 +256,7 @@ static gs_status read_formula(reader *r, gs_formula *formula)
     memcpy(text, r->scan.at, size);
     text[size] = '\0';
     const gs_status status = gs_formula_set(formula, text, r->error);
-    if (status != GS_OK) {   /* from a column of the formula to one of the line */
+    if (status != GS_OK) {   /* convert the column in the formula to that in the line */
         r->error->column += column - 1;
         memcpy(r->error->field, r->keyword, sizeof r->keyword);
         return status;
@@ -276,7 +276,7 @@ static gs_status read_align(reader *r, int align[4])
     return check_align(align, r->error);
 }
 
-/* "a 64x128 sw128" */
+/* Reads "a 64x128 sw128". */
 static gs_status read_map(reader *r, const gs_manifest *manifest, gs_entry *entry)
 {
     if (entry->map_count == GS_MAX_MAPS)
@@ -401,7 +401,7 @@ gs_status gs_manifest_parse(gs_manifest *manifest, const char *text, gs_error *e
 {
     gs_error local;
     gs_manifest read = {0};
-    const bool marked = strncmp(text, "\xef\xbb\xbf", 3) == 0;   /* editors write it before UTF-8 */
+    const bool marked = strncmp(text, "\xef\xbb\xbf", 3) == 0;   /* UTF-8 byte order mark */
     reader r = {.next = text + (marked ? 3 : 0), .error = error ? error : &local};
     const gs_status status = read_manifest(&r, &read);
     if (status != GS_OK) {

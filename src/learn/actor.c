@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * How probable a schedule string is, and learning to imitate it. beam.c finds the most probable ones. */
+ * The actor: probabilities of schedules, and the gradient for imitation. beam.c finds the most probable ones. */
 #include "learn/actor.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 enum {
     INPUTS    = GS_PROBLEM_FEATURES + GS_MOST_TOKENS,
     ROOM      = 2 * (GS_HIDDEN + GS_HIDDEN + GS_MOST_TOKENS),
-    MOST_ROWS = 256   /* values of a parameter, and families */
+    MOST_ROWS = 256   /* most choices at one step */
 };
 
 gs_status gs_actor_create(gs_actor *actor, uint64_t seed, gs_error *error)
@@ -37,7 +37,7 @@ static int token_at(const gs_schedule *schedule, int step, int which)
     return step == 0 ? gs_token_of((gs_family_id)which, -1, 0) : gs_token_of((gs_family_id)schedule->family, step - 1, which);
 }
 
-/* The probabilities of what could stand at a step; what stands before it is in x. */
+/* The probabilities of the choices at a step; x holds the problem and the earlier choices. */
 static void predict(const gs_actor *actor, const float *x, const gs_schedule *schedule, int step, float *room, double p[MOST_ROWS])
 {
     const float *const logits = gs_net_forward(&actor->net, x, room);

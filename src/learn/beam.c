@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The actor's most probable schedule strings, found without listing what is valid. */
+ * The actor's most probable schedules, found by beam search. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ enum {
     MOST_WORDS = 256
 };
 
-/* A schedule string up to a parameter. */
+/* A schedule whose first parameters are set. */
 typedef struct ray {
     gs_schedule schedule;
     double      log_probability;
@@ -30,7 +30,7 @@ static void insert(beam *to, const ray *r)
     to->rays[at] = *r;
 }
 
-/* What the network sees: the problem, the family, and a ray's values so far. */
+/* The network's inputs that are not zero: the problem, the family, and a ray's values so far. */
 typedef struct inputs {
     gs_net_input list[GS_PROBLEM_FEATURES + GS_MAX_PARAMETERS + 1];
     int          count;
@@ -47,7 +47,7 @@ static inputs inputs_of(const gs_problem *problem, const gs_caps *caps)
     return x;
 }
 
-/* The probabilities of tokens side by side, as logarithms. */
+/* The logarithms of the probabilities of `count` consecutive tokens. */
 static void say(const gs_actor *actor, const inputs *x, int first, int count, double *log_probability)
 {
     float room[ROOM];

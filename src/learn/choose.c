@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the weights choose for a problem that nobody has measured, in some milliseconds: a beam of the actor's for each family, ordered by the surrogate,
- * and from the best of each family downhill, value by value. */
+ * What the weights choose for a problem that was not measured, in some milliseconds: a beam search of the actor for each family, ordered by the surrogate,
+ * then a local search from the best of each family, changing one value at a time. */
 #include <math.h>
 #include <string.h>
 
@@ -8,10 +8,10 @@
 #include "learn/weights.h"
 
 enum { MOST = 64, WIDTH = 64, DESCENTS = 4, SHORT = 16 };
-#define MOST_BEHIND 2.0   /* a family whose best is so much slower has no chance */
-enum { UNKNOWN = 4 };      /* most choices from a family that the weights do not know */
-#define LIKELY 0.05       /* of a family: worth a search among its valid schedules */
-#define IMPROBABLE 0.003   /* beside the first family that had something valid: not looked into */
+#define MOST_BEHIND 2.0   /* a family whose best schedule is predicted to be this many times slower is not refined */
+enum { UNKNOWN = 4 };      /* most choices from families that the weights do not know */
+#define LIKELY 0.05       /* a family at least this probable is searched even if the beam has no valid schedule */
+#define IMPROBABLE 0.003   /* families less probable than this, relative to the first family with a valid schedule, are skipped */
 
 typedef struct chosen {
     gs_schedule *list;
@@ -39,8 +39,8 @@ typedef struct chooser {
     const gs_caps    *caps;
     gs_profile        profile;
     chosen            c;
-    gs_schedule       best[GS_FAMILIES];      /* of each family, */
-    double            best_us[GS_FAMILIES];   /* INFINITY: none yet */
+    gs_schedule       best[GS_FAMILIES];      /* best schedule of each family */
+    double            best_us[GS_FAMILIES];   /* its predicted time; INFINITY: none yet */
 } chooser;
 
 static void consider(chooser *ch, const gs_schedule *schedule)
@@ -53,7 +53,7 @@ static void consider(chooser *ch, const gs_schedule *schedule)
     ch->best_us[schedule->family] = us;
 }
 
-/* Schedule strings that differ from the best one of a family in a value, until none of them is better. */
+/* Local search from the best schedule of a family: tries all schedules that differ in one value, and repeats while that improves the best. */
 static void descend(chooser *ch, gs_family_id family)
 {
     for (int left = DESCENTS; left > 0; left--) {
@@ -68,7 +68,7 @@ static void descend(chooser *ch, gs_family_id family)
     }
 }
 
-/* The families among these that the weights know, or do not. */
+/* The subset of families (a bit set, 0: all) that the weights know, or do not know. */
 static uint32_t families_that(const gs_weights *weights, uint32_t families, bool known)
 {
     uint32_t set = 0;
@@ -77,8 +77,8 @@ static uint32_t families_that(const gs_weights *weights, uint32_t families, bool
     return set;
 }
 
-/* Puts the time model's choices from families that the weights do not know before the others, where it finds them faster than the first one: there
- * is nothing else to compare them by. Returns how many there are then. */
+/* Families that the weights do not know can be compared only by the time model: puts its choices from them before the others if it predicts them to be faster
+ * than the first of the others. Returns the new number of schedules. */
 static int put_unknown(const chooser *ch, uint32_t unknown, gs_schedule *list, int count, int most)
 {
     gs_schedule faster[UNKNOWN];
@@ -111,7 +111,7 @@ int gs_weights_choose(const gs_weights *weights, const gs_problem *problem, cons
         if (!(known >> family & 1)) continue;
         const int count = gs_actor_beam(&weights->actor, problem, caps, (gs_family_id)family, WIDTH, said);
         for (int i = 0; i < count; i++) consider(&ch, &said[i]);
-        if (probable >= LIKELY && ch.best_us[family] == INFINITY) {   /* no schedule of the beam is valid, as where an epilogue leaves no registers for the tiles that plain products have */
+        if (probable >= LIKELY && ch.best_us[family] == INFINITY) {   /* no valid schedule in the beam: an epilogue may need too many registers for the usual tiles */
             const int found = gs_surrogate_shortlist(&weights->surrogate, problem, caps, 1u << family, said, SHORT);
             for (int i = 0; i < found; i++) consider(&ch, &said[i]);
         }

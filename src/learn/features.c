@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Problems, schedules and the time model's quantities as numbers of about one. */
+ * The features of problems and schedules, and the numbering of tokens. */
 #include "learn/features.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 
 /* ---- tokens ---- */
 
-/* The token of a family, and behind it those of each parameter's first value. */
+/* By family: its token, then the token of each parameter's first value. */
 static int16_t first_token[GS_FAMILIES + 1][GS_MAX_PARAMETERS + 1];
 static pthread_once_t tokens_once = PTHREAD_ONCE_INIT;
 
@@ -58,26 +58,26 @@ char *gs_token_name(int token, char text[96])
 
 static float octaves(double value) { return value > 0 ? (float)(log2(value) / 8 - 1) : -1; }   /* -1 to 1 for 1 to 65536 */
 
-/* How much of the last 2^n rows is used: what tiles leave over. */
+/* Share of the rows that is used if they are rounded up to `unit`: the rest is lost to tiling. */
 static float used(int64_t extent, int64_t unit) { return (float)extent / (float)((extent + unit - 1) / unit * unit); }
 
-/* 0 where rows begin on 16 bytes, 1 where only on the two of an element: how wide loads and stores can be. */
+/* 0 if rows begin at multiples of 16 bytes, up to 1 if only at multiples of an element's 2 bytes: limits the width of loads and stores. */
 static float misaligned(int64_t stride) { return stride % 8 == 0 ? 0 : stride % 4 == 0 ? 1.0f / 3 : stride % 2 == 0 ? 2.0f / 3 : 1; }
 
-/* Whether rows of so many bytes begin at other places than multiples of `unit` bytes: sectors of L2, lines, pairs of lines. */
+/* Whether rows do not all begin at multiples of `unit` bytes: L2 sectors, cache lines, pairs of lines. */
 static float past(int64_t row_bytes, int unit) { return row_bytes % unit != 0; }
 
-/* How full the waves of tiles of 128 rows and so many columns are on average: what most kernels of cuBLASLt pay for. */
+/* Average occupancy of the waves of tiles with 128 rows and the given columns: the tail effect that most cuBLASLt kernels have. */
 static float last_wave(const gs_problem *p, int columns, const gs_caps *caps)
 {
     const double waves = ceil((double)p->m / 128) * ceil((double)p->n / columns) / caps->sms;
     return waves > 0 ? (float)(waves / ceil(waves)) : 0;
 }
 
-/* New numbers are put at the end, so that weights without them can be read. */
+/* New features go to the end, so that older weights can still be read. */
 void gs_problem_features(const gs_problem *problem, const gs_caps *caps, float x[GS_PROBLEM_FEATURES])
 {
-    const gs_problem sums = problem->gate ? gs_problem_sums(problem) : *problem, *const p = &sums;   /* a gate is not among the numbers: its sums are */
+    const gs_problem sums = problem->gate ? gs_problem_sums(problem) : *problem, *const p = &sums;   /* there is no feature for a gate: described by its plain product */
     const double m = (double)p->m, n = (double)p->n, k = (double)p->k, floor_us = gs_floor_us(p, caps);
     const int64_t a = p->lda * 2, b = p->ldb * 2, d = p->ldd * (int64_t)gs_type_size(p->out);
     const float all[] = {
@@ -95,7 +95,7 @@ void gs_problem_features(const gs_problem *problem, const gs_caps *caps, float x
 
 /* ---- schedules ---- */
 
-/* -1 for a 16th, 1 for 16 times as much. */
+/* -1 for 1/16 of it, 1 for 16 times as much. */
 static float times(double value, double of) { return value > 0 && of > 0 ? (float)fmax(-1, fmin(1, log2(value / of) / 4)) : 0; }
 
 static float share(double part, double all) { return all > 0 && part > 0 ? (float)fmin(part / all, 4) : 0; }

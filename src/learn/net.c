@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Forward, backward and Adam of a small dense network. */
+ * A small dense network: forward, backward, Adam. */
 #include "learn/net.h"
 
 #include <math.h>
@@ -56,11 +56,11 @@ bool gs_net_finite(const gs_net *net)
 int gs_net_room(const gs_net *net)
 {
     int room = 0;
-    for (int i = 1; i <= net->layers; i++) room += 2 * net->width[i];   /* outputs, and what they should have been more of */
+    for (int i = 1; i <= net->layers; i++) room += 2 * net->width[i];   /* outputs and their gradients */
     return room;
 }
 
-/* ---- forward and backward, by vectors of 4 floats or of 8: the same sums in the same order, so the same numbers ---- */
+/* ---- forward and backward, with vectors of 4 or 8 floats: the order of additions is the same, so the results are bit-identical ---- */
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -81,7 +81,7 @@ INLINE float dot(const float *restrict a, const float *restrict b, int count)
     return sum;
 }
 
-/* Inputs are mostly zero: the others. */
+/* Collects the inputs that are not zero, which are few. */
 INLINE int find_inputs(const float *x, int in, gs_net_input *inputs)
 {
     int count = 0;
@@ -92,7 +92,7 @@ INLINE int find_inputs(const float *x, int in, gs_net_input *inputs)
     return count;
 }
 
-/* to += the rows of w, `stride` apart, times their inputs. 32 sums at a time stay in registers. */
+/* to += the sum of inputs times rows of w, which are `stride` apart. 32 sums at a time stay in registers. */
 INLINE void add_rows(float *to, const float *w, int stride, const gs_net_input *x, int count, int out)
 {
     typedef float lanes __attribute__((vector_size(32), aligned(4), may_alias));
@@ -146,7 +146,7 @@ INLINE void backward(const gs_net *net, const float *x, float *room, float *d_ou
         gradient -= weights_of(net->width, layer);
         for (int j = 0; j < out; j++) gradient[in * out + j] += d_out[j];
         for (int i = 0; i < in; i++) {
-            const bool there = input[i] != 0;   /* not rectified: it has a part in this */
+            const bool there = input[i] != 0;   /* zero: the ReLU was inactive, so there is no gradient */
             if (there) add_times(gradient + i * out, d_out, input[i], out);
             if (d_in) d_in[i] = there ? dot(w + i * out, d_out, out) : 0;
         }
@@ -210,7 +210,7 @@ bool gs_adam_step(gs_adam *adam, gs_net *net, float *gradient, float most)
     const float keep_first = 0.9f, keep_second = 0.999f, tiny = 1e-8f;
     double norm = 0;
     for (int i = 0; i < adam->count; i++) norm += (double)gradient[i] * gradient[i];
-    if (!isfinite(norm)) {   /* squares of floats cannot overflow a double: some number is not finite */
+    if (!isfinite(norm)) {   /* squares of floats cannot overflow a double, so some element is not finite */
         memset(gradient, 0, (size_t)adam->count * sizeof *gradient);
         return false;
     }

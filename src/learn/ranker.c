@@ -13,24 +13,24 @@
 enum {
     INPUTS = GS_PROBLEM_FEATURES + GS_SUGGESTION_FEATURES,
     ROOM = 2 * (GS_HIDDEN + GS_HIDDEN + 1),
-    BATCH = 8,           /* groups of a step */
-    MOST_GROUP = 200,    /* suggestions of a problem that are looked at */
-    APART = 1000003      /* seeds of the networks */
+    BATCH = 8,           /* groups per step */
+    MOST_GROUP = 200,    /* suggestions used per problem */
+    APART = 1000003      /* distance between the networks' seeds */
 };
 #define RATE     2e-3f   /* of the first epoch; falls to a tenth */
-#define NEAR     0.05    /* a suggestion so much (log) behind the best of its group counts 1/e of it */
-#define FAR      0.2     /* and one far behind still counts so much */
-#define WORST    0.4     /* errors beyond count as this one */
-#define DECAY    1e-4f   /* of the weights, in a step, in rates */
+#define NEAR     0.05    /* a suggestion whose log time is this far from the best of its group has weight 1/e */
+#define FAR      0.2     /* plus a constant weight, also for the slowest */
+#define WORST    0.4     /* errors are clipped to this */
+#define DECAY    1e-4f   /* weight decay per step, at the full learning rate */
 #define STEEPEST 1.0f
-#define MARGIN   0.01    /* a place before which only what is expected to be faster by this (log) comes: the first one */
+#define MARGIN   0.01    /* another suggestion replaces the first one only if its predicted log time is lower by this */
 #define FINE     0.98
 
 static float octaves(double value) { return value > 0 ? (float)(log2(value) / 8) : 0; }
 
 static float fill_of(double waves) { return waves > 0 ? (float)(waves / ceil(waves)) : 0; }
 
-/* Algorithms (cublasLtMatmulAlgoConfigAttributes_t) of which there were times. */
+/* Algorithms (cublasLtMatmulAlgoConfigAttributes_t) that occur in the training data. */
 static const uint8_t ids[] = {66, 24, 23, 13, 11};
 
 static void put_one_of(float **x, uint32_t value, const uint8_t *known, int count)
@@ -38,10 +38,10 @@ static void put_one_of(float **x, uint32_t value, const uint8_t *known, int coun
     for (int i = 0; i < count; i++) *(*x)++ = value == known[i];
 }
 
-/* What tiles of so many rows and columns of ours leave of the device unused. */
+/* Features of the tiling: how much of the device the suggestion's tiles leave unused. */
 static void put_tile(float **x, const gs_suggestion *s, const gs_problem *p, const gs_caps *caps)
 {
-    int rows = 0, cols = 0;   /* of a column-major D: the other way round */
+    int rows = 0, cols = 0;   /* exchanged, because cuBLAS's D is column-major */
     const bool known = gs_suggestion_tile(s->tile, &cols, &rows);
     if (!known) rows = cols = 1;
     const double down = ceil((double)p->m / rows), across = ceil((double)p->n / cols), splits = fmax(s->splitk, 1), tiles = down * across * (double)p->batch * splits;
@@ -51,7 +51,7 @@ static void put_tile(float **x, const gs_suggestion *s, const gs_problem *p, con
     for (size_t i = 0; i < GS_COUNT(all); i++) *(*x)++ = known ? all[i] : 0;
 }
 
-/* As many as GS_SUGGESTION_FEATURES; further ones belong at the end. */
+/* Writes GS_SUGGESTION_FEATURES features; new ones go to the end. */
 static void put_suggestion(float *x, const gs_suggestion *s, int place, const gs_problem *p, const gs_caps *caps)
 {
     static const uint8_t clusters[] = {0, 2, 3, 4, 5, 6, 7, 8, 9}, customs[] = {0, 1, 2, 3, 4, 5, 6, 7}, reductions[] = {1, 2, 4};
@@ -67,7 +67,7 @@ static void put_suggestion(float *x, const gs_suggestion *s, int place, const gs
     while (x < from + GS_SUGGESTION_FEATURES) *x++ = 0;
 }
 
-/* Reading C as well slows all suggestions alike, and no times are of it. */
+/* beta is set to 0: reading C slows all suggestions alike, and the training data have none of it. */
 static void fill(float x[INPUTS], const gs_problem *problem, const gs_caps *caps, const gs_suggestion *s, int place)
 {
     gs_problem plain = *problem;
@@ -76,7 +76,7 @@ static void fill(float x[INPUTS], const gs_problem *problem, const gs_caps *caps
     put_suggestion(x + GS_PROBLEM_FEATURES, s, place, problem, caps);
 }
 
-/* Problems like those that there were times of: of others the networks would say anything. */
+/* Whether the training data had such problems; for others the networks' outputs mean nothing. */
 static bool knows(const gs_problem *p) { return p->batch == 1 && !p->groups && !p->gate && p->acc == GS_F32 && p->out == p->in && !gs_is_a_transposed(p->layout); }
 
 static bool knows_id(uint32_t id)
@@ -107,7 +107,7 @@ void gs_ranker_free(gs_ranker *ranker)
     *ranker = (gs_ranker){0};
 }
 
-/* The logarithm of its time beside that of the others. */
+/* Predicted log time relative to the problem's other suggestions. */
 static double said_of(const gs_ranker *ranker, const float *x)
 {
     float room[ROOM];
@@ -126,7 +126,7 @@ int gs_ranker_choose(const gs_ranker *ranker, const gs_problem *problem, const g
     fill(x, problem, caps, &list[chosen], chosen);
     double least = said_of(ranker, x) - MARGIN;
     for (int i = chosen + 1; i < count; i++) {
-        /* products without their epilogue stand behind all with it */
+        /* suggestions that leave out the epilogue come after those with it */
         if (!list[i].can_choose || !knows_id(list[i].id) || list[i].apart != list[chosen].apart) continue;
         fill(x, problem, caps, &list[i], i);
         const double said = said_of(ranker, x);
@@ -148,8 +148,8 @@ int gs_suggestion_group_end(const gs_suggestion_time *times, int count, int begi
 
 typedef struct lesson {
     const gs_suggestion_time *times;
-    float *x;            /* of each time, INPUTS */
-    gs_span *groups;     /* of two times at least */
+    float *x;            /* INPUTS features of each time */
+    gs_span *groups;     /* with at least two times each */
     int    group_count;
     float *rooms, *gradient;
 } lesson;
@@ -183,7 +183,7 @@ static gs_status prepare(lesson *l, const gs_net *net, const gs_suggestion_time 
     return GS_OK;
 }
 
-/* Adds a group's gradient: how far predicted distances are from measured ones counts, not where all of them are. */
+/* Adds a group's gradient. The loss counts the differences between suggestions, not an error that all of them share. */
 static void learn_group(const gs_net *net, const lesson *l, gs_span group)
 {
     float error[MOST_GROUP], weight[MOST_GROUP];

@@ -6,13 +6,13 @@
 
 #include "base/error.h"
 
-/* Deviations of logarithms of times: what all schedules of a problem have in common (the machine, its clock), those of a family, those that
- * share most values, and of a measurement. */
+/* Standard deviations of log times: common to all schedules of a problem (the machine, its clock), to those of a family, to those that share most values, and
+ * of a measurement. */
 #define COMMON 0.30
 #define FAMILY 0.10
 #define WORDS  0.06
 #define NOISE  0.01
-#define REACH  2.0   /* values changed that leave 1/e of what is shared */
+#define REACH  2.0   /* number of changed values at which the shared part falls to 1/e */
 
 static double covariance(const gs_schedule *a, const gs_schedule *b)
 {
@@ -49,7 +49,7 @@ void gs_residual_fit(gs_residual *r, const gs_schedule *schedules, const double 
         r->weight[i] = residual[i];
     }
     solve_lower(r, r->weight);
-    for (int i = r->count - 1; i >= 0; i--) {   /* and the transpose */
+    for (int i = r->count - 1; i >= 0; i--) {   /* then with the transpose */
         r->weight[i] /= row_of(r, i)[i];
         for (int j = 0; j < i; j++) r->weight[j] -= row_of(r, i)[j] * r->weight[i];
     }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Groups of samples that networks learn from one by one, in an order that is new for each pass. */
+ * Groups of samples, which are shuffled before each training pass. */
 #ifndef GS_LEARN_SPANS_H
 #define GS_LEARN_SPANS_H
 
 #include "base/random.h"
 
 typedef struct gs_span {
-    int begin, count;   /* samples */
+    int begin, count;   /* indices of samples */
 } gs_span;
 
 static inline void gs_spans_shuffle(gs_span *spans, int count, gs_random *random)

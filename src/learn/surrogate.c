@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The surrogate: rows for the network, and learning from groups. */
+ * The surrogate: its input rows, prediction, and training on groups. */
 #include "learn/surrogate.h"
 
 #include <math.h>
@@ -14,19 +14,19 @@ enum {
     NUMBERS = GS_PROBLEM_FEATURES + GS_WORK_FEATURES,
     INPUTS  = NUMBERS + GS_MOST_TOKENS,
     ROOM    = 2 * (GS_HIDDEN + GS_HIDDEN + 1),
-    BATCH   = 8,        /* groups of a step */
-    MOST_GROUP = 256,   /* samples of a group that are looked at */
-    APART = 1000003,    /* seeds of the networks of an ensemble */
-    USUAL = 16          /* so many samples count as one group: a problem of which more is known counts more */
+    BATCH   = 8,        /* groups per step */
+    MOST_GROUP = 256,   /* samples used per group */
+    APART = 1000003,    /* distance between the seeds of an ensemble's networks */
+    USUAL = 16          /* a group of this many samples has weight 1; larger groups count more */
 };
-#define NEAR     0.1    /* a schedule so much (log) behind the best of its group counts 1/e of it */
-#define FAR      0.1    /* and one far behind still counts so much */
-#define WORST    0.5    /* errors beyond count as this one */
-#define LIBRARY  4.0    /* what cuBLASLt's time in a group counts: one against which every choice is held; and where its errors end */
-#define ANCHOR   0.05   /* of what a group's errors have in common is learned all the same, so that predicted times stay times */
+#define NEAR     0.1    /* a schedule whose log time is this far from the best of its group has weight 1/e */
+#define FAR      0.1    /* plus a constant weight, also for the slowest */
+#define WORST    0.5    /* errors are clipped to this */
+#define LIBRARY  4.0    /* weight of cuBLASLt's time in a group, since every choice is compared with it; also where its errors are clipped */
+#define ANCHOR   0.05   /* share of a group's common error that is learned nevertheless, so that predictions stay close to times */
 #define STEEPEST 1.0f
 
-/* A sample as the network sees it: numbers, tokens, and the time model's logarithm. */
+/* A sample as the network's input, with the log of the time model's prediction. */
 typedef struct row {
     float   numbers[NUMBERS];
     int16_t token[GS_MAX_PARAMETERS + 1];
@@ -46,7 +46,7 @@ static row row_of(const gs_schedule *schedule, const gs_problem *problem, const 
     return r;
 }
 
-/* cuBLASLt is a token without numbers of its own; where a schedule has the time model's prediction, it has the floor. */
+/* cuBLASLt is a token without schedule features; in place of the time model's prediction it has the floor. */
 static row library_row(const gs_problem *problem, const gs_caps *caps)
 {
     row r = {.library = true, .model = (float)log(gs_floor_us(problem, caps))};
@@ -62,7 +62,7 @@ static row row_of_sample(const gs_sample *sample, const gs_profile *profile)
     return r;
 }
 
-/* What the first layer has of cuBLASLt: GS_HIDDEN numbers. */
+/* The first layer's weights for cuBLASLt's token: GS_HIDDEN numbers. */
 static float *library_weights(const gs_net *net) { return net->weights + (NUMBERS + gs_token_of(GS_FAMILIES, -1, 0)) * net->width[1]; }
 
 bool gs_surrogate_knows(const gs_surrogate *surrogate, gs_family_id family) { return !(surrogate->unknown >> family & 1); }
@@ -91,7 +91,7 @@ gs_status gs_surrogate_create(gs_surrogate *surrogate, int nets, uint64_t seed, 
             gs_surrogate_free(surrogate);
             return status;
         }
-        memset(library_weights(&surrogate->net[i]), 0, GS_HIDDEN * sizeof(float));   /* until a time of it was seen, as gs_surrogate_library_us looks at */
+        memset(library_weights(&surrogate->net[i]), 0, GS_HIDDEN * sizeof(float));   /* all 0 until trained with a time of cuBLASLt: gs_surrogate_library_us relies on that */
     }
     return GS_OK;
 }
@@ -201,7 +201,7 @@ static gs_status prepare(lesson *l, const gs_net *net, const gs_sample *samples,
     return GS_OK;
 }
 
-/* Adds a group's gradient; returns its loss: the weighted square of how far predicted distances are from measured ones. */
+/* Adds a group's gradient; returns its loss, the weighted mean square of the errors minus their mean. */
 static double learn_group(const gs_net *net, const lesson *l, gs_span group)
 {
     const row *const rows = l->rows + group.begin;
@@ -238,7 +238,7 @@ double gs_surrogate_learn(const gs_net *net, const gs_sample *samples, int count
     return loss;
 }
 
-/* One pass over all groups, in an order of its own; adds the mean loss to *loss. false: a number is not finite. */
+/* One pass over all groups in random order; adds the mean loss to *loss. False: a number is not finite. */
 static bool train_epoch(gs_net *net, const lesson *l, gs_adam *adam, gs_random *random, double *loss)
 {
     double sum = 0;

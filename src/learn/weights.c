@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * Weights to a file and back:
+ * Writing and reading weights files:
  *
  *     gemmsmith-weights 1
  *     about ...
- *     numbers 40 30               of a problem, of a schedule: what the networks see; fewer: the first so many, the others weigh nothing
+ *     numbers 40 30               features of a problem, of a schedule; older files have fewer: later features get weight 0
  *     hidden 64
- *     nets 4                      of the surrogate; there is no such line where it is one
- *     suggestions 50              numbers of one of cuBLASLt's; there is no such line where nothing was learned of them
- *     tokens 435                  and so many lines, a name each
- *     data 390144 0123456789abcdef    bytes, hash; then the bytes: f32, little endian
+ *     nets 4                      networks of the surrogate; the line is missing if there is one
+ *     suggestions 50              features of a cuBLASLt suggestion; the line is missing if there is no ranker
+ *     tokens 435                  followed by as many lines, each with a name
+ *     data 390144 0123456789abcdef 0123456789abcdef   bytes, hash of the data, hash of the lines above; then the data: f32, little endian
  *
- * surrogate, each network: rows of numbers and of tokens [64], bias, [64][64], bias, [64], bias. actor: rows of numbers (a problem's) and of tokens [64], bias,
- * [64][64], bias, then for each of 64 the tokens, bias of tokens. ranker, each of 4 networks: rows of a problem's and of a suggestion's numbers [64], bias, [64][64],
- * bias, [64], bias. */
+ * surrogate, each network: [64] for each feature, then for each token, bias, [64][64], bias, [64], bias. actor: [64] for each feature of a problem, then for each token, bias,
+ * [64][64], bias, then for each of 64 hidden units the tokens, bias of tokens. ranker, each of 4 networks: [64] for each feature of a problem, then of a suggestion, bias,
+ * [64][64], bias, [64], bias. */
 #include "learn/weights.h"
 
 #include <pthread.h>
@@ -26,7 +26,7 @@
 #include "base/installed.h"
 #include "base/text.h"
 
-/* Numbers of the first files; later ones have more, behind those. */
+/* Number of features in the oldest files; later ones have more, added at the end. */
 enum { FIRST_PROBLEM = 24, FIRST_WORK = 28 };
 
 #define MAGIC "gemmsmith-weights 1"
@@ -50,9 +50,9 @@ void gs_weights_free(gs_weights *weights)
     *weights = (gs_weights){0};
 }
 
-/* ---- runs of floats that a file has, in its order ---- */
+/* ---- the file's arrays of floats, in order ---- */
 
-/* token[i]: where the file's i-th token stands in this program, -1: nowhere. visit may change the floats; a run that is not there is NULL. */
+/* token[i]: this program's number of the file's i-th token, -1: unknown. visit may change the floats; run is NULL if this program has no place for them. */
 typedef void visitor(void *self, float *run, int count);
 
 static void visit_tokens(float *rows, int width, const int *token, int tokens, visitor *visit, void *self)
@@ -60,7 +60,7 @@ static void visit_tokens(float *rows, int width, const int *token, int tokens, v
     for (int i = 0; i < tokens; i++) visit(self, token[i] < 0 ? NULL : rows + token[i] * width, width);
 }
 
-/* Numbers come in one or two blocks, each with those that a file has before newer ones. */
+/* Features come in one or two blocks. A file may have fewer features per block than this program: newer ones are at the end. */
 typedef struct block {
     int in_file, here;
 } block;
@@ -77,7 +77,7 @@ static void visit_net(const gs_net *net, const block *numbers, int blocks, bool 
     at += hidden;
     visit(self, at, hidden * hidden + hidden);
     at += hidden * hidden + hidden;
-    for (int row = 0; row <= hidden; row++, at += last) {   /* the last one is the bias */
+    for (int row = 0; row <= hidden; row++, at += last) {   /* the last row is the bias */
         if (says_tokens)
             visit_tokens(at, 1, token, tokens, visit, self);
         else
@@ -85,9 +85,9 @@ static void visit_net(const gs_net *net, const block *numbers, int blocks, bool 
     }
 }
 
-/* What a file has: numbers of a problem and of a schedule, and tokens. */
+/* The features and tokens of a file. */
 typedef struct contents {
-    block numbers[2], suggestions[2];   /* what the ranker sees; no number of a suggestion: there is none */
+    block numbers[2], suggestions[2];   /* inputs of the ranker; suggestions[1].in_file 0: the file has no ranker */
     int   nets, token[GS_MOST_TOKENS], tokens;
 } contents;
 
@@ -98,7 +98,7 @@ static void visit_all(const gs_weights *weights, const contents *file, visitor *
     for (int i = 0; i < weights->ranker.nets; i++) visit_net(&weights->ranker.net[i], file->suggestions, 2, false, NULL, 0, visit, self);
 }
 
-/* Networks with a number that is not finite rank everything alike, so nobody would notice: they are neither written nor read. */
+/* Networks with NaN or infinity rank everything alike, which nobody would notice: they are neither written nor read. */
 static gs_status need_finite(const gs_weights *weights, gs_error *error)
 {
     bool surrogate = true;
@@ -119,7 +119,7 @@ static void count_floats(void *self, float *run, int count)
 
 static void put_floats(void *self, float *run, int count) { gs_text_add_bytes(self, run, (size_t)count * sizeof *run); }
 
-/* The words that a file of these weights has: not those of families that they do not know. */
+/* The tokens to write: not those of families that the weights do not know. */
 static void put_tokens(const gs_weights *weights, contents *file)
 {
     for (int family = 0; family <= GS_FAMILIES; family++) {
@@ -129,7 +129,7 @@ static void put_tokens(const gs_weights *weights, contents *file)
     }
 }
 
-/* Families whose word is not among those of a file. */
+/* The families that have no token in the file. */
 static uint32_t unknown_in(const contents *file)
 {
     uint32_t unknown = (1u << GS_FAMILIES) - 1;
@@ -165,7 +165,7 @@ gs_status gs_weights_save(const gs_weights *weights, const char *path, gs_error 
 
 /* ---- loading ---- */
 
-/* The next line of the head, without its end; false: there is none, or it is too long. */
+/* Reads the head line by line. next_line: false at the end, or if the line is too long. */
 typedef struct lines {
     const char *at, *end;
     char        line[512];
@@ -195,7 +195,7 @@ static int token_named(const char *name, int guess)
 {
     char text[96];
     const int count = gs_token_count();
-    for (int i = 0; i < count; i++) {   /* mostly the order is the same: the next one */
+    for (int i = 0; i < count; i++) {   /* usually the order is the same, so the guess is right */
         const int token = (guess + i) % count;
         if (strcmp(gs_token_name(token, text), name) == 0) return token;
     }
@@ -211,7 +211,7 @@ static void take_floats(void *self, float *run, int count)
 
 static gs_status corrupt(gs_error *error, const char *what) { return gs_fail(error, GS_ERROR_CORRUPT, "weights", "%s", what); }
 
-/* Up to the data, where l->at stands then. */
+/* Reads the head; l->at is at the line "data" afterwards. */
 static gs_status read_head(lines *l, char about[256], contents *file, gs_error *error)
 {
     int64_t hidden, count, nets = 1, suggestions = 0, numbers[2];
@@ -240,7 +240,7 @@ static gs_status read_head(lines *l, char about[256], contents *file, gs_error *
 
 static void clear(const gs_net *net) { memset(net->weights, 0, (size_t)net->count * sizeof *net->weights); }
 
-/* head: the file's bytes up to the line "data". Older files have no checksum of them: a damaged token is a word that says nothing there. */
+/* head: start of the file; it ends before the line "data". Older files have no checksum of the head, so a damaged token reads as an unknown one. */
 static gs_status read_data(lines *l, const char *head, gs_weights *weights, const contents *file, gs_error *error)
 {
     size_t floats = 0;
@@ -252,7 +252,7 @@ static gs_status read_data(lines *l, const char *head, gs_weights *weights, cons
     snprintf(older, sizeof older, "data %zu %016llx", bytes, (unsigned long long)gs_hash64(l->at, bytes));
     snprintf(wanted, sizeof wanted, "%s %016llx", older, (unsigned long long)gs_hash64(head, head_size));
     if (strcmp(l->line, wanted) != 0 && strcmp(l->line, older) != 0) return corrupt(error, "the data are not those that were written");
-    /* what the file has no word or number for must not say anything at random */
+    /* tokens and features that the file lacks must have weight 0, not random weights */
     for (int i = 0; i < weights->surrogate.nets; i++) clear(&weights->surrogate.net[i]);
     for (int i = 0; i < weights->ranker.nets; i++) clear(&weights->ranker.net[i]);
     clear(&weights->actor.net);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The bytes of a pack, as they lie in the file. For src/pack alone. */
+ * The file format of packs. Only for src/pack. */
 #ifndef GS_PACK_FORMAT_H
 #define GS_PACK_FORMAT_H
 
@@ -19,11 +19,11 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers of a file are
 typedef struct gs_pack_top {
     char     magic[8];
     uint64_t size;                         /* of the file */
-    gs_hash  hash;                         /* of everything from here to `code` */
+    gs_hash  hash;                         /* of everything from the next field up to `code` */
     uint32_t head_bytes, entry_bytes, kernel_bytes;   /* sizes of these structs */
-    uint32_t args_bytes;                   /* of what a kernel is given: of another one it would read nonsense */
+    uint32_t args_bytes;                   /* size of the kernels' arguments; a pack with another size is refused */
     uint32_t entries, kernels;
-    uint64_t texts, code;                  /* where they begin; entries follow the head, kernels the entries */
+    uint64_t texts, code;                  /* their offsets; the entries follow the head, the kernels the entries */
     int32_t  cc, sms, nvrtc, driver, emulated, zero;
     char     version[32], target[16], gpu[48], date[24];
 } gs_pack_top;
@@ -32,7 +32,7 @@ _Static_assert(sizeof(gs_pack_top) == 216, "no padding");
 
 typedef struct gs_pack_slot {
     gs_hash  key;
-    uint32_t problem, choice, gpu, date, by;   /* texts, by their distance from the first */
+    uint32_t problem, choice, gpu, date, by;   /* offsets of texts from the first text */
     uint32_t kernel;                       /* GS_PACK_NOTHING: none */
     int32_t  suggestion, cublaslt, mhz, chain;
     double   us, library_us, ratio, low, high;
@@ -40,14 +40,14 @@ typedef struct gs_pack_slot {
 _Static_assert(sizeof(gs_pack_slot) == 96, "no padding");
 
 typedef struct gs_pack_module {
-    uint64_t at, code_size, ptx_size, source_size;   /* behind each other in the file */
-    gs_hash  hash;                         /* of these bytes */
+    uint64_t at, code_size, ptx_size, source_size;   /* the three parts follow each other in the file */
+    gs_hash  hash;                         /* of these three parts */
     uint32_t manifest;
     int32_t  registers, spill_bytes, stack_bytes, static_smem, user;
 } gs_pack_module;
 _Static_assert(sizeof(gs_pack_module) == 72, "no padding");
 
-/* A problem as it is looked up: alpha 1, beta 0 or 1, and where it is 0, C as it is by itself; an exact one as it is. Returns text. */
+/* The text by which a problem is looked up: with alpha 1 and beta 0 or 1, and default ldc and stride_c if C is not read. exact: the problem unchanged. Returns text. */
 static inline char *gs_pack_key(const gs_problem *problem, bool exact, char text[GS_PROBLEM_TEXT])
 {
     gs_problem key = *problem;
@@ -59,7 +59,7 @@ static inline char *gs_pack_key(const gs_problem *problem, bool exact, char text
     return gs_problem_format(&key, text);
 }
 
-/* User kernels have keys of their own: what has the same text may be served by one of ours as well. */
+/* Keys of user kernels are distinct: one of our kernels may serve a problem with the same text. */
 static inline gs_hash gs_pack_hash(const char *text, bool user)
 {
     gs_hash hash = gs_hash_bytes(text, strlen(text));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Reading packs. Opening compares the checksum of all but the code and looks at every offset once, so that what follows may use them. */
+ * Reading packs. Opening verifies the checksum of everything but the code, and checks every offset, so that later functions may use them. */
 #include "pack/pack.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static gs_status damaged(const gs_pack *pack, const char *what, gs_error *error)
     return gs_fail(error, GS_ERROR_CORRUPT, NULL, "%s is no pack, or was cut or changed: %s; make it again", pack->name, what);
 }
 
-/* ---- what was written ---- */
+/* ---- validation ---- */
 
 static bool terminated(const char *text, size_t size) { return memchr(text, 0, size) != NULL; }
 
@@ -132,7 +132,7 @@ gs_status gs_pack_from(gs_pack **out, const void *bytes, size_t size, const char
 static gs_status map(gs_pack *pack, const char *path, gs_error *error)
 {
     struct stat about;
-    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);   /* a pipe is not waited for */
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);   /* non-blocking: opening a pipe must not hang */
     if (file < 0 && errno == ENOENT) return gs_fail(error, GS_ERROR_NOT_FOUND, NULL, "%.300s is not there", path);
     if (file < 0) return gs_fail_errno(error, errno, path, "opening");
     gs_status status = fstat(file, &about) == 0 ? GS_OK : gs_fail_errno(error, errno, path, "looking at");
@@ -178,7 +178,7 @@ bool gs_pack_is_named(const char *name, const char *source, const char *manifest
     return strcmp(gs_hash_format(gs_hash_strings((const char *const[]){source, manifest}, 2), hash), name) == 0;
 }
 
-/* ---- what it is for ---- */
+/* ---- compatibility ---- */
 
 int gs_pack_driver_for(int nvrtc) { return nvrtc / 1000 * 1000; }
 
@@ -204,7 +204,7 @@ const char         *gs_pack_name(const gs_pack *pack) { return pack->name; }
 const gs_pack_head *gs_pack_about(const gs_pack *pack) { return &pack->head; }
 size_t              gs_pack_bytes(const gs_pack *pack) { return pack->size; }
 
-/* ---- what is in it ---- */
+/* ---- contents ---- */
 
 static void fill_entry(const gs_pack *pack, const gs_pack_slot *s, gs_pack_entry *out)
 {
@@ -236,7 +236,7 @@ bool gs_pack_find(const gs_pack *pack, const gs_problem *problem, gs_pack_entry 
 {
     gs_problem other = *problem;
     if (find(pack, problem, true, out) || find(pack, problem, false, out)) return true;
-    other.constant = GS_CONSTANT_NONE;   /* a promise that nobody has to make use of */
+    other.constant = GS_CONSTANT_NONE;   /* a kernel that does not use the promise of a constant B is also right */
     return problem->constant && (find(pack, &other, true, out) || find(pack, &other, false, out));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Making packs. Texts, code and kernels that are the same are kept once: many problems share a kernel, and many kernels a device's name. */
+ * Making packs. Equal texts, code and kernels are stored once: many problems share a kernel, and many entries a device's name. */
 #include "pack/pack.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ typedef struct found_text {
 
 struct gs_pack_writer {
     gs_pack_slot   *slots;
-    gs_pack_module *modules;    /* `at` is the distance from the first code */
+    gs_pack_module *modules;    /* `at`: offset from the first code */
     found_text     *known;      /* texts */
     int             slot_count, slot_capacity, module_count, module_capacity, known_count, known_capacity;
     gs_text         texts, code;
@@ -45,12 +45,12 @@ void gs_pack_writer_destroy(gs_pack_writer **writer)
     *writer = NULL;
 }
 
-/* Where the text is among the texts. */
+/* Adds a text unless it exists; *at: its offset. */
 static gs_status put_text(gs_pack_writer *w, const char *text, uint32_t *at, gs_error *error)
 {
     const size_t size = text ? strlen(text) : 0;
     const gs_hash hash = gs_hash_bytes(text ? text : "", size);
-    for (int i = w->known_count - 1; i >= 0; i--)   /* the last ones are the likely ones */
+    for (int i = w->known_count - 1; i >= 0; i--)   /* recent texts are the most likely matches */
         if (gs_pack_order(&w->known[i].hash, &hash) == 0) {
             *at = w->known[i].at;
             return GS_OK;
@@ -119,7 +119,7 @@ static int by_key(const void *a, const void *b) { return gs_pack_order(&((const 
 gs_status gs_pack_finish(gs_pack_writer *w, const gs_pack_head *head, char **bytes, size_t *size, gs_error *error)
 {
     uint32_t end;
-    GS_TRY(put_text(w, "", &end, error));   /* there is a text at all */
+    GS_TRY(put_text(w, "", &end, error));   /* so that there is at least one text */
     if (w->slot_count > 0) qsort(w->slots, (size_t)w->slot_count, sizeof *w->slots, by_key);
     gs_pack_top top = {.magic = GS_PACK_MAGIC, .head_bytes = sizeof top, .entry_bytes = sizeof(gs_pack_slot), .kernel_bytes = sizeof(gs_pack_module),
                        .args_bytes = GS_ARGS_EARLY_BYTES, .entries = (uint32_t)w->slot_count, .kernels = (uint32_t)w->module_count,

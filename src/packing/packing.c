@@ -30,7 +30,7 @@ const char *gs_packing_made_for(const gs_pack *pack, char name[GS_DEVICE_NAME])
     return name;
 }
 
-/* A kernel as it is kept: for an emulated device its PTX, else its code. manifest: a user kernel's as it was written, for its name is a hash of the texts. */
+/* Stores a kernel: PTX for an emulated device, else the cubin. manifest: of a user kernel the original text, because its name is a hash of the texts. */
 static gs_status put_kernel(gs_packing *p, const char *manifest, const gs_image *image, const char *source, int *index, gs_error *error)
 {
     const bool emulated = p->device->caps.emulated;
@@ -52,7 +52,7 @@ static gs_status put_own(gs_packing *p, const gs_loaded *loaded, int *index, gs_
 
 /* ---- user kernels ---- */
 
-/* Compiled as whoever runs them compiles them: inspected before and behind the compiler. */
+/* Compiles a user kernel as at run time, with the source inspected before and the PTX after compilation. */
 static gs_status compile_user(gs_packing *p, const char *source, const gs_manifest *manifest, const gs_problem *problem, gs_image *image, gs_error *error)
 {
     const gs_kernel_inspector *const inspector = p->device->inspector;
@@ -90,7 +90,7 @@ static gs_status put_user(gs_packing *p, const gs_row *row, const gs_problem *pr
     return status;
 }
 
-/* ---- what a plan chooses ---- */
+/* ---- choices of plans ---- */
 
 static void take_figures(gs_pack_entry *entry, const gs_row *row)
 {

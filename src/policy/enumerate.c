@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The policy "enumerate": the time model's shortlist, which is varied, then every other valid schedule in the order of its
- * predicted time. It learns nothing. */
+ * The policy "enumerate": the time model's shortlist (which has variety), then all other valid schedules by predicted time. It does not learn. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,22 +9,22 @@
 typedef struct ranked {
     gs_schedule schedule;
     double      us;
-    int         place;       /* in the grammar: ties keep its order */
+    int         place;       /* order in the grammar, for ties; below 0: in the shortlist */
 } ranked;
 
 typedef struct enumerate {
-    char         problem[GS_PROBLEM_TEXT];   /* whose list this is */
+    char         problem[GS_PROBLEM_TEXT];   /* the problem of the list */
     uint32_t     families;
     gs_schedule *first;                      /* the shortlist */
     int          shortlisted;
-    bool         whole;                      /* list was made: nobody asks for more than the shortlist as a rule */
+    bool         whole;                      /* list was made; usually the shortlist is enough */
     ranked      *list;                       /* all valid schedules, the shortlist first */
     int          capacity, count, next;
 } enumerate;
 
 enum { SHORTEST = 16 };
 
-/* Schedule strings of all families, valid or not. */
+/* Number of schedules of all families, valid or not. */
 static int schedule_strings(void)
 {
     int total = 0;
@@ -45,7 +44,7 @@ static int by_time(const void *left, const void *right)
     return a->place - b->place;
 }
 
-/* A place below 0 says that a schedule is the shortlist's; it sorts by that. */
+/* By time, but the shortlist (place below 0) first, in its order. */
 static int by_place(const void *left, const void *right)
 {
     const ranked *const a = left, *const b = right;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The policy "hybrid": "learned", or "evolve" where there are no weights, and "llm" in turn. The active policy proposes the batch, until it has learned
- * what came of it; both learn from everything, so a question shows what the weights found, and the weights learn from answers. Where one has nothing to
- * propose at the beginning of its turn (no endpoint any more, a budget used up, everything proposed), the turn is the other's. */
+ * The policy "hybrid": alternates between "learned" ("evolve" without weights) and "llm". The active policy proposes a batch and keeps the turn until it has
+ * learned the outcomes. Both learn from everything: a question shows what the weights found, and the weights learn from the answers. If a policy has nothing
+ * to propose at the start of its turn (endpoint gone, budget used up, everything proposed), the other one takes the turn. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,11 +12,11 @@
 enum { MEMBERS = 2 };
 
 typedef struct hybrid {
-    gs_policy member[MEMBERS];            /* in the order of their turns */
+    gs_policy member[MEMBERS];            /* in the order of turns */
     char      problem[GS_PROBLEM_TEXT];
-    int       turn;                       /* of the member whose it is */
-    bool      waits;                      /* that one has proposed some and has not learned what came of them */
-    int       last_most;                  /* that it was asked for then */
+    int       turn;                       /* index of the active member */
+    bool      waits;                      /* it has proposed schedules and not yet learned the outcomes */
+    int       last_most;                  /* `most` of its last proposal */
 } hybrid;
 
 static void begin(hybrid *self, const gs_policy *policy, const gs_problem *problem)
@@ -37,7 +37,7 @@ static int propose(gs_policy *policy, const gs_problem *problem, const gs_caps *
 {
     hybrid *const self = policy->self;
     begin(self, policy, problem);
-    const bool goes_on = self->waits && most < self->last_most;   /* the caller took some, and asks for the rest */
+    const bool goes_on = self->waits && most < self->last_most;   /* the caller used only part of the proposals and asks for the rest */
     int count = 0;
     for (int tries = 0; tries < MEMBERS && count == 0; tries++) {
         if (tries > 0) self->turn = (self->turn + 1) % MEMBERS;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * The policy "learned". Before anything is measured: what was found for the problem with the other input type, which runs the same instructions at the
- * same rate; then of the schedules that the time model finds fast, and of those that a plan would choose (gs_weights_choose), the ones that the surrogate
- * finds fastest. Then the surrogate's prediction is corrected by what was measured (learn/residual.h), and neighbours of the fastest,
- * one value away, come in. What is measured also moves the weights (train/learner.c), which save keeps. They are those that $GEMMSMITH_WEIGHTS
- * names, else the installed ones, else untrained ones, which leave the order to the time model. */
+ * The policy "learned". Before anything is measured it proposes what was found for the problem with the other input type (the same instructions at the
+ * same rate), then the schedules that the surrogate predicts to be fastest, of those that the time model ranks best and those that a plan would
+ * choose (gs_weights_choose). Measurements correct the surrogate's predictions (learn/residual.h) and add neighbours of the fastest schedules (one
+ * value changed). They also train the weights (train/learner.c); save writes these. The initial weights are those of $GEMMSMITH_WEIGHTS, else the
+ * installed ones, else untrained ones, which keep the time model's order. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,18 +20,18 @@
 #include "policy/policies.h"
 
 enum {
-    BY_MODEL = 8192,  /* looked at, of those that the time model finds fastest, */
-    CHOSEN   = 32,    /* and of those that a plan would choose, */
-    KEPT     = 2048,  /* kept, of those that the surrogate does */
-    PARENTS  = 3,     /* fastest measured ones whose neighbours are looked at, */
-    NEIGHBOURS = 256  /* for which there is room */
+    BY_MODEL = 8192,  /* schedules ranked by the surrogate: the time model's fastest */
+    CHOSEN   = 32,    /* and those that a plan would choose */
+    KEPT     = 2048,  /* of these, the number kept */
+    PARENTS  = 3,     /* fastest measured schedules whose neighbours are added */
+    NEIGHBOURS = 256  /* room for neighbours */
 };
-#define CURIOUS 0.5   /* deviations of what is not sure that a schedule is visited to be faster */
+#define CURIOUS 0.5   /* standard deviations by which an uncertain prediction is lowered, to encourage exploration */
 
 typedef struct ranked {
     gs_schedule schedule;
-    double      us;      /* as the surrogate predicts */
-    double      hoped;   /* by which they are sorted: its logarithm, corrected */
+    double      us;      /* predicted by the surrogate */
+    double      hoped;   /* sort key: log of the corrected prediction */
 } ranked;
 
 typedef struct observed {
@@ -41,20 +41,20 @@ typedef struct observed {
 
 typedef struct learned {
     gs_weights weights;
-    gs_weights before;                     /* when they were loaded or saved */
+    gs_weights before;                     /* copy from the last load or save */
     gs_learner learner;
-    gs_error   fault;                      /* why learning ended; its status GS_OK: it has not */
+    gs_error   fault;                      /* why learning stopped; status GS_OK: it has not */
     uint64_t   seed;
-    char       problem[GS_PROBLEM_TEXT];   /* whose lists these are */
+    char       problem[GS_PROBLEM_TEXT];   /* the problem of the lists below */
     uint32_t   families;
     gs_profile profile;
-    ranked    *list;                       /* not proposed yet; from next on */
+    ranked    *list;                       /* candidates, those from `next` on not proposed yet */
     int        count, next, capacity;
     bool       ranked;                     /* the list has been made */
-    bool       stale;                      /* and something was observed since it was put in order */
-    gs_schedule *proposed;                     /* or observed */
+    bool       stale;                      /* something was observed since the list was sorted */
+    gs_schedule *proposed;                     /* proposed or observed */
     int        proposed_count, proposed_capacity;
-    observed   observed[GS_MOST_RESIDUALS];/* that were timed, fastest first */
+    observed   observed[GS_MOST_RESIDUALS];/* timed schedules, fastest first */
     int        observed_count;
 } learned;
 
@@ -72,7 +72,7 @@ static bool was_proposed(const learned *self, const gs_schedule *schedule)
     return false;
 }
 
-/* Without memory it may be proposed again, which costs time only. */
+/* Without memory a schedule may be proposed again, which only costs time. */
 static void note_proposed(learned *self, const gs_schedule *schedule)
 {
     if (was_proposed(self, schedule)) return;
@@ -95,7 +95,7 @@ static bool has_twin(const ranked *list, int count, const gs_schedule *schedule)
     return false;
 }
 
-/* Sorted, each once; of twins, where nothing is known yet, one before all others. Later they are near what was fast: tried, it is worse without them. */
+/* Sorts the list and removes duplicates. While nothing is observed, further twins (gs_schedule_twins) go to the end; later they stay, because twins of fast schedules help. */
 static gs_status put_in_order(learned *self)
 {
     ranked *const late = malloc(((size_t)self->count + 1) * sizeof *late);
@@ -105,7 +105,7 @@ static gs_status put_in_order(learned *self)
     self->count = GS_MIN(self->count, self->next + KEPT);
     for (int i = self->next; i < self->count; i++) {
         const ranked *const r = &self->list[i];
-        if (i > self->next && memcmp(&r->schedule, &self->list[i - 1].schedule, sizeof r->schedule) == 0) continue;   /* what both named */
+        if (i > self->next && memcmp(&r->schedule, &self->list[i - 1].schedule, sizeof r->schedule) == 0) continue;   /* from both sources */
         if (self->observed_count == 0 && has_twin(self->list + self->next, first - self->next, &r->schedule))
             late[later++] = *r;
         else
@@ -193,13 +193,13 @@ static void correct(learned *self, const gs_problem *problem)
     gs_residual_fit(&residual, schedules, errors, self->observed_count);
     for (int i = self->next; i < self->count; i++) {
         double deviation;
-        self->list[i].us = gs_surrogate_us(&self->weights.surrogate, &self->list[i].schedule, problem, &self->profile);   /* the weights have moved */
+        self->list[i].us = gs_surrogate_us(&self->weights.surrogate, &self->list[i].schedule, problem, &self->profile);   /* the weights have changed */
         const double shift = gs_residual_at(&residual, &self->list[i].schedule, &deviation);
         self->list[i].hoped = log(self->list[i].us) + shift - CURIOUS * deviation;
     }
 }
 
-/* Of as many networks. */
+/* Both must have the same number of networks. */
 static void copy_weights(gs_weights *to, const gs_weights *from)
 {
     for (int i = 0; i < from->surrogate.nets; i++)
@@ -216,7 +216,7 @@ static void move_weights(learned *self, const gs_problem *problem, const gs_caps
     gs_error error = {0};
     char text[GS_PROBLEM_TEXT];
     for (int i = 0; measured && i < count; i++) measured[i] = (gs_measured){feedback[i].schedule, feedback[i].us};
-    /* no memory: nothing learned; numbers that are not finite: nothing more is, and the weights are again those that were loaded or saved last */
+    /* without memory nothing is learned; if numbers become infinite or NaN, learning ends and the weights return to those last loaded or saved */
     if (measured && gs_learner_step(&self->learner, &self->weights, problem, caps, measured, count, &error) == GS_ERROR_CORRUPT) {
         self->fault = error;
         copy_weights(&self->weights, &self->before);
@@ -225,7 +225,7 @@ static void move_weights(learned *self, const gs_problem *problem, const gs_caps
     free(measured);
 }
 
-/* What was observed, into the order of the list. */
+/* Updates the list with what was observed. */
 static gs_status take_in(learned *self, const gs_problem *problem, const gs_caps *caps)
 {
     add_neighbours(self, problem, caps);
@@ -236,7 +236,7 @@ static gs_status take_in(learned *self, const gs_problem *problem, const gs_caps
     return status;
 }
 
-/* What was found for the same problem of f16, where this one is of bf16, or the other way round. */
+/* Proposes what was found for the same problem with the other input type (f16 or bf16). */
 static int propose_other_type(learned *self, const gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most)
 {
     gs_problem other = *problem;
@@ -279,7 +279,7 @@ static void learn(gs_policy *policy, const gs_problem *problem, const gs_caps *c
         note_proposed(self, &feedback[i].schedule);
         if (feedback[i].us > 0 && gs_schedule_check(&feedback[i].schedule, problem, caps, NULL) == GS_OK) take_time(self, &feedback[i].schedule, feedback[i].us);
     }
-    self->stale = self->observed_count > 0;   /* the list is put in order when it is asked for: nobody may */
+    self->stale = self->observed_count > 0;   /* the list is sorted only if more is asked for */
     move_weights(self, problem, caps, feedback, count);
 }
 
@@ -290,7 +290,7 @@ static void add_difference(gs_net *to, const gs_net *now, const gs_net *before)
     for (int i = 0; i < to->count; i++) to->weights[i] += now->weights[i] - before->weights[i];
 }
 
-/* With what others have saved there since: steps of several tuners add up. */
+/* Adds our changes to what other tuners have saved since, so that the training steps of several tuners add up. */
 static gs_status save_locked(learned *self, const char *path, gs_error *error)
 {
     if (gs_file_exists(path)) {
@@ -329,7 +329,7 @@ static void forget(learned *self)
     gs_weights_free(&self->before);
 }
 
-/* path NULL: untrained ones. */
+/* path NULL: untrained weights. */
 static gs_status start_from(learned *self, const char *path, gs_error *error)
 {
     GS_TRY(path ? gs_weights_load(&self->weights, path, error) : gs_weights_create(&self->weights, 1, self->seed, error));
@@ -338,7 +338,7 @@ static gs_status start_from(learned *self, const char *path, gs_error *error)
     return gs_learner_create(&self->learner, &self->weights, error);
 }
 
-/* Nothing is changed where it fails. */
+/* Changes nothing on failure. */
 static gs_status load(gs_policy *policy, const char *path, gs_error *error)
 {
     learned *const self = policy->self;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The policy "llm": asks a language model for schedules. It begins with a few of the time model's, so that there is something to learn from, unless it was
- * told of some already; then each question shows what was measured so far and asks for a batch, of which nothing more is said before it is told what came of
- * it. An answer that cannot be read is asked for once more. When a budget is used up, or the endpoint fails for good, it proposes nothing more, and tuning
- * ends with what there is.
+ * The policy "llm": asks a language model for schedules. It begins with some of the time model's choices, so that there are measurements to show, unless it
+ * was told of some already. Then each question shows all measurements so far and asks for a batch; the outcomes of a batch must be learned before the next
+ * question. An answer that cannot be read is asked for once more. When a budget is used up or the endpoint fails for good, nothing more is proposed, and
+ * tuning ends with the results so far.
  *
- * Of an answer only schedules that parse are kept. What else was in it reaches no prompt, message or log. */
+ * Only schedules that parse are taken from an answer. Nothing else in it reaches a prompt, message or log. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +20,14 @@
 #include "policy/visited.h"
 
 enum {
-    FIRST      = 4,        /* of the time model's, before the first question */
-    BATCH      = 15,       /* schedule strings of an answer */
-    QUESTIONS  = 16,       /* of a problem, without second ones */
-    BARREN     = 2,        /* answers in a row without a new valid schedule string; then it has no more to propose */
-    MOST_LINES = 12        /* of what was wrong with an answer */
+    FIRST      = 4,        /* the time model's choices before the first question */
+    BATCH      = 15,       /* schedules per answer */
+    QUESTIONS  = 16,       /* per problem, repeated ones not counted */
+    BARREN     = 2,        /* after this many answers in a row without a new valid schedule, nothing more is proposed */
+    MOST_LINES = 12        /* about what was wrong with an answer */
 };
 
-/* What is known of a schedule of the model; a later outcome replaces an earlier one. */
+/* The outcome of a schedule that the model proposed; a later one replaces an earlier one. */
 typedef struct fate {
     gs_schedule     schedule;
     gs_verdict_code verdict;
@@ -42,19 +42,19 @@ typedef struct llm_policy {
     gs_visited       visited;
     gs_llm_tried  *tried;
     int            tried_count, tried_capacity;
-    gs_text        dropped;                   /* lines of what was wrong with the last answer */
+    gs_text        dropped;                   /* lines about what was wrong with the last answer */
     int            questions, barren;
-    bool           begun, waits;              /* it has proposed its first ones; it waits for what came of a batch */
-    int            last_most;                 /* that it was asked for then */
+    bool           begun, waits;              /* begun: the first proposals were made; waits: for the outcomes of a batch */
+    int            last_most;                 /* `most` of the last proposal */
     gs_schedule    proposed[BATCH];
     int            proposed_count;
-    fate          *fates;                     /* of every schedule that the model proposed for the problem */
+    fate          *fates;                     /* for every schedule that the model proposed for the problem */
     int            fate_count, fate_capacity;
 } llm_policy;
 
 /* ---- the problem ---- */
 
-/* Adds what became of the problem's schedules. */
+/* Adds the outcomes of the problem's schedules to the tally. */
 static void count_fates(const llm_policy *self, gs_llm_tally *tally)
 {
     for (int i = 0; i < self->fate_count; i++) {
@@ -100,7 +100,7 @@ static gs_status read_sentences(void *self, const char *text, size_t size, gs_er
     return gs_answer_sentences(self, text, size, GS_ANSWER_SENTENCES, error);
 }
 
-/* What was asked and answered. */
+/* Passes a question and its answer to the sink. */
 static gs_status keep(llm_policy *self, const char *system, const char *question, const char *answer, const char *fault, gs_error *error)
 {
     const gs_llm_options *const o = &self->asker.options;
@@ -110,7 +110,7 @@ static gs_status keep(llm_policy *self, const char *system, const char *question
     return o->sink->asked(o->sink->self, &turn, error);
 }
 
-/* And what came of the schedules in it. */
+/* Passes the outcomes of the answer's schedules to the sink. */
 static void keep_outcomes(llm_policy *self, const gs_feedback *feedback, int count)
 {
     const gs_llm_sink *const sink = self->asker.options.sink;
@@ -137,7 +137,7 @@ static gs_status ask(llm_policy *self, const char *system, const char *question,
     return status;
 }
 
-/* With a second question where the first answer cannot be read. No schedule strings: nor the second one. */
+/* Asks, and asks again if the answer cannot be read. No schedules: the second answer could not be read either. */
 static gs_status ask_twice(llm_policy *self, const gs_text *system, gs_text *question, gs_sentences *schedule_strings, gs_error *error)
 {
     char reason[GS_LLM_REASON];
@@ -159,7 +159,7 @@ static gs_status ask_twice(llm_policy *self, const gs_text *system, gs_text *que
     return GS_OK;
 }
 
-/* The schedules of an answer that are valid and new, at most `most`; of the others a line each why not. */
+/* Takes up to `most` valid new schedules from an answer; notes for each of the others why it was not taken. */
 static int choose(llm_policy *self, const gs_sentences *schedule_strings, const gs_caps *caps, gs_schedule *list, int most)
 {
     gs_llm_tally *const tally = &self->asker.llm->tally;
@@ -188,7 +188,7 @@ static int choose(llm_policy *self, const gs_sentences *schedule_strings, const 
     return count;
 }
 
-/* Without memory it is not counted. */
+/* Without memory its outcome is not counted. */
 static void note_proposed(llm_policy *self, const gs_schedule *schedule)
 {
     self->asker.llm->tally.valid++;
@@ -234,7 +234,7 @@ static gs_status turn(llm_policy *self, const gs_caps *caps, gs_schedule *list, 
 
 /* ---- the policy ---- */
 
-/* Some of the time model's, half of what is asked for at most. */
+/* Some of the time model's choices, at most half of what is asked for. */
 static int propose_first(llm_policy *self, const gs_caps *caps, gs_schedule *list, int most)
 {
     const int wanted = GS_MAX(GS_MIN(most / 2, FIRST), 1);
@@ -261,7 +261,7 @@ static int ask_for(llm_policy *self, const gs_caps *caps, gs_schedule *list, int
     return count;
 }
 
-/* Where all that it proposed was known to be bad, of which it does not learn, it is asked for as many again. */
+/* If all proposals were known to be bad (so there is nothing to learn), the caller asks again with the same `most`. */
 static int propose(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most)
 {
     llm_policy *const self = policy->self;
@@ -290,7 +290,7 @@ static void learn(gs_policy *policy, const gs_problem *problem, const gs_caps *c
         if (gs_space_find(&self->visited.space, &f->schedule) < 0) continue;
         gs_visited_add(&self->visited, &f->schedule);
         gs_llm_tried *const t = entry_of(self, &f->schedule);
-        if (!t) return;   /* no memory: it is not shown */
+        if (!t) return;   /* no memory: it will not be shown */
         *t = (gs_llm_tried){.schedule = f->schedule, .us = f->us > 0 ? f->us : 0, .ratio = f->ratio};
         gs_llm_plain(t->verdict, sizeof t->verdict, gs_verdict_word(f->verdict));
         gs_llm_plain(t->reason, sizeof t->reason, f->reason);

@@ -11,17 +11,17 @@
 #include "llm/ledger.h"
 #include "policy/policy.h"
 
-/* What became of the questions of the policy "llm" and of the schedules in the answers. */
+/* Outcomes of the questions of the policy "llm" and of the schedules in the answers. */
 typedef struct gs_llm_tally {
-    int    asked, answered, readable;            /* questions; answers that came; those that were arrays of schedules */
-    int    strings, parsed, valid;               /* in them; of the grammar; valid for the problem and new */
-    int    compiled, timed, right, wrong;        /* right: passed verification; wrong: did not, whatever its verdict */
-    double best_us;                              /* of the fastest that was timed and is not wrong; 0: there is none */
+    int    asked, answered, readable;            /* questions; answers received; answers that were arrays of schedules */
+    int    strings, parsed, valid;               /* in the answers; that parse; that are valid for the problem and new */
+    int    compiled, timed, right, wrong;        /* right: passed verification; wrong: failed it, whatever the verdict */
+    double best_us;                              /* of the fastest that was timed and not wrong; 0: none */
     char   best[GS_SCHEDULE_TEXT];
-    bool   unreachable;                          /* it stopped because of a failure, not of a budget */
+    bool   unreachable;                          /* stopped by a failure, not by a budget */
 } gs_llm_tally;
 
-/* Two lines for a person: counts, and the fastest if there is one. Nothing where nobody answered. */
+/* Two lines for the user: counts, and the fastest if there is one. Nothing if no answer came. */
 void gs_llm_tally_format(const gs_llm_tally *tally, bool predicted, gs_text *text);
 
 /* Shared by the searches of several problems: the budget, and whether to stop asking. */

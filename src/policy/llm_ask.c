@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Options of a language model, and one question to it. What an answer says is seen by its reader alone. */
+ * Options of a language model, and asking one question. Only its reader sees the content of an answer. */
 #include "policy/llm_ask.h"
 
 #include <errno.h>
@@ -80,7 +80,7 @@ void gs_llm_close(gs_llm *llm)
     *llm = (gs_llm){0};
 }
 
-/* Lines of a file; blank ones and those that begin with '#' are none. Nothing of it is said: it may have keys. */
+/* Reads the lines of a file except blank ones and comments (#). Messages must not quote them: they may contain keys. */
 static gs_status read_headers(gs_llm_asker *asker, gs_error *error)
 {
     int count = 0, number = 0;
@@ -98,7 +98,7 @@ static gs_status read_headers(gs_llm_asker *asker, gs_error *error)
     return GS_OK;
 }
 
-/* A certificate that cannot be read would be a failure of every question. */
+/* Checks the CA bundle early: if it is unreadable, every question would fail. */
 static gs_status check_ca(const char *path, gs_error *error)
 {
     if (!path || access(path, R_OK) == 0) return GS_OK;
@@ -114,11 +114,11 @@ static gs_status complete(gs_llm_options *o, const char *needed, gs_error *error
     o->ca = word_of(o->ca, "GEMMSMITH_LLM_CA");
     if (!o->url) return gs_fail(error, GS_ERROR_ARGUMENT, "llm_url", "which endpoint? Give --llm-url, or set $GEMMSMITH_LLM_URL");
     if (!o->model) return gs_fail(error, GS_ERROR_ARGUMENT, "llm_model", "which model? Give --llm-model, or set $GEMMSMITH_LLM_MODEL");
-    if (o->key_variable && o->key_variable[strspn(o->key_variable, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")])   /* a key, perhaps: not said again */
+    if (o->key_variable && o->key_variable[strspn(o->key_variable, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")])   /* perhaps a key: must not be printed */
         return gs_fail(error, GS_ERROR_ARGUMENT, "llm_key_env", "expected the name of an environment variable, not a key");
     gs_text text = {0};
     const gs_prompt_field fields[] = {{"reason", ""}};
-    const gs_status status = gs_prompt_add(&text, o->prompts, needed, fields, 1, error);   /* is the folder there? */
+    const gs_status status = gs_prompt_add(&text, o->prompts, needed, fields, 1, error);   /* finds a missing folder early */
     gs_text_free(&text);
     return status;
 }
@@ -144,7 +144,7 @@ void gs_llm_asker_close(gs_llm_asker *asker)
 
 /* ---- a question ---- */
 
-/* What a person can do about it, of the failures that are an option's fault more often than the server's. */
+/* Advice for failures that are usually caused by an option rather than by the server. */
 static void say_remedy(const gs_llm_options *o, const gs_error *why, char *text, size_t size)
 {
     const char *const variable = o->key_variable ? o->key_variable : GS_CHAT_KEY;

@@ -13,10 +13,10 @@
 
 enum {
     BEST     = 3,    /* the fastest, always shown */
-    EACH     = 2,    /* of each bucket of the others */
-    FAILURES = 5     /* the last */
+    EACH     = 2,    /* from each bucket of slower ones */
+    FAILURES = 5     /* most recent failures */
 };
-static const double buckets[] = {1.03, 1.1, 1.3, 2, INFINITY};   /* times the fastest one's time: where each bucket ends */
+static const double buckets[] = {1.03, 1.1, 1.3, 2, INFINITY};   /* upper end of each bucket, relative to the fastest time */
 
 /* ---- problem and device ---- */
 
@@ -42,7 +42,7 @@ void gs_llm_add_device(gs_text *text, const gs_caps *c)
 
 /* ---- grammar ---- */
 
-/* The values of a parameter that valid schedule strings have, in the order of the table. */
+/* The values of a parameter that occur in valid schedules, in table order. */
 static void add_values(gs_text *text, const gs_space *space, gs_family_id family, int parameter)
 {
     const gs_parameter *const s = gs_family_parameter(family, parameter);
@@ -86,7 +86,7 @@ static gs_status add_families(gs_text *text, const gs_llm_view *v, gs_error *err
     return GS_OK;
 }
 
-/* ---- what came of it ---- */
+/* ---- outcomes ---- */
 
 void gs_llm_plain(char *to, size_t size, const char *from)
 {
@@ -110,7 +110,7 @@ static void add_timed(gs_text *text, const gs_llm_view *v, const gs_llm_tried *t
     gs_text_add(text, "\n");
 }
 
-/* list: fastest first. Of those from `from` to before `to`, some at random, fastest first. */
+/* Adds EACH random entries of list[from..to), fastest first. */
 static void add_some(gs_text *text, const gs_llm_view *v, const gs_llm_tried *const *list, int from, int to, gs_random *random)
 {
     for (int left = EACH; from < to && left > 0; from++) {
@@ -148,7 +148,7 @@ static void add_failed(gs_text *text, const gs_llm_view *v)
     int left = 0, failed = 0;
     for (int i = 0; i < v->tried_count; i++) failed += !(v->tried[i].us > 0);
     if (failed == 0) gs_text_add(text, "Nothing.\n");
-    left = failed - FAILURES;   /* not shown: the first */
+    left = failed - FAILURES;   /* the oldest are not shown */
     for (int i = 0; i < v->tried_count; i++) {
         const gs_llm_tried *const t = &v->tried[i];
         char name[GS_SCHEDULE_TEXT];
@@ -157,7 +157,7 @@ static void add_failed(gs_text *text, const gs_llm_view *v)
     }
 }
 
-/* ---- the whole ---- */
+/* ---- the whole prompt ---- */
 
 enum { PROBLEM, DEVICE, FAMILIES, MEASURED, FAILED, FIELDS };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The policies there are: one file each, <name>.c (evolve's is that of random). */
+ * The constructors of the policies, one file each, <name>.c (random.c also has "evolve"). */
 #ifndef GS_POLICY_POLICIES_H
 #define GS_POLICY_POLICIES_H
 
@@ -18,7 +18,7 @@ gs_status gs_policy_spread(gs_policy *out, uint64_t seed, gs_error *error);
 /* "llm" with options (NULL: from the environment). The struct is copied, the strings are not. */
 gs_status gs_policy_llm_with(gs_policy *out, const gs_llm_options *options, uint64_t seed, gs_error *error);
 
-/* "hybrid" with these options; keeps: weights will be loaded or saved, so it makes some even if none are installed. */
+/* "hybrid" with these options. keeps: weights will be loaded or saved, so it creates some even if none are installed. */
 gs_status gs_policy_hybrid_with(gs_policy *out, const gs_llm_options *options, bool keeps, uint64_t seed, gs_error *error);
 
 #endif

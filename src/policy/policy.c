@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "learn/weights.h"
 
-/* legend: name, what creates it */
+/* legend: name, constructor */
 static const struct {
     const char *name;
     gs_status (*create)(gs_policy *, uint64_t, gs_error *);

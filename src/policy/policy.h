@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A policy proposes schedules for a problem and learns from their outcomes. It knows no device, no worker and no store. */
+ * A policy proposes schedules for a problem and learns from their outcomes. It does not use devices, workers or the store. */
 #ifndef GS_POLICY_POLICY_H
 #define GS_POLICY_POLICY_H
 
@@ -27,7 +27,7 @@ struct gs_policy {
     void       *self;
     uint32_t    families;       /* bit set, 0: all; set by the caller before it asks */
     bool        asks_found;     /* reads `found` */
-    bool        builds_on_found;/* it also searches problems for which something was found */
+    bool        builds_on_found;/* it searches a problem also if something was found for it earlier */
     bool        one_by_one;     /* works on one problem at a time: it cannot propose ahead for a list */
     const gs_found *found;      /* set by the caller, used if asks_found */
     int         found_count;
@@ -35,25 +35,25 @@ struct gs_policy {
     int  (*propose)(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, gs_schedule *list, int most);
     /* New outcomes of schedules of this problem, whoever proposed them. NULL: it does not learn. */
     void (*learn)(gs_policy *policy, const gs_problem *problem, const gs_caps *caps, const gs_feedback *feedback, int count);
-    /* At the end of a search: what verification said of a schedule, whoever proposed it. NULL: it does not count. */
+    /* At the end of a search: the verdict on a schedule, whoever proposed it. NULL: not needed. */
     void (*judged)(gs_policy *policy, const gs_schedule *schedule, gs_verdict_code verdict);
-    /* save: if another process has saved to the file since, adds what was learned since loading to that. NULL: nothing to keep. */
+    /* save: if another process has saved to the file since, adds what was learned since loading to its weights. NULL: nothing to save. */
     gs_status (*save)(gs_policy *policy, const char *path, gs_error *error);
     gs_status (*load)(gs_policy *policy, const char *path, gs_error *error);
     void (*destroy)(gs_policy *policy);
 };
 
-/* "enumerate": the shortlist of the time model, then every other valid schedule in the order of its predicted time. "spread": the first
- * choices of every family, then the shortlists of all of them by predicted time. "refine": what was found for this problem and for those
- * nearest to it, then its variations and the shortlist in turn. "learned": what was found for the problem with the other input
- * type, then what the weights of $GEMMSMITH_WEIGHTS (gemmsmith train) find fastest, corrected by what is measured, and neighbours of what was best. "random": valid schedules, each as probable as any other. "evolve":
- * some at random, then children of the best: one value changed, or values of two mixed.
+/* "enumerate": the time model's shortlist, then every other valid schedule by predicted time. "spread": the first choices of every family, then all families'
+ * shortlists by predicted time. "refine": what was found for this problem and for those nearest to it, then alternately its variations and the shortlist.
+ * "learned": what was found for the problem with the other input type, then what the weights of $GEMMSMITH_WEIGHTS (gemmsmith train) predict to be fastest,
+ * corrected by the measurements, and neighbours of the best. "random": valid schedules, uniformly. "evolve":
+ * some at random, then children of the best: one or two values changed, or the values of two mixed.
  * "llm": the answers of a language model that is shown the measurements (policy/llm.h); it must learn the outcomes of a batch before it proposes another.
  * "hybrid": "learned" (without weights "evolve") and "llm" in turn.
  * NOT_FOUND for an unknown name. */
 gs_status gs_policy_create(gs_policy *out, const char *name, uint64_t seed, gs_error *error);
 gs_status gs_policy_check(const char *name, gs_error *error);   /* NOT_FOUND likewise */
-const char *gs_policy_usual(const gs_caps *caps);               /* "learned" on a GPU that there are weights for, else "enumerate" */
+const char *gs_policy_usual(const gs_caps *caps);               /* the default: "learned" on a GPU with weights, else "enumerate" */
 
 /* The same, with options for policies that ask a language model (NULL: from the environment). The struct is copied, the strings are not. keeps: as in
  * policies.h. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The policies "random" and "evolve". Both know only which schedules are valid. random: each as probable as any other. evolve: FIRST at random;
- * then children of the fastest that it observed: of one with a value or two changed, or of two of a family with values of both. */
+ * The policies "random" and "evolve", which know only which schedules are valid. random draws uniformly. evolve draws the first FIRST at random, then
+ * proposes children of the fastest observed schedules: one with one or two values changed, or a mix of the values of two of the same family. */
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -9,9 +9,9 @@
 #include "policy/visited.h"
 
 enum {
-    FIRST     = 8,     /* at random, before there are children */
-    PARENTS   = 4,     /* the fastest so many have children */
-    TRIES     = 64     /* for a child that is valid and new; then one at random */
+    FIRST     = 8,     /* drawn at random before children are made */
+    PARENTS   = 4,     /* number of fastest schedules that have children */
+    TRIES     = 64     /* attempts to make a valid new child before one is drawn at random */
 };
 
 typedef struct observed {
@@ -36,7 +36,7 @@ static bool begin(drawing *self, const gs_policy *policy, const gs_problem *prob
     return gs_visited_begin(&self->visited, policy, problem, caps);
 }
 
-/* The place of a schedule at random that was not visited yet; the space has one. */
+/* The index of a random schedule that was not visited yet; there must be one. */
 static int draw(drawing *self)
 {
     const int count = self->visited.space.count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The policy "refine": starts from what earlier searches found. First what was found for this problem, then what was found for the problems
- * nearest to it, then, in turn, a schedule that is one value away from the first of these and one of the shortlist, both by predicted time. */
+ * The policy "refine": starts from the results of earlier searches. First what was found for this problem, then for the problems
+ * nearest to it, then alternately a variation of the first of these (one value changed) and a schedule of the shortlist, each by predicted time. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 #include "policy/policies.h"
 #include "problem/layout.h"
 
-enum { NEIGHBOURS = 2 };           /* of what is asked for, one in so many comes from other problems */
-#define OTHER_LAYOUT 0.25          /* as far as an extent by a quarter of an octave */
-#define FAR          6.0           /* octaves, all extents together */
+enum { NEIGHBOURS = 2 };           /* 1 / NEIGHBOURS of the candidates come from other problems */
+#define OTHER_LAYOUT 0.25          /* another layout counts like an extent that differs by a quarter of an octave */
+#define FAR          6.0           /* largest distance: octaves, summed over the extents */
 
 typedef struct near {
     double   distance;
@@ -25,7 +25,7 @@ typedef struct varied {
 } varied;
 
 typedef struct refine {
-    char         problem[GS_PROBLEM_TEXT];   /* whose list this is */
+    char         problem[GS_PROBLEM_TEXT];   /* the problem of the list */
     uint32_t     families;
     gs_schedule *list;
     int          capacity, count, next;
@@ -56,7 +56,7 @@ static int by_time(const void *left, const void *right)
     return memcmp(&a->schedule, &b->schedule, sizeof a->schedule);
 }
 
-/* Whether it was visited: it is valid, of a family that is asked for, not there yet, and there is room (else it is forgotten). */
+/* Adds a schedule to the list; false if it is invalid, of another family, in the list already, or there is no memory. */
 static bool take(refine *self, const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps)
 {
     if (self->families != 0 && !(self->families >> schedule->family & 1)) return false;
@@ -83,7 +83,7 @@ static void take_found(refine *self, const gs_policy *policy, const gs_problem *
     free(list);
 }
 
-/* Those that are valid with one value of the first one changed, by predicted time. The caller frees the list. */
+/* The valid variations of the list's first schedule in one value, by predicted time. The caller frees *out. */
 static int vary(const refine *self, const gs_problem *problem, const gs_caps *caps, varied **out)
 {
     *out = NULL;

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT
- * The policy "spread": by predicted time, but with the first choices of every family among the first ones, so that a search of few candidates
- * does not hang on how well the time model sets one family against another. A family whose best is predicted to be far behind stays out. */
+ * The policy "spread": by predicted time, but with the first choices of every family early, so that a search of few candidates
+ * does not depend on how well the time model compares families. Families whose best schedule is predicted to be far slower are left out. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "policy/policies.h"
 
-enum { SHORTEST = 16, SHARE = 8 };   /* of `most`, an eighth for each family, two at least */
+enum { SHORTEST = 16, SHARE = 8 };   /* each family gets an eighth of `most`, at least two */
 #define FAR_BEHIND 4.0
 
 typedef struct ranked {
     gs_schedule schedule;
     double      us;
-    int         place;    /* within its family */
-    bool        first;    /* one of the choices that its family is granted */
+    int         place;    /* rank in its family */
+    bool        first;    /* among the first choices guaranteed to its family */
 } ranked;
 
 typedef struct spread {
-    char         problem[GS_PROBLEM_TEXT];   /* whose list this is */
+    char         problem[GS_PROBLEM_TEXT];   /* the problem of the list */
     uint32_t     families;
     ranked      *list;
     gs_schedule *batch;
     int          capacity, count, next;
 } spread;
 
-/* What is granted, by time; then the others, by time. */
+/* The guaranteed first choices by time, then the others by time. */
 static int by_turn(const void *left, const void *right)
 {
     const ranked *const a = left, *const b = right;
@@ -47,7 +47,7 @@ static gs_status make_room(spread *self, int capacity)
     return GS_OK;
 }
 
-/* The same but for whether sizes are compiled in: they do the same thing, so the second is no choice of its own. */
+/* Whether two schedules differ only in compiled-in sizes: then the second is no real alternative. */
 static bool twins(const gs_schedule *a, const gs_schedule *b)
 {
     if (a->family != b->family) return false;
@@ -56,7 +56,7 @@ static bool twins(const gs_schedule *a, const gs_schedule *b)
     return true;
 }
 
-/* Takes the shortlist of a family; the first of them that are no twins are granted a place. */
+/* Adds the shortlist of a family; its first `granted` schedules that are no twins are guaranteed a place. */
 static void take_family(spread *self, const gs_problem *problem, const gs_caps *caps, int count, int granted)
 {
     const int begin = self->count;

@@ -28,7 +28,7 @@ static gs_shape shape(int64_t rows, int64_t row, int64_t ld, gs_type type, int64
 gs_shape gs_shape_of(const gs_problem *p, char operand)
 {
     const bool a = gs_is_a_transposed(p->layout), b = gs_is_b_transposed(p->layout);
-    const int64_t factors = p->grouping == GS_GROUPS_K ? 1 : p->batch;   /* matrices of A, of B */
+    const int64_t factors = p->grouping == GS_GROUPS_K ? 1 : p->batch;   /* number of matrices of A and of B */
     switch (operand) {
     case 'a': return shape(a ? p->k : p->m, a ? p->m : p->k, p->lda, p->in, p->stride_a, factors);
     case 'b': return shape(b ? gs_columns_of_b(p) : p->k, b ? p->k : gs_columns_of_b(p), p->ldb, p->in, p->stride_b, p->groups ? p->groups : factors);
@@ -86,13 +86,13 @@ int64_t gs_place_in_d(const gs_problem *p, int64_t row, int64_t col) { return pl
 
 int64_t gs_rows_unit(const gs_problem *p, char operand)
 {
-    const bool one = p->batch == 1 && !p->groups;   /* no stride: asked for each of a million schedules */
+    const bool one = p->batch == 1 && !p->groups;   /* shortcut without a stride: this is called for each of a million schedules */
     if (one && operand >= 'a' && operand <= 'd') return operand == 'a' ? p->lda : operand == 'b' ? p->ldb : operand == 'c' ? p->ldc : p->ldd;
     const gs_shape s = gs_shape_of(p, operand);
     return s.ld | s.stride;
 }
 
-/* Elements of a packed row of B; a row has at least one, whatever the extents. */
+/* Elements of a packed row of B, at least 1, even for an empty B. */
 static int64_t row_of_b(const gs_problem *problem)
 {
     const int64_t row = gs_shape_of(problem, 'b').row;
@@ -161,7 +161,7 @@ gs_problem gs_problem_packed(const gs_problem *problem)
     return packed;
 }
 
-/* Matrices side by side stay so, with the places between them; others lie one behind the other with those that were between them. */
+/* Scales a stride to new extents. Matrices that lie side by side in shared rows stay side by side with the same gaps; others stay one after the other with the same gap. */
 static void resize_stride(const gs_problem *was, const gs_shape *before, const gs_shape *after, int64_t *ld, int64_t *stride)
 {
     if (*stride == 0 || *stride == GS_SAME_MATRIX) return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * How matrices are stored, and the same problem with its B stored the other way, or with other extents. */
+ * How a problem's operands are stored, and derived problems: B in the other layout, other extents, the plain sums. */
 #ifndef GS_PROBLEM_LAYOUT_H
 #define GS_PROBLEM_LAYOUT_H
 
@@ -14,53 +14,53 @@ bool        gs_layout_parse(const char *name, gs_layout *layout);
 static inline bool gs_is_a_transposed(gs_layout layout) { return layout == GS_NT || layout == GS_TT; }   /* A is stored K x M */
 static inline bool gs_is_b_transposed(gs_layout layout) { return layout == GS_TN || layout == GS_TT; }   /* B is stored N x K */
 
-/* A as in `own`, B as in `b`. */
+/* The layout that stores A as in `own` and B as in `b`. */
 static inline gs_layout gs_layout_with_b(gs_layout own, gs_layout b) { return (gs_layout)((int)own & 2) | ((int)b & 1); }
 
-/* An operand ('a' to 'd') of one matrix of the batch as it is stored: so many rows of `row` elements, which begin `ld` elements apart. 'e', the bias: one row,
- * or one for each group; 'f', the groups' offsets or counts, whose type is another one of their size; 'g', aux; 'h' and 'i', scale_m and scale_n. Empty where there are none. */
+/* How an operand is stored: `rows` rows of `row` elements, `ld` elements apart. Operands: 'a' to 'd' the matrices; 'e' the bias, one row or one per group; 'f' the groups'
+ * offsets or counts (int32, given as GS_F32, which has the same size); 'g' aux; 'h' and 'i' scale_m and scale_n. For 'e' to 'i', rows or row is 0 if the problem has none. */
 typedef struct gs_shape {
     int64_t rows, row, ld;
-    int64_t stride, matrices;   /* elements from one to the next, and how many there are; 0 and 1 where all of the batch have the same. Of B with groups each has one */
+    int64_t stride, matrices;   /* elements from one matrix of the batch to the next, and number of matrices; 0 and 1 if the batch shares one. B with groups: one matrix per group */
     gs_type type;
 } gs_shape;
 gs_shape gs_shape_of(const gs_problem *problem, char operand);
 
-/* ld * rows, of a problem that need not be valid. */
+/* ld * rows, without undefined overflow: the problem may be invalid. */
 static inline int64_t gs_packed_stride(int64_t ld, int64_t rows) { return (int64_t)((uint64_t)ld * (uint64_t)rows); }
 
-/* A, B, C, D, the bias, the groups' offsets, aux, scale_m and scale_n, by their letters. */
+/* The letters of gs_shape_of: A, B, C, D, bias, offsets, aux, scale_m, scale_n. */
 enum { GS_OPERANDS = 9 };
 #define GS_OPERAND_LETTERS "abcdefghi"
 
-/* The activation is the gradient of one, which reads aux. */
+/* Whether the activation is a gradient, which reads aux. */
 static inline bool gs_is_gradient(gs_activation activation) { return activation >= GS_DRELU; }
 
 static inline bool gs_has_aux(const gs_problem *p) { return p->aux || gs_is_gradient(p->activation); }
 
-/* A bias is added to the sums. */
+/* Whether a bias is added (GS_DBIAS is written instead). */
 static inline bool gs_adds_bias(const gs_problem *p) { return p->bias == GS_BIAS_N || p->bias == GS_BIAS_M; }
 
-/* Elements of an operand are written. */
+/* Whether a kernel writes the operand. */
 static inline bool gs_is_written(const gs_problem *p, char operand)
 {
     return operand == 'd' || (operand == 'g' && p->aux) || (operand == 'e' && p->bias == GS_DBIAS);
 }
 
-/* Groups of rows or along K: offsets, or counts, in device memory. */
+/* Whether there are groups, of rows or along K, and so offsets or counts in device memory. */
 static inline bool    gs_has_offsets(const gs_problem *p) { return p->groups != 0 || p->grouping == GS_GROUPS_K; }
 static inline int64_t gs_group_count(const gs_problem *p) { return p->grouping == GS_GROUPS_K ? p->batch : p->groups; }
 
-/* Elements of an operand are read: C where beta is not 0, the bias and the offsets where there are any, aux with a gradient, scales. */
+/* Whether a kernel reads the operand: C if beta is not 0, a bias that is added, offsets, aux for a gradient, scales. */
 static inline bool gs_is_read(const gs_problem *p, char operand)
 {
     return operand == 'c' ? p->beta != 0 : operand == 'e' ? gs_adds_bias(p) : operand == 'f' ? gs_has_offsets(p)
          : operand == 'g' ? gs_is_gradient(p->activation) : operand == 'h' ? (p->scales & GS_SCALE_M) != 0 : operand == 'i' ? (p->scales & GS_SCALE_N) != 0 : operand != 'd';
 }
 
-/* What a problem has beside a plain product, an epilogue and packed batches: a family says which of these it takes. */
+/* Features of a problem beyond a plain product, an epilogue and packed batches; gs_family.takes lists those that a family supports. */
 enum {
-    GS_WANTS_STRIDES = 1,    /* other strides of a batch than ld * rows, or a bias for each matrix */
+    GS_WANTS_STRIDES = 1,    /* a batch with strides other than ld * rows, or with a bias per matrix */
     GS_WANTS_SCALARS = 2,    /* alpha and beta in device memory */
     GS_WANTS_GATE    = 4,
     GS_WANTS_GROUPS  = 8,
@@ -69,54 +69,54 @@ enum {
     GS_WANTS_K_GROUPS = 64,  /* groups along K */
     GS_WANTS_POINTERS = 128, /* arrays of pointers to the matrices of a batch */
     GS_WANTS_SCALES  = 256,
-    GS_WANTS_INVARIANT = 512, /* rows whose bits depend on neither M nor their neighbours: k is added up in one order, by 16 at a time (docs/internals/invariant.md) */
-    GS_WANTS_MORE    = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GROUPS | GS_WANTS_AUX | GS_WANTS_DBIAS | GS_WANTS_K_GROUPS | GS_WANTS_SCALES   /* arguments behind GS_MORE, see args.h */
+    GS_WANTS_INVARIANT = 512, /* the bits of a row depend on neither M nor other rows: K is added in one order, 16 at a time (docs/internals/invariant.md) */
+    GS_WANTS_MORE    = GS_WANTS_STRIDES | GS_WANTS_SCALARS | GS_WANTS_GROUPS | GS_WANTS_AUX | GS_WANTS_DBIAS | GS_WANTS_K_GROUPS | GS_WANTS_SCALES   /* those whose kernels take arguments after GS_MORE, see args.h */
 };
 unsigned gs_problem_wants(const gs_problem *problem);
 bool     gs_same_wishes(const gs_problem *x, const gs_problem *y);
 
-/* Rows of a masked group; 0 where groups are sorted, or none. */
+/* Rows reserved for each masked group; 0 if groups are sorted or there are none. */
 static inline int64_t gs_group_room(const gs_problem *p) { return p->groups && p->grouping == GS_GROUPS_MASKED ? p->m / p->groups : 0; }
 
-/* Columns of B, and of the sums: two for each of D with a gate. */
+/* Columns of B and of the sums: 2N with a gate, else N. */
 static inline int64_t gs_columns_of_b(const gs_problem *p) { return p->gate ? gs_packed_stride(2, p->n) : p->n; }
 
-/* More than alpha is applied to a sum. */
+/* Whether more than alpha is applied to the sums. */
 static inline bool gs_has_epilogue(const gs_problem *p) { return p->beta != 0 || p->bias != GS_BIAS_NONE || p->activation != GS_ACTIVATION_NONE || p->scales != 0; }
 static inline bool gs_same_epilogue(const gs_problem *x, const gs_problem *y)
 {
     return (x->beta != 0) == (y->beta != 0) && x->activation == y->activation && x->bias == y->bias && x->residual == y->residual && x->aux == y->aux && x->scales == y->scales;
 }
 
-/* Where an element is, in elements from the operand's begin. row: of the whole batch, so that it says which matrix of A. batch: of groups the group. */
+/* Offset of an element from the start of its operand, in elements. row: counted over the whole batch, row / M is the matrix. batch: the matrix of B; with groups the group. */
 int64_t gs_place_in_a(const gs_problem *problem, int64_t row, int64_t k);
 int64_t gs_place_in_b(const gs_problem *problem, int64_t batch, int64_t k, int64_t col);
 int64_t gs_place_in_c(const gs_problem *problem, int64_t row, int64_t col);
 int64_t gs_place_in_d(const gs_problem *problem, int64_t row, int64_t col);
 
-/* What every row of an operand ('a' to 'd') begins at a multiple of, as far as powers of two go, is that of this number of elements. */
+/* Alignment of the rows of an operand ('a' to 'd'): a power of two divides the offset of every row, in elements, if it divides this number. */
 int64_t gs_rows_unit(const gs_problem *problem, char operand);
 
-/* The sums of D's columns that are written: of the whole batch, of each matrix, or of each group; and how many elements one begins behind the other. */
+/* For GS_DBIAS: how many vectors are written (one in all, one per matrix or one per group), and the distance between them in elements. */
 static inline int64_t gs_dbias_vectors(const gs_problem *p) { return p->groups ? p->groups : p->stride_bias && p->batch > 1 ? p->batch : 1; }
 static inline int64_t gs_dbias_stride(const gs_problem *p) { return p->groups ? p->n : gs_shape_of(p, 'e').stride; }
 
-/* The product whose D is aux: of a problem that writes it. Its sums are those of the problem's reference; with a gate those of all columns of B. */
+/* For a problem that writes aux: the problem whose D is aux. It has the same sums; with a gate those of all columns of B. */
 gs_problem gs_problem_of_aux(const gs_problem *problem);
 
-/* The same matrices with B as in `layout`, A as it was; the rows of B keep their padding. */
+/* The same problem with B stored as in `layout` and A as before; the rows of B keep their padding. */
 gs_problem gs_problem_in_layout(const gs_problem *problem, gs_layout layout);
 
-/* The sums alone: beta 0, no scales, no bias, no activation, alpha from the host; with a gate, those of all columns of B, so that N, ldc and ldd grow by N. */
+/* The plain product: beta 0, no scales, bias or activation, alpha from the host. With a gate, over all columns of B: N is doubled, and ldc and ldd grow by N. */
 gs_problem gs_problem_sums(const gs_problem *problem);
 
-/* The sums of matrices without padding, one behind the other. */
+/* The plain product of packed matrices: no padding, matrices of a batch one after the other. */
 gs_problem gs_problem_packed(const gs_problem *problem);
 
-/* What a call's pointer to A, B, C or D leads to: the elements, or the pointers to the matrices. Bytes. */
+/* Bytes that a call's pointer to A, B, C or D refers to: the elements, or the array of pointers to the matrices. */
 static inline size_t gs_args_bytes(const gs_problem *p, char operand) { return p->matrices ? (size_t)p->batch * sizeof(uint64_t) : gs_problem_bytes(p, operand); }
 
-/* With other extents; every row keeps its padding. */
+/* The same problem with other extents; every row keeps its padding. */
 gs_problem gs_problem_resized(const gs_problem *problem, int64_t m, int64_t n, int64_t k);
 
 #endif

@@ -8,7 +8,7 @@
 
 gs_problem gs_problem_pool(const gs_problem *problem)
 {
-    enum { GAP = 48, MORE = 16 };   /* elements: whole sectors of memory, where matrices are */
+    enum { GAP = 48, MORE = 16 };   /* elements; multiples of 16, so that the gaps are whole 32-byte sectors */
     gs_problem pool = *problem;
     if (problem->matrices != GS_MATRICES_POINTERS) return pool;
     int64_t *const stride[] = {&pool.stride_a, &pool.stride_b, &pool.stride_c, &pool.stride_d};
@@ -32,7 +32,7 @@ void gs_pool_align(gs_problem *pool)
     }
 }
 
-/* All as far apart as the first two: a kernel that takes this for a stride would be right. */
+/* Whether all matrices are equally spaced: then a kernel that wrongly assumes a stride would give right results. */
 static bool are_even(const uint64_t *place, int64_t count)
 {
     for (int64_t i = 2; i < count; i++)
@@ -43,7 +43,7 @@ static bool are_even(const uint64_t *place, int64_t count)
 void gs_pool_pointers(const gs_problem *pool, const uint64_t at[4], uint64_t seed, uint64_t *out)
 {
     const int64_t count = pool->batch;
-    uint64_t *const place = out + 3 * count;   /* of the i-th matrix; those of D take its place last */
+    uint64_t *const place = out + 3 * count;   /* position of the i-th matrix; in the memory of D's pointers, which are written last */
     gs_random random = {seed};
     for (int64_t i = 0; i < count; i++) place[i] = (uint64_t)i;
     if (seed != GS_POOL_IN_ORDER) do {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * Batches by pointers in memory of our own: what proves and times them lays their matrices out and makes the arrays of pointers. */
+ * Batches by pointers in our own memory, for verification and timing: where the matrices lie, and the arrays of pointers. */
 #ifndef GS_PROBLEM_POOL_H
 #define GS_PROBLEM_POOL_H
 
 #include <gemmsmith/problem.h>
 
-/* A batch by pointers as it lies there: strided, with gaps that are another length for each operand. Matrices begin at multiples of what their rows do, and not of
- * more. Any other problem: as it is. */
+/* The memory of a batch by pointers, described as a strided batch. The gap between matrices is different for each operand. Matrices are aligned exactly as far as their leading
+ * dimension implies, so that a kernel which assumes more fails. Any other problem is returned unchanged. */
 gs_problem gs_problem_pool(const gs_problem *problem);
 
-/* The same as programs have it that allocate each matrix, or take those of one tensor: they are multiples of 256 bytes apart. */
+/* Rounds the strides up to multiples of 256 bytes, as in programs that allocate each matrix separately. */
 void gs_pool_align(gs_problem *pool);
 
-/* Bytes of the arrays of A, B, C and D. */
+/* Bytes of the four arrays of pointers, for A, B, C and D. */
 static inline size_t gs_pool_pointers_size(const gs_problem *pool) { return 4 * (size_t)pool->batch * sizeof(uint64_t); }
 
-/* The arrays, one behind the other, of a pool whose operands are at these addresses: in an order of the seed's, the same for all four, so that products stay what they
- * were and no distance from a matrix to the next says where the one after is; or, GS_POOL_IN_ORDER, as they lie in memory. */
+/* Writes the four arrays to out, one after the other. at: device addresses of the pool's operands. Matrices come in a random order given by seed, the same for all operands, so
+ * that the products are unchanged, and never evenly spaced for a batch of three or more; or, with GS_POOL_IN_ORDER, in memory order. */
 #define GS_POOL_IN_ORDER UINT64_MAX
 void gs_pool_pointers(const gs_problem *pool, const uint64_t at[4], uint64_t seed, uint64_t *out);
 

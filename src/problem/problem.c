@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Problems: the text form and its parser, what a valid problem is, and the sizes that follow from it.
- * The parser fills a local problem and hands it over only when the whole text was good. */
+ * Problems: the text form and its parser, the validity rules, and sizes in bytes and flops.
+ * The parser fills a local problem and copies it to the caller only if the whole text is valid. */
 #include <gemmsmith/problem.h>
 
 #include <math.h>
@@ -26,7 +26,7 @@
 #define ONE_BIAS         "a batch by pointers has one bias for all"
 #define OWN_PLACE        "each matrix of a batch by pointers lies where its pointer says"
 
-#define MAX_BYTES (1ll << 46)   /* largest operand: more than any device has, far from overflowing */
+#define MAX_BYTES (1ll << 46)   /* largest operand: more than any device's memory, and far from overflow */
 
 _Static_assert(offsetof(gs_problem, reserved) + sizeof((gs_problem *)0)->reserved == sizeof(gs_problem),
                "problems are compared as bytes");
@@ -40,7 +40,7 @@ static const char *const field_names[FIELDS] = {"acc", "d", "lda", "ldb", "ldc",
 const char *const gs_activation_words[GS_ACTIVATION_WORDS] = {[GS_ACTIVATION_NONE] = "", [GS_RELU] = "relu", [GS_GELU] = "gelu", [GS_GELU_ERF] = "gelu_erf", [GS_SILU] = "silu",
                                                           [GS_DRELU] = "drelu", [GS_DGELU] = "dgelu", [GS_DGELU_ERF] = "dgelu_erf", [GS_DSILU] = "dsilu"};
 static const char *const gate_names[] = {[GS_GATE_NONE] = "", [GS_GATE_STACKED] = "gate", [GS_GATE_INTERLEAVED] = "gate_i"};
-static const char *const scale_names[] = {"", "scale_m", "scale_n"};   /* of the bits of gs_scales */
+static const char *const scale_names[] = {"", "scale_m", "scale_n"};   /* by bit of gs_scales */
 static const char *const bias_names[] = {[GS_BIAS_NONE] = "", [GS_BIAS_N] = "bias", [GS_BIAS_M] = "bias_m", [GS_DBIAS] = "dbias"};
 
 static bool valid_type(gs_type type) { return (unsigned)type < GS_COUNT(gs_type_words); }
@@ -50,7 +50,7 @@ static int64_t least_ld(const gs_problem *problem, char operand) { return GS_MAX
 
 size_t gs_type_size(gs_type type) { return type == GS_F32 ? 4 : 2; }
 
-/* The caller's struct may be of another version than ours: what it has beyond ours is zero. */
+/* The caller's struct may belong to another version of the library: fields beyond ours are set to zero. */
 static void hand_over(gs_problem *problem, size_t size, const gs_problem *made)
 {
     const uint32_t own = (uint32_t)size;
@@ -69,7 +69,7 @@ void gs_problem_init(gs_problem *problem, size_t size, gs_type in, gs_layout lay
     hand_over(problem, size, &made);
 }
 
-/* How far it reaches, in elements; -1: beyond 64 bits. */
+/* Elements from the start of the operand to its end; -1: exceeds 64 bits. */
 static int64_t reach_of(const gs_shape *s)
 {
     const int64_t rows = s->rows - 1, matrices = s->matrices - 1;
@@ -92,7 +92,7 @@ double gs_problem_flops(const gs_problem *problem)
 
 /* ---- text ---- */
 
-/* Those of A to D, of the bias and of aux, in the order of their fields. */
+/* Strides of A to D, the bias and aux, in the order of their fields. */
 #define STRIDE_LETTERS "abcdeg"
 enum { OF_BIAS = 4, OF_AUX, STRIDES };
 typedef struct stride_list {
@@ -104,12 +104,12 @@ static stride_list strides_of(gs_problem *p) { return (stride_list){{&p->stride_
 typedef struct reader {
     gs_scan     scan;
     gs_problem *problem;
-    int         column[FIELDS];   /* where the field's value stands; 0: not there */
+    int         column[FIELDS];   /* of the field's value; 0: absent */
     int64_t     along_k;          /* groups */
     gs_error   *error;
 } reader;
 
-/* "4096", from 0 on. */
+/* A decimal integer from least to most. */
 static gs_status read_int(reader *r, const char *field, int64_t least, int64_t most, int64_t *value)
 {
     const int column = gs_scan_column(&r->scan);
@@ -133,7 +133,7 @@ static gs_status read_float(reader *r, const char *field, float *value)
     return GS_OK;
 }
 
-/* One of the names; `expected` lists them for a person. */
+/* One of the names; `expected` lists them in the error message. */
 static gs_status read_name(reader *r, const char *field, const char *const *names, int count, const char *expected, int *index)
 {
     const int column = gs_scan_column(&r->scan);
@@ -150,7 +150,7 @@ static gs_status expect(reader *r, const char *literal, const char *field)
     return gs_fail_at(r->error, GS_ERROR_PARSE, gs_scan_column(&r->scan), field, "expected '%s'", literal);
 }
 
-/* Between M and N, N and K. */
+/* The separator between M and N, and N and K. */
 static gs_status expect_extent(reader *r, const char *separator, const char *field)
 {
     if (gs_scan_take(&r->scan, separator)) return GS_OK;
@@ -167,7 +167,7 @@ static gs_status read_extents(reader *r, const char *separator)
     return read_int(r, "k", 0, GS_MAX_EXTENT, &p->k);
 }
 
-/* Index of the word among names from 1 on; 0: it is none of them. */
+/* Index of the word in names, from 1; 0 if it is not there. */
 static int place_among(const char *word, const char *const *names, size_t count)
 {
     for (size_t i = 1; i < count; i++)
@@ -202,7 +202,7 @@ static gs_status read_epilogue(reader *r, const char *field)
     return GS_OK;
 }
 
-/* What pointers do not go with; NULL: nothing. Strides aside. */
+/* Why pointers cannot be combined with the other fields; NULL: they can. Strides are checked elsewhere. */
 static const char *refuse_pointers(const gs_problem *p)
 {
     if (p->matrices != GS_MATRICES_POINTERS) return NULL;
@@ -210,7 +210,7 @@ static const char *refuse_pointers(const gs_problem *p)
     return gs_has_aux(p) ? "a batch by pointers takes no aux" : NULL;
 }
 
-/* What a gate does not go with; NULL: nothing. */
+/* Why a gate cannot be combined with the other fields; NULL: it can. */
 static const char *refuse_gate(const gs_problem *p)
 {
     if (!p->gate) return NULL;
@@ -219,7 +219,7 @@ static const char *refuse_gate(const gs_problem *p)
     return p->beta != 0 && !p->residual ? NEEDS_RESIDUAL : NULL;
 }
 
-/* What aux and gradients do not go with; NULL: nothing. */
+/* Why aux or a gradient cannot be combined with the other fields; NULL: it can. */
 static const char *refuse_aux(const gs_problem *p)
 {
     const bool gradient = gs_is_gradient(p->activation);
@@ -230,7 +230,7 @@ static const char *refuse_aux(const gs_problem *p)
     return gradient && p->gate ? "the gradient of an activation takes no gate" : NULL;
 }
 
-/* What keeps a row's bits from being its own; NULL: nothing. */
+/* Why a row's bits would depend on other rows; NULL: they do not. */
 static const char *refuse_invariant(const gs_problem *p)
 {
     if (!p->invariant) return NULL;
@@ -306,7 +306,7 @@ static gs_status read_field(reader *r)
     }
 }
 
-/* Rules that join fields, so that they do not depend on the order in which those stand. */
+/* Rules that involve several fields: checked after all are read, so that the order of fields does not matter. */
 static gs_status join_fields(reader *r)
 {
     gs_problem *const p = r->problem;
@@ -342,7 +342,7 @@ static gs_status join_fields(reader *r)
     }
     if (p->ldaux && p->ldaux < least_ld(p, 'g')) return gs_fail_at(r->error, GS_ERROR_RANGE, r->column[LDAUX], "ldaux", "must be at least the row length, %lld", (long long)least_ld(p, 'g'));
     if (p->ldaux == least_ld(p, 'g')) p->ldaux = 0;
-    for (int i = 0; i < STRIDES; i++) {   /* as they are written: 0 is one matrix for all. In the struct 0 is what has no field */
+    for (int i = 0; i < STRIDES; i++) {   /* in the text 0 means that all matrices share one; in the struct 0 means the default stride */
         if (!r->column[SA + i]) continue;
         const gs_shape s = gs_shape_of(p, STRIDE_LETTERS[i]);
         int64_t *const stride = strides_of(p).of[i];
@@ -394,7 +394,7 @@ gs_status gs_problem_read(gs_problem *problem, size_t size, const char *text, gs
     return GS_OK;
 }
 
-/* Appends, as long as there is room; a problem that passes gs_problem_check always fits. */
+/* Appends up to GS_PROBLEM_TEXT bytes; a problem that passes gs_problem_check always fits. */
 static void append(char *text, const char *format, ...) GS_PRINTF(2, 3);
 static void append(char *text, const char *format, ...)
 {
@@ -405,7 +405,7 @@ static void append(char *text, const char *format, ...)
     va_end(values);
 }
 
-/* The fewest digits that the parser reads back to the same float, with a point whatever the locale. */
+/* The fewest digits that parse back to the same float, with a decimal point in any locale. */
 static void append_float(char *text, const char *name, float value)
 {
     char digits[32];
@@ -492,7 +492,7 @@ static gs_status check_epilogue(const gs_problem *p, gs_error *error)
     return GS_OK;
 }
 
-/* Matrices of an operand do not lie one behind the other, and not side by side either. */
+/* Whether the matrices of an operand overlap: they lie neither one after the other nor side by side. */
 static bool overlap(const gs_problem *p, char operand, int64_t stride)
 {
     const gs_shape d = gs_shape_of(p, operand), one = {.rows = d.rows, .row = d.row, .ld = d.ld, .matrices = 1};

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-#define MOST_SIZE 65536   /* more is an uninitialised struct */
+#define MOST_SIZE 65536   /* a larger size means an uninitialised struct */
 
 static uint32_t size_of(const void *given)
 {

@@ -6,11 +6,11 @@
 #include <stddef.h>
 #include <gemmsmith/status.h>
 
-/* A struct that a caller gave, whose first member is its size: `named` bytes have names, `known` bytes this version knows, and those from
- * `named` on must be zero. ARGUMENT, UNSUPPORTED. what: "gs_args", for the message; make: its initialiser. */
+/* Checks a caller's struct whose first member is its size. named: bytes up to the reserved fields of this version; known: sizeof the struct in this version. All bytes from
+ * `named` on must be zero. Size too small or too large, or fields of a later version: ARGUMENT; reserved field set: UNSUPPORTED. what: "gs_args"; make: its initialiser. */
 gs_status gs_sized_check(const void *given, size_t named, size_t known, const char *what, const char *make, gs_error *error);
 
-/* Copies one that passed the check to a struct of this version; what is not given becomes zero. */
+/* Copies a struct that passed the check to a struct of this version (`known` bytes); members that the caller's version lacks become zero. */
 void gs_sized_copy(void *to, const void *given, size_t known);
 
 #endif

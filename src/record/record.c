@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A fixed open-addressed table of counters. A slot is filled under the lock and then shown by its hash; from there on its problem stays as it is, so that readers need
- * no lock. The file and what of a count is in it already belong to the lock. */
+ * A hash table of counters of fixed size, with open addressing. A slot is filled under the lock and published by storing its hash. Its problem never changes afterwards, so readers
+ * need no lock. The file and `written` are protected by the lock. */
 #include "record/record.h"
 
 #include <errno.h>
@@ -26,27 +26,27 @@ enum { SLOTS = 2 * GS_RECORD_PROBLEMS, NAMES = 100, DOUBLING = 64, PARTS = 8 };
 typedef struct slot {
     _Atomic uint64_t hash;      /* 0: empty */
     _Atomic uint64_t total;
-    uint64_t         written;   /* of total */
+    uint64_t         written;   /* the part of total that is in the file */
     const char      *via;
     gs_problem       problem;
 } slot;
 
 struct gs_recorder {
     pthread_mutex_t lock;
-    gs_recorder    *next;       /* of the list of all */
+    gs_recorder    *next;       /* in the list of all recorders */
     char            folder[GS_PATH];
     int             file;       /* -1: not made yet */
-    off_t           size;       /* of its whole lines */
-    bool            failed, full;   /* said already */
-    bool            held;       /* by a fork */
+    off_t           size;       /* bytes of complete lines in the file */
+    bool            failed, full;   /* logged already */
+    bool            held;       /* locked by before_fork */
     int             count;
     int             used[GS_RECORD_PROBLEMS];
     slot            slots[SLOTS];
 };
 
-/* All recorders, for fork and the end of the process. A signal's handler may call either while its thread holds a lock: locks tell instead of waiting for ever. */
+/* All recorders, for fork() and the end of the process. A signal handler may call either while its thread holds a lock: error-checking mutexes fail then instead of deadlocking. */
 static pthread_mutex_t list_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
-static bool            list_held;   /* by a fork */
+static bool            list_held;   /* locked by before_fork */
 static gs_recorder    *list;
 
 /* ---- the file ---- */
@@ -65,7 +65,7 @@ static void make_name(const gs_recorder *recorder, int number, char path[GS_PATH
     snprintf(path, GS_PATH, "%s/recorded-%s-%ld-%s%03dZ%s.txt", recorder->folder, host, (long)getpid(), date, (int)(now % 1000), again);
 }
 
-/* Adds whole lines, or nothing. What a full disk took of them is cut off again. */
+/* Appends complete lines, or nothing: a partial write (disk full) is truncated again. */
 static bool add(gs_recorder *recorder, const char *data, size_t size)
 {
     for (size_t done = 0; done < size;) {
@@ -74,7 +74,7 @@ static bool add(gs_recorder *recorder, const char *data, size_t size)
             done += (size_t)got;
         } else if (errno != EINTR) {
             const int number = errno;
-            if (done > 0 && ftruncate(recorder->file, recorder->size) != 0) recorder->size += (off_t)done;   /* a line that is damaged */
+            if (done > 0 && ftruncate(recorder->file, recorder->size) != 0) recorder->size += (off_t)done;   /* the partial line stays */
             errno = number;
             return false;
         }
@@ -105,7 +105,7 @@ static bool make_file(gs_recorder *recorder)
     return false;
 }
 
-/* What is not written yet of count slots. */
+/* Writes the counts of these slots that are not in the file yet. */
 static void write_slots(gs_recorder *recorder, slot *const *slots, int count)
 {
     enum { LINE = GS_PROBLEM_TEXT + 128 };
@@ -151,7 +151,7 @@ void gs_recorder_flush(gs_recorder *recorder)
 
 /* ---- counting ---- */
 
-/* The slot of a problem, or the empty one where it would be; NULL: neither. */
+/* The slot of a problem, or the empty slot where it would go; NULL if the table is full and lacks it. */
 static slot *find(gs_recorder *recorder, uint64_t hash, const gs_problem *problem, const char *via, bool *there)
 {
     for (uint32_t i = 0, at = (uint32_t)hash % SLOTS; i < SLOTS; i++, at = (at + 1) % SLOTS) {
@@ -163,7 +163,7 @@ static slot *find(gs_recorder *recorder, uint64_t hash, const gs_problem *proble
     return NULL;
 }
 
-/* Whether a count that has got so high is written: it has doubled, or grown by an eighth. */
+/* Whether a count is to be written at this total: at powers of two, and from 64 on also at eighths of them. */
 static bool is_due(uint64_t total)
 {
     const uint64_t power = 1ull << (63 - __builtin_clzll(total));
@@ -173,7 +173,7 @@ static bool is_due(uint64_t total)
 static void count_known(gs_recorder *recorder, slot *s)
 {
     const uint64_t total = atomic_fetch_add_explicit(&s->total, 1, memory_order_relaxed) + 1;
-    if (!is_due(total) || pthread_mutex_trylock(&recorder->lock) != 0) return;   /* another time */
+    if (!is_due(total) || pthread_mutex_trylock(&recorder->lock) != 0) return;   /* another thread is writing: at the next step */
     write_slots(recorder, &s, 1);
     pthread_mutex_unlock(&recorder->lock);
 }
@@ -186,7 +186,7 @@ static void count_new(gs_recorder *recorder, uint64_t hash, const gs_problem *pr
     if (!there && recorder->count == GS_RECORD_PROBLEMS) {
         if (!recorder->full) gs_log(GS_LOG_WARNING, "record: more than %d different problems: the others are not recorded", GS_RECORD_PROBLEMS);
         recorder->full = true;
-    } else if (there) {   /* another thread was faster */
+    } else if (there) {   /* another thread has added it meanwhile */
         atomic_fetch_add_explicit(&s->total, 1, memory_order_relaxed);
     } else {
         s->problem = *problem;
@@ -213,7 +213,7 @@ void gs_recorder_count(gs_recorder *recorder, const gs_problem *asked, const cha
     else count_new(recorder, hash, &problem, via);
 }
 
-/* ---- its life ---- */
+/* ---- creation, fork and end ---- */
 
 static void make_lock(pthread_mutex_t *lock)
 {
@@ -234,7 +234,7 @@ static void in_parent(void)
     if (list_held) pthread_mutex_unlock(&list_lock);
 }
 
-/* The counts so far are the parent's, and so is its file. The locks belong to a thread that is not here: they are made anew. */
+/* The counts and the file so far belong to the parent. The locks may be held by threads that do not exist in the child, so they are initialised again. */
 static void in_child(void)
 {
     for (gs_recorder *r = list; r; r = r->next) {
@@ -260,7 +260,7 @@ __attribute__((destructor)) static void at_end(void)
 gs_status gs_recorder_open(gs_recorder **out, const char *folder, gs_error *error)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    char *const full = realpath(folder, NULL);   /* the program may change its folder */
+    char *const full = realpath(folder, NULL);   /* absolute: the program may change its working directory */
     *out = NULL;
     if (!full) return gs_fail(error, errno == ENOENT ? GS_ERROR_NOT_FOUND : GS_ERROR_IO, NULL, "%s: %s", folder, errno == ENOENT ? "no such folder" : strerror(errno));
     gs_status status = GS_OK;
@@ -271,7 +271,7 @@ gs_status gs_recorder_open(gs_recorder **out, const char *folder, gs_error *erro
     if (status == GS_OK) {
         char entry[GS_PATH];
         snprintf(entry, sizeof entry, "%s/recorded", full);
-        status = gs_file_need_folder(entry, error);   /* it may be a file */
+        status = gs_file_need_folder(entry, error);   /* fails if full is not a folder */
     }
     if (status == GS_OK) {
         snprintf(recorder->folder, sizeof recorder->folder, "%s", full);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The lists of PyTorch's TunableOp. */
+ * Reading the lists of PyTorch's TunableOp. */
 #include "recorded/import.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #define FILE_LIMIT (64u << 20)
 #define MARK       "TunableOp"
 
-/* What we take of them. */
+/* The supported operations. */
 static const struct {
     const char *name;
     bool        batch, bias;
@@ -34,7 +34,7 @@ typedef struct asked {
     gs_layout layout;
 } asked;
 
-/* "GemmTunableOp_Half_TN"; false: an operation or a type that is not ours. */
+/* Parses "GemmTunableOp_Half_TN"; false: an operation or type that we do not support. */
 static bool read_operation(const char *word, asked *out)
 {
     for (size_t i = 0; i < GS_COUNT(operations); i++) {
@@ -59,7 +59,7 @@ static bool read_numbers(gs_scan *scan, const char *before, int64_t *numbers, in
     return true;
 }
 
-/* "tn_4096_16_4096_B_8_ld_4096_4096_4096": column-major, so that theirs m is our N, and their A our B. */
+/* Parses "tn_4096_16_4096_B_8_ld_4096_4096_4096". It is column-major: its m is our N, its A our B. */
 static gs_status read_key(const char *key, const asked *what, gs_problem *out, gs_error *error)
 {
     gs_scan scan = gs_scan_from(key);
@@ -100,7 +100,7 @@ static void note_other(gs_import_others *others, const char *operation)
     others->list[i].lines++;
 }
 
-/* OPERATION,KEY[,...], terminated */
+/* line: OPERATION,KEY[,...] */
 static gs_status read_line(gs_recorded *sum, gs_import_others *others, char *line, gs_error *error)
 {
     asked what;

@@ -10,7 +10,7 @@
 #include "problem/layout.h"
 
 #define FILE_LIMIT (64u << 20)
-#define MARK "\xef\xbb\xbf"   /* that some editors put in front of a text in UTF-8 */
+#define MARK "\xef\xbb\xbf"   /* UTF-8 byte order mark, which some editors write */
 
 void gs_problem_list_free(gs_problem_list *list)
 {
@@ -30,7 +30,7 @@ gs_status gs_problem_list_add(gs_problem_list *list, const gs_problem *problem, 
     gs_problem same = *problem;
     char text[GS_PROBLEM_TEXT];
     GS_TRY(at(list, gs_problem_format(problem, text), gs_problem_check(problem, error)));
-    gs_problem_parse(&same, text, NULL);   /* two that are written alike are one */
+    gs_problem_parse(&same, text, NULL);   /* problems with the same text are the same */
     if (!gs_grow(&list->list, list->count, &list->capacity, sizeof *list->list)) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no room for %d problems", list->count + 1);
     GS_TRY(gs_recorded_put(&list->calls, &same, "", calls, error));
     if (list->calls.count > list->count) list->list[list->count++] = *problem;
@@ -56,7 +56,7 @@ gs_status gs_problem_list_add_text(gs_problem_list *list, const char *text, cons
     return add_asked(list, problem, 1, error);
 }
 
-/* text: of a recorded file; NULL: path is read, a file or a folder */
+/* text: content of a recorded file; NULL: path, a file or a folder, is read */
 static gs_status add_recorded(gs_problem_list *list, const char *path, char *text, gs_error *error)
 {
     gs_recorded r = {0};
@@ -64,7 +64,7 @@ static gs_status add_recorded(gs_problem_list *list, const char *path, char *tex
     gs_recorded_sort(&r);
     for (int i = 0; i < r.count && status == GS_OK; i++) {
         const gs_problem *const p = &r.rows[i].problem;
-        if (p->m > 0 && p->n > 0 && p->k > 0) status = add_asked(list, *p, r.rows[i].count, error);   /* empty ones cost nothing */
+        if (p->m > 0 && p->n > 0 && p->k > 0) status = add_asked(list, *p, r.rows[i].count, error);   /* empty problems cost nothing */
     }
     list->cut += r.cut;
     list->recorded = true;
@@ -102,7 +102,7 @@ gs_status gs_problem_list_add_file(gs_problem_list *list, const char *path, gs_e
     return status;
 }
 
-/* Neither f16:... nor 64_64_64: who typed it meant a file. */
+/* Whether the word is neither f16:... nor 64_64_64, so that a file was probably meant. */
 static bool looks_like_path(const char *word) { return !strchr(word, ':') && word[strspn(word, "0123456789_x")] != '\0'; }
 
 gs_status gs_problem_list_add_word(gs_problem_list *list, const char *word, gs_error *error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Recorded files, and folders of them. */
+ * Reading recorded files and folders of them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "recorded/recorded.h"
 
 #define FILE_LIMIT (256u << 20)
-#define FILE_START "recorded-"   /* what the names of a folder's files begin with */
+#define FILE_START "recorded-"   /* prefix of the names of recorded files */
 
 static const char magic[] = GS_RECORD_MAGIC;
 
@@ -35,7 +35,7 @@ bool gs_recorded_is_path(const char *path)
     return gs_recorded_is(start);
 }
 
-/* Digits alone, more than 0. */
+/* Only digits, a value above 0. */
 static bool read_count(const char *text, const char *end, uint64_t *count)
 {
     uint64_t value = 0;
@@ -49,7 +49,7 @@ static bool read_count(const char *text, const char *end, uint64_t *count)
     return value > 0;
 }
 
-/* COUNT<TAB>VIA<TAB>PROBLEM, terminated */
+/* line: COUNT<TAB>VIA<TAB>PROBLEM */
 static gs_status read_line(char *line, gs_recorded_row *row, gs_error *error)
 {
     char *const via = strchr(line, '\t'), *const text = via ? strchr(via + 1, '\t') : NULL;
@@ -57,7 +57,7 @@ static gs_status read_line(char *line, gs_recorded_row *row, gs_error *error)
     if (!read_count(line, via, &row->count)) return gs_fail_at(error, GS_ERROR_PARSE, 1, NULL, "'%.*s' is not a count of calls", (int)GS_MIN(via - line, 40), line);
     const size_t length = (size_t)(text - via - 1);
     if (length == 0 || length >= sizeof row->via) return gs_fail_at(error, GS_ERROR_PARSE, (int)(via - line) + 2, NULL, "the name of the call has %zu bytes, at most %d are allowed", length, GS_RECORDED_VIA - 1);
-    for (size_t i = 0; i < length; i++)   /* names are printed, on terminals too */
+    for (size_t i = 0; i < length; i++)   /* the name is printed, also on terminals: no escape sequences */
         if ((unsigned char)via[1 + i] < ' ' || via[1 + i] == 0x7f) return gs_fail_at(error, GS_ERROR_PARSE, (int)(via - line) + 2 + (int)i, NULL, "the name of the call has a control character");
     memcpy(row->via, via + 1, length);
     row->via[length] = '\0';
@@ -83,7 +83,7 @@ gs_status gs_recorded_read_text(gs_recorded *recorded, char *text, const char *n
     gs_status status = GS_OK;
     int number = 1;
     char *line = text, *end = strchr(text, '\n');
-    if (!end) {   /* a file whose first line was cut off */
+    if (!end) {   /* the first line was cut off */
         if (strncmp(magic, text, strlen(text)) != 0 && strcmp(text, magic) != 0) return gs_fail_at(error, GS_ERROR_PARSE, 1, "line 1", "%s is no recorded file: it does not begin with '%s'", name, magic);
         recorded->files++;
         recorded->cut += *text != '\0';

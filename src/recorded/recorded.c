@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Rows by problem and call, in an open-addressed table of their numbers that is made anew when it is half full. */
+ * Rows by problem and call, indexed by an open-addressed hash table that is rebuilt when it is half full. */
 #include "recorded/recorded.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ void gs_recorded_free(gs_recorded *recorded)
 
 static uint64_t hash_of(const gs_problem *problem, const char *via) { return gs_hash64(problem, sizeof *problem) ^ gs_hash64(via, strlen(via)); }
 
-/* The slot of a problem, or the empty one where it belongs. */
+/* The slot of a problem, or the empty slot where it goes. */
 static int *find(const gs_recorded *r, const gs_problem *problem, const char *via)
 {
     uint32_t at = (uint32_t)(hash_of(problem, via) % (uint32_t)r->slot_count);
@@ -104,7 +104,7 @@ int gs_recorded_problems(const gs_recorded *r)
     gs_recorded once = {0};
     gs_status status = GS_OK;
     for (int i = 0; i < r->count && status == GS_OK; i++) status = gs_recorded_add(&once, &r->rows[i].problem, "", 1, NULL);
-    const int count = status == GS_OK ? once.count : r->count;   /* without memory: an upper limit */
+    const int count = status == GS_OK ? once.count : r->count;   /* upper limit if there is no memory */
     gs_recorded_free(&once);
     return count;
 }
@@ -138,7 +138,7 @@ int64_t gs_recorded_step(int64_t m)
     }
 }
 
-/* The problem with the step as its M; as it is where it has none. */
+/* The problem with M raised to the end of its step; unchanged if it is not bucketed. */
 static gs_problem bucket_of(const gs_problem *p)
 {
     const int64_t step = gs_recorded_step(p->m);
@@ -149,7 +149,7 @@ static gs_problem bucket_of(const gs_problem *p)
 
 gs_status gs_recorded_bucket(gs_recorded *r, int *merged, gs_error *error)
 {
-    gs_recorded seen = {0}, ms = {0}, out = {.files = r->files, .cut = r->cut};   /* ms: different problems of each bucket, counted */
+    gs_recorded seen = {0}, ms = {0}, out = {.files = r->files, .cut = r->cut};   /* ms: the buckets, with their number of distinct problems as count */
     gs_status status = GS_OK;
     for (int i = 0; i < r->count && status == GS_OK; i++) {
         const gs_problem bucket = bucket_of(&r->rows[i].problem);

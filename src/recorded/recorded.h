@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What programs were recorded to multiply (record/record.h), read back: files of many processes and lists of other tools, summed, in buckets of M, the most work first. */
+ * Reading recorded problems (record/record.h): files of many processes and lists of other tools, summed, bucketed by M, sorted by decreasing work. */
 #ifndef GS_RECORDED_RECORDED_H
 #define GS_RECORDED_RECORDED_H
 
@@ -13,53 +13,53 @@
 
 typedef struct gs_recorded_row {
     gs_problem problem;               /* alpha 1, beta 0 or 1, as the recorder writes them */
-    uint64_t   count;                 /* calls; beyond 2^64 - 1 as that */
-    char       via[GS_RECORDED_VIA];  /* by which call: "cublasGemmEx" */
+    uint64_t   count;                 /* calls; saturates at 2^64 - 1 */
+    char       via[GS_RECORDED_VIA];  /* the name of the call: "cublasGemmEx" */
 } gs_recorded_row;
 
 typedef struct gs_recorded {
-    gs_recorded_row *rows;            /* each problem once for each call */
+    gs_recorded_row *rows;            /* one for each pair of problem and name of call */
     int              count, capacity;
-    int             *slots;           /* row + 1 by hash; 0: empty */
+    int             *slots;           /* hash table: row index + 1; 0: empty */
     int              slot_count;
-    int              files;           /* that were read */
-    int              cut;             /* of these, whose last line was cut off, and left out: their process was killed while it wrote */
+    int              files;           /* number of files read */
+    int              cut;             /* of these, files whose last line was cut off, because the process was killed while it wrote; that line is ignored */
 } gs_recorded;                        /* zero-initialise */
 
 void gs_recorded_free(gs_recorded *recorded);
 
-/* Adds to the count of a problem, with alpha 1 and beta 0 or 1. New ones stand behind the others. MEMORY. */
+/* Adds calls of a problem, with alpha set to 1 and beta to 0 or 1. New rows go to the end. MEMORY. */
 gs_status gs_recorded_add(gs_recorded *recorded, const gs_problem *problem, const char *via, uint64_t count, gs_error *error);
-gs_status gs_recorded_put(gs_recorded *recorded, const gs_problem *problem, const char *via, uint64_t count, gs_error *error);   /* the same of the problem as it is */
+gs_status gs_recorded_put(gs_recorded *recorded, const gs_problem *problem, const char *via, uint64_t count, gs_error *error);   /* the same, with alpha and beta unchanged */
 
-/* Whether a text is a recorded file, from its first bytes; a file of this path, or a folder, which is taken to be one of recorded files. */
+/* Whether a text is a recorded file, judged by its first bytes; whether a path is a recorded file or a folder (any folder is assumed to hold recorded files). */
 bool gs_recorded_is(const char *text);
 bool gs_recorded_is_path(const char *path);
 
-/* Adds the lines of a recorded file. What stands behind its last end of line is left out: it was cut off, also where it reads as a problem. PARSE, RANGE,
- * UNSUPPORTED: another line is damaged, and error names it ("run/recorded-7.txt line 12"); then nothing of the text was added. MEMORY. text is changed. */
+/* Adds the lines of a recorded file. Text after the last line end is ignored, even if it reads as a problem: it was cut off. PARSE, RANGE, UNSUPPORTED: another line is
+ * damaged; error names it ("run/recorded-7.txt line 12"), and nothing of the text was added. MEMORY. text is changed. */
 gs_status gs_recorded_read_text(gs_recorded *recorded, char *text, const char *name, gs_error *error);
 
-/* The same of a file, or of all files recorded-*.txt of a folder. NOT_FOUND, IO; NOT_FOUND also: a folder without such a file. */
+/* The same for a file, or for all files recorded-*.txt of a folder. NOT_FOUND, IO; NOT_FOUND also for a folder without such files. */
 gs_status gs_recorded_read(gs_recorded *recorded, const char *path, gs_error *error);
 
-/* Says where a line is that could not be read: the error's field is the line, and the file's name goes before what is wrong there. NULL: nobody wants to know. */
+/* Adds the place to an error in a line: the field becomes the line, and the file's name is put before the message. error may be NULL. */
 void gs_recorded_at_line(gs_error *error, const char *name, int line);
 
-/* Problems that differ only in M, and whose M lie between the same two steps of a ladder, become one with the upper step as its M; calls are added. An M that is alone between its
- * steps, one below GS_RECORDED_LADDER, and the capacity of masked groups stay. *merged: how many problems are gone. MEMORY. */
+/* Merges problems that differ only in M and whose M lie in the same step of a ladder: their M becomes the step's upper end, and calls are added. Unchanged: an M that is alone in
+ * its step, an M below GS_RECORDED_LADDER, masked groups. *merged: by how many problems the list shrank. MEMORY. */
 #define GS_RECORDED_LADDER 64
-int64_t   gs_recorded_step(int64_t m);   /* the step: m below 64; 64, 96, 128, 192, 256, 384, ... */
+int64_t   gs_recorded_step(int64_t m);   /* upper end of M's step: m itself below 64; else 64, 96, 128, 192, 256, 384, ... */
 gs_status gs_recorded_bucket(gs_recorded *recorded, int *merged, gs_error *error);
 
-/* What a row's calls cost at least, in microseconds: their number times the floor of an H200 (gs_floor_us). An order, not a prediction. */
+/* Lower bound of the time of a row's calls in microseconds: count times the floor on an H200 (gs_floor_us). For sorting; no prediction. */
 double gs_recorded_work(const gs_recorded_row *row);
 
-void     gs_recorded_sort(gs_recorded *recorded);           /* the most work first */
+void     gs_recorded_sort(gs_recorded *recorded);           /* by decreasing work */
 uint64_t gs_recorded_calls(const gs_recorded *recorded);
-int      gs_recorded_problems(const gs_recorded *recorded); /* different ones, whatever call they came by */
+int      gs_recorded_problems(const gs_recorded *recorded); /* distinct problems, whatever the call */
 
-/* A recorded file with these rows, in their order; and written, the most work first, at once or not at all ("-": standard output). */
+/* Formats the rows, in their order, as a recorded file; sorts them by decreasing work and writes such a file atomically ("-": standard output). */
 void      gs_recorded_format(const gs_recorded *recorded, gs_text *out);
 gs_status gs_recorded_write(gs_recorded *recorded, const char *path, gs_error *error);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The program runs in this process's group. Signals are taken one after the other while they are blocked, so none is lost and none interrupts anything. */
+ * Runs a program in this process's group. Signals are blocked and taken one by one with sigwaitinfo, so none is lost and none interrupts a call. */
 #include "recorded/run.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ bool gs_recorded_find_shim(char path[GS_PATH])
         snprintf(real, sizeof real, "%s/%s" GS_RECORDED_SHIM, folder, beside[i]);
         if (!gs_file_exists(real)) continue;
         char *const whole = realpath(real, NULL);
-        const bool fits = whole && strlen(whole) < GS_PATH && !strpbrk(whole, ": ");   /* which separate names in LD_PRELOAD */
+        const bool fits = whole && strlen(whole) < GS_PATH && !strpbrk(whole, ": ");   /* separators in LD_PRELOAD */
         if (fits) strcpy(path, whole);
         free(whole);
         return fits;
@@ -42,7 +42,7 @@ bool gs_recorded_find_shim(char path[GS_PATH])
     return false;
 }
 
-/* What is preloaded already stays, before the shim: a sanitizer's library must be the first. */
+/* Libraries that are preloaded already stay, before the shim: a sanitizer's runtime must be first. */
 static bool set_environment(const gs_recorded_run *run)
 {
     const char *const before = getenv("LD_PRELOAD");
@@ -53,14 +53,14 @@ static bool set_environment(const gs_recorded_run *run)
     return good && size < (int)sizeof list && setenv("LD_PRELOAD", list, 1) == 0 && setenv("GEMMSMITH_BLAS", "record", 1) == 0;
 }
 
-/* made: the folder is new, and is taken away where there is no such program. */
+/* In the child. made: the folder was created for this run; it is removed if the program does not exist. */
 static void start(const gs_recorded_run *run, bool made, char *const *argv, const sigset_t *mask)
 {
     if (!set_environment(run)) {
         fprintf(stderr, "gemmsmith record: no memory for the environment of %s\n", argv[0]);
         _exit(126);
     }
-    signal(SIGXFSZ, SIG_DFL);   /* ignored here, which a program would inherit */
+    signal(SIGXFSZ, SIG_DFL);   /* this process ignores it, and the program would inherit that */
     sigprocmask(SIG_SETMASK, mask, NULL);
     execvp(argv[0], argv);
     const int number = errno;
@@ -69,7 +69,7 @@ static void start(const gs_recorded_run *run, bool made, char *const *argv, cons
     _exit(number == ENOENT ? 127 : 126);
 }
 
-/* Until the program has ended. What a terminal sends it has got already. */
+/* Waits for the end of the program and forwards signals, except those from the terminal or kernel (si_code > 0), which the program gets itself. */
 static int watch(pid_t child, const sigset_t *taken)
 {
     for (int status;;) {
@@ -98,7 +98,7 @@ gs_status gs_recorded_run_program(const gs_recorded_run *run, char *const *argv,
     sigaddset(&taken, SIGCHLD);
     for (size_t i = 0; i < GS_COUNT(passed); i++) sigaddset(&taken, passed[i]);
     sigprocmask(SIG_BLOCK, &taken, &before);
-    sigaction(SIGCHLD, &usual, NULL);   /* where it is ignored nobody would hear of an end */
+    sigaction(SIGCHLD, &usual, NULL);   /* if it were ignored, the end of the program would not be reported */
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0) start(&whole, made, argv, &before);

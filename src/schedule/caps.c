@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Rates that the driver does not tell, by compute capability, and the caps of the embedded profiles. */
+ * Rates that the driver does not report, by compute capability, and the capabilities of embedded profiles. */
 #include "schedule/caps.h"
 
 #include "base/error.h"
 #include "schedule/profile.h"
 
-/* legend: cc, dense f16 FLOP per cycle and SM, L2 to SM bytes per cycle and SM, launch floor in us, share of the nominal
- * memory bandwidth.
- * FLOP: data sheets. L2: 46 of a 64-byte port is what load-only kernels reach on Hopper; two thirds of the nominal rate elsewhere.
- * Memory: 4.4 of 4.81 TB/s is measured on an H200; others are given a little less.
- * Launch: 1.2 us is measured on an H200 (dependent load and store kernel in a graph); older parts are given 1.5.
- * A device belongs to the last row that is not above its cc. */
+/* legend: cc, dense f16 FLOP per cycle and SM, L2 to SM bytes per cycle and SM, launch floor in us, attainable share of the nominal memory bandwidth.
+ * FLOP: data sheets. L2: load-only kernels reach 46 of the 64 bytes of a port on Hopper; two thirds of the nominal rate are assumed elsewhere.
+ * Memory: 4.4 of 4.81 TB/s were measured on an H200; a little less is assumed for other devices.
+ * Launch: 1.2 us was measured on an H200 (dependent load and store kernel in a graph); 1.5 is assumed for older devices.
+ * A device uses the last row whose cc is not above its own. */
 static const struct rates {
     int    cc;
     double tensor_flops, l2_bytes, launch_us, memory_share;
@@ -24,7 +23,7 @@ static const struct rates {
     {120, 1024, 40, 1.2, 0.895},
 };
 
-#define MEMORY_OF_L2 0.30   /* of the L2 bandwidth, where the driver does not tell the memory clock */
+#define MEMORY_OF_L2 0.30   /* share of the L2 bandwidth, if the driver does not report the memory clock */
 
 void gs_caps_rates(gs_caps *caps, double memory_clock_mhz, int memory_bus_bits)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What a device can do: read from the driver (or from a device profile), used to decide which schedules are valid and
- * to predict their time. Plain data; who fills it is src/device. */
+ * Capabilities of a device, read from the driver or from a device profile. They decide which schedules are valid and feed the
+ * time model. Plain data, filled by src/device. */
 #ifndef GS_SCHEDULE_CAPS_H
 #define GS_SCHEDULE_CAPS_H
 
@@ -29,22 +29,20 @@ typedef struct gs_caps {
     bool   emulated;          /* kernels run on the CPU; every time is predicted; there is no cuBLAS */
 } gs_caps;
 
-#define GS_EMULATED_SLUG "emu-"   /* what the slug of an emulated device begins with, and of no other */
+#define GS_EMULATED_SLUG "emu-"   /* prefix of the slugs of emulated devices, and of no others */
 
 /* Fills tensor_flops, memory_gbs, l2_gbs and launch_us from cc, sms, clock and the two memory attributes. */
 void gs_caps_rates(gs_caps *caps, double memory_clock_mhz, int memory_bus_bits);
 
-/* Time in microseconds that the problem must take at least on this device: max(flops / peak, bytes / bandwidth, launch floor).
- * Declared here, defined in schedule/model.c; flops and bytes are those of the problem, each operand moved once. */
+/* Lower bound of the problem's time on this device, in microseconds: max(flops / sustained rate, bytes / bandwidth, launch floor), each operand moved
+ * once. Defined in schedule/model.c. */
 struct gs_problem;
 double gs_floor_us(const struct gs_problem *problem, const gs_caps *caps);
 
-/* Index 0 to 5 of the floor's band: under 1, 1-5, 5-20, 20-100, 100-1000, over 1000 microseconds. The launch term does not
- * count. */
+/* Index 0 to 5 of the floor's band: under 1, 1-5, 5-20, 20-100, 100-1000, over 1000 microseconds. The launch floor is not included. */
 int gs_floor_band(const struct gs_problem *problem, const gs_caps *caps);
 
-/* Those of an embedded device profile ("h200", "a100"; schedule/profile.h), for tests and for tools that run without a device. NULL if
- * there is none. */
+/* The capabilities of an embedded device profile ("h200", "a100"; schedule/profile.h), for tests and tools without a device. NULL if there is none. */
 const gs_caps *gs_caps_find(const char *profile);
 
 #endif

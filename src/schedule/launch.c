@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a launch of unknown structure does, from its counters: a block is one step whose parts are its instructions. */
+ * The work (gs_work) of a launch of unknown structure, from its counters. */
 #include <math.h>
 
 #include "base/error.h"
@@ -7,7 +7,7 @@
 
 enum { LANES = 32, REGISTER_UNIT = 256, RESERVED_SMEM = 1024, MOST_BLOCKS = 32 };
 
-/* Registers that a block takes: whole units per warp. */
+/* Registers that a block allocates: whole units per warp. */
 static double registers_of(const gs_launch_shape *shape, const gs_caps *caps)
 {
     const int warps = (shape->threads + LANES - 1) / LANES;
@@ -25,8 +25,8 @@ int gs_launch_resident(const gs_launch_shape *shape, const gs_profile *profile)
     return (int)fmin(fmin(by_registers, by_smem), fmin(by_threads, MOST_BLOCKS));
 }
 
-/* What a warp instruction of a class takes of the issue rate and in a chain, in plain ones: 64 lanes per cycle do f64, 32 shuffles, 16 what is special, and
- * a division is a sequence of ten and more (CUDA's table of arithmetic throughput). */
+/* Cost of a warp instruction in plain instructions, for issue slots and dependent chains. Per cycle an SM does 64 lanes of f64, 32 of shuffles, 16 of special
+ * functions (CUDA's table of arithmetic throughput); a division is a sequence of ten or more instructions. */
 #define DOUBLE_SLOTS   2.0
 #define SPECIAL_SLOTS  12.0
 #define EXCHANGE_SLOTS 4.0
@@ -36,14 +36,14 @@ static double beyond_plain(const gs_launch_counts *c)
     return (DOUBLE_SLOTS - 1) * c->doubles + (SPECIAL_SLOTS - 1) * c->special + (EXCHANGE_SLOTS - 1) * c->exchange;
 }
 
-/* Cycles in which wgmma reads its operands from shared memory: 64 rows of A and the columns that the operations had on average. */
+/* Bytes that wgmma reads from shared memory: per operation 64 rows of A, and as many columns of B as the operations have on average. */
 static double wgmma_port(const gs_launch_counts *c)
 {
     const double operations = c->wgmma / 4;
     return operations > 0 ? operations * 2048 + 32 * c->wgmma_flops / 2048 : 0;
 }
 
-/* Dependent cycles of all warps together. How often a wait had to wait is left out: that is the emulation's own order of turns. */
+/* Dependent cycles, summed over all warps. Repeated polls of a barrier are left out: their number depends on the emulator's scheduling. */
 static double chain_of(const gs_launch_counts *c, const gs_rates *r)
 {
     const double plain = c->integer + c->floating + c->doubles + c->special + c->control + c->other + c->copy + c->exchange +
@@ -53,9 +53,8 @@ static double chain_of(const gs_launch_counts *c, const gs_rates *r)
            loads * r->launch_request * r->l2_latency;
 }
 
-/* How often a block fills its shared memory: what it loads cannot all be under way at once, and each filling takes the latency. No filling
- * is used before a barrier or a wait, so there are no more of them than each warp has of those: what is loaded past a little shared memory
- * does not count. */
+/* How often a block fills its shared memory: if it loads more than fits, not all loads are in flight at once, and each filling takes the latency. Data is used only after a
+ * barrier or wait, so there are at most as many fillings as each warp has of those; this limits the count for kernels with little shared memory whose loads bypass it. */
 static double fillings(const gs_launch_counts *c, const gs_launch_shape *shape, double blocks, double warps)
 {
     const double bytes = (c->global_load + c->multicast) / blocks;

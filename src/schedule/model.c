@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The analytic side of the time model: the floor of a problem, and what the families' shares (gs_work) have in common.
- * The time follows in work.c.
- * Everything here is a prediction. It has to rank well, not to be exact; docs/internals/time-model.md has the figures. */
+ * The time model: the floor of a problem, and the common parts of the families' models, which fill gs_work; work.c computes the time.
+ * Predictions have to rank well, not to be exact; docs/internals/time-model.md has their errors. */
 #include <math.h>
 
 #include "base/error.h"
@@ -34,7 +33,7 @@ gs_problem gs_problem_average(const gs_problem *p)
     return average;
 }
 
-/* The last tile of a group is half full, if there is one. */
+/* Sorted groups: on average the last tile of a group is half full. */
 double gs_group_tiles(const gs_problem *p, double rows)
 {
     const double filled = gs_groups_filled(p), room = (double)gs_group_room(p);
@@ -74,9 +73,8 @@ int gs_floor_band(const gs_problem *problem, const gs_caps *caps)
 
 /* ---- device memory ---- */
 
-/* Bytes between device memory and L2. Tiles are walked in groups of tile rows (or columns, the roles of A and B exchanged): the
- * operand across the groups is read once per group unless all of it stays in L2, the group's own panel once unless it does not
- * fit. */
+/* Tiles are walked in groups of tile rows (or columns, with A and B exchanged). The operand across the groups is read once per group unless it stays in L2
+ * as a whole; a group's own panel is read once if it fits in L2, else again for each set of resident tiles. */
 double gs_memory_bytes(const gs_walk *w, const gs_problem *p, const gs_profile *profile)
 {
     const double in = (double)gs_type_size(p->in), kept = profile->rates.l2_kept * profile->caps.l2_bytes;
@@ -94,10 +92,10 @@ double gs_memory_bytes(const gs_walk *w, const gs_problem *p, const gs_profile *
 
 /* ---- L2 ---- */
 
-/* Launches fill one GPC with blocks after the other; clusters go to the GPCs in turn (read off an H200, docs/internals/time-model.md). */
+/* Assumes that single blocks fill one GPC after the other, and that clusters are dealt to the GPCs in turn (observed on an H200, docs/internals/time-model.md). */
 double gs_fresh(const gs_order *o)
 {
-    const double clusters = fmax(1, fmin(fmin(floor(GS_GPC_SMS / o->cluster), floor(o->clusters / GS_GPCS)), o->lines * o->length));   /* of a GPC */
+    const double clusters = fmax(1, fmin(fmin(floor(GS_GPC_SMS / o->cluster), floor(o->clusters / GS_GPCS)), o->lines * o->length));   /* in a GPC */
     const double group = fmin(o->group, o->lines), stride = o->cluster > 1 ? GS_GPCS : 1;
     double across = fmin(clusters, fmax(1, group / stride));
     const double along = fmin(clusters / across, fmax(1, o->length * fmin(1, group / stride)));

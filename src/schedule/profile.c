@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Device profiles: text to struct and back by one table of fields, and the profiles that are embedded. */
+ * Device profiles: conversion between text and struct by a table of fields, and the embedded profiles. */
 #include "schedule/profile.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ typedef enum kind { TEXT, INTEGER, SIZE, NUMBER } kind;
 typedef struct field {
     const char *name;
     kind        kind;
-    size_t      offset, size;   /* size: of a text's array */
+    size_t      offset, size;   /* size: of the array, for a text */
     double      least, most;
     const char *unit, *what;
 } field;
@@ -59,7 +59,7 @@ static gs_status fail(gs_error *error, int line, const char *name, const char *w
 
 static int find_field(const char *name)
 {
-    static const char before[] = "wave_";   /* what the constants of family splitk began with in older files */
+    static const char before[] = "wave_";   /* former prefix of the constants of family splitk */
     char now[64];
     if (strncmp(name, before, sizeof before - 1) == 0) {
         snprintf(now, sizeof now, "splitk_%s", name + sizeof before - 1);
@@ -70,7 +70,7 @@ static int find_field(const char *name)
     return -1;
 }
 
-/* The value of a text: the rest of the line up to a comment, without blanks around it. */
+/* Reads a text value: the rest of the line up to a comment, trimmed. */
 static gs_status read_text(const field *f, gs_profile *profile, const char *at, size_t size, int line, gs_error *error)
 {
     while (size > 0 && (at[size - 1] == ' ' || at[size - 1] == '\t' || at[size - 1] == '\r')) size--;
@@ -171,7 +171,7 @@ static struct {
     gs_profile     profile[MOST_PROFILES];
 } embedded = {.once = PTHREAD_ONCE_INIT};
 
-/* A profile that cannot be read is left out: tests/schedule/profile.c proves that all can. */
+/* Unreadable profiles are skipped; tests/schedule/profile.c checks that there are none. */
 static void read_embedded(void)
 {
     for (const gs_embedded *file = gs_embedded_profiles; file->name && embedded.count < MOST_PROFILES; file++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * A device profile: what a device can do (caps) and the constants of the time model on it (rates), as one text file of profiles/.
+ * A device profile: the capabilities of a device (caps) and its constants of the time model (rates), as one text file of profiles/.
  *
  *     name NVIDIA H200
  *     sms 132                 # multiprocessors [published]
  *     hbm_latency 780.5       # cycles: from a request to its data, device memory, loaded machine [measured]
  *
- * A line is a name and its value; anything after # is a comment. Every name must stand there once: an unknown, missing or repeated
+ * A line is a name and its value; # starts a comment. Every name must occur exactly once: an unknown, missing or repeated
  * name and a value out of its range are errors with the line. The profiles are embedded in the library. */
 #ifndef GS_SCHEDULE_PROFILE_H
 #define GS_SCHEDULE_PROFILE_H
@@ -21,19 +21,19 @@ typedef struct gs_profile {
     gs_rates rates;
 } gs_profile;
 
-/* "h200", "a100": a file of profiles/ without its ending. NULL if there is none. Any thread; the profile lives as long as the program. */
+/* An embedded profile by name ("h200", "a100": the file name without its ending). NULL if there is none. Any thread; never freed. */
 const gs_profile *gs_profile_find(const char *name);
-const char       *gs_profile_name(int index);   /* of the embedded profiles, index 0, 1, ...; NULL after the last */
+const char       *gs_profile_name(int index);   /* name of the embedded profile number 0, 1, ...; NULL after the last */
 
-/* For a device whose caps are known (a live one): the rates are those of the embedded profile with the highest compute capability that
- * is not above its own, else of the lowest. */
+/* A profile for given caps (of a live device). The rates are those of the embedded profile with the highest compute capability not above the device's, else of
+ * the lowest one. */
 gs_profile gs_profile_of(const gs_caps *caps);
 
 /* The rates alone, by the same rule. */
 const gs_rates *gs_rates_of(const gs_caps *caps);
 
-/* Text to profile and back: what was parsed, is formatted and is parsed again has the same values. PARSE errors
- * have "line N: ..." as text and the name as field. *profile is as it was after an error. */
+/* Text to profile and back; formatting a parsed profile and parsing it again gives the same values. PARSE errors have "line N: ..." as text and the name as
+ * field; *profile is unchanged after an error. */
 gs_status gs_profile_parse(gs_profile *profile, const char *text, gs_error *error);
 void      gs_profile_format(const gs_profile *profile, gs_text *text);
 

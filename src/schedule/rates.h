@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The constants of the time model on one device: a line each in its profile, which says where the value comes from. Cycles are those
- * of the SM clock, bytes per cycle those of one multiprocessor. */
+ * The constants of the time model for one device. Each is a line of the device's profile, which says where the value comes from. Cycles are SM clock
+ * cycles; bytes per cycle are per multiprocessor. */
 #ifndef GS_SCHEDULE_RATES_H
 #define GS_SCHEDULE_RATES_H
 

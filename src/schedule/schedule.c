@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Schedule strings: text, enumeration, and the dispatch of a family's rules. Everything here follows from gs_families. */
+ * Schedule strings: text, enumeration, and calling the families' rules, all based on gs_families. */
 #include "schedule/schedule.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ const int16_t *gs_schedule_value(const gs_schedule *schedule, int parameter)
 
 /* ---- text ---- */
 
-/* "64x64x64 64x128x64": what could have stood there; "64x64x64 ... 32x128x128" where it is too much for a message. */
+/* The possible values, for error messages: "64x64x64 64x128x64"; "64x64x64 ... 32x128x128" if they are too long. */
 static void list_values(char *text, size_t size, const gs_parameter *parameter)
 {
     const char *const last = parameter->values[parameter->count - 1].text;
@@ -140,7 +140,7 @@ static const struct {
               {"aux", "an auxiliary matrix"}, {"dbias", "the gradient of a bias"}, {"gk", "groups along K"}, {"matrices", "pointers to the matrices of a batch"}, {"scales", "a factor for each row or column"},
               {"inv", "rows whose bits do not depend on M"}};
 
-/* What depends on the family alone. */
+/* The rules that do not depend on parameters. */
 static gs_status check_family(const gs_family *family, const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {
     if (family->hopper && caps->cc != 90)
@@ -169,7 +169,7 @@ static bool is_valid(gs_valid *v)
     if (v->schedule.value[v->free] == 0) v->passed = (v->passed & ~bit) | (family->check(&v->schedule, v->problem, v->caps, NULL) == GS_OK ? bit : 0);
     const bool passed = v->passed & bit;
     v->behind = (v->behind + 1) % v->of;
-    if (v->behind == 0 && v->passed == 0)   /* nor with any other value */
+    if (v->behind == 0 && v->passed == 0)   /* invalid for every value of the free parameter: skip them all */
         for (int i = v->free; i < family->parameter_count; i++) v->schedule.value[i] = (uint8_t)(family->parameters[i].count - 1);
     return passed;
 }
@@ -199,7 +199,7 @@ gs_resources gs_schedule_resources(const gs_schedule *schedule, const gs_problem
 
 gs_work gs_schedule_work(const gs_schedule *schedule, const gs_problem *problem, const gs_profile *profile)
 {
-    const gs_problem sums = problem->gate ? gs_problem_sums(problem) : *problem;   /* the families' models know no gate */
+    const gs_problem sums = problem->gate ? gs_problem_sums(problem) : *problem;   /* the families' time models do not support gates */
     gs_work work = gs_families[schedule->family]->work(schedule, &sums, profile);
     work.floor_us = fmax(gs_roofline_us(problem, &profile->caps, &profile->rates), profile->caps.launch_us);
     return work;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A schedule: a string of the schedule grammar, i.e. a family with one value for each of its parameters.
+ * A schedule: a kernel family with one value for each of its parameters. Its text form is the schedule string:
  *
  *     ws/128x256x64/s4/c2x1/coop/g8
  *
@@ -33,9 +33,9 @@ typedef struct gs_parameter {
     const char               *name;     /* "tile", "stages", ...: named in error messages */
     const gs_parameter_value *values;
     int                       count;
-    bool                      optional; /* behind all others: left out of the schedule string where it has its first value */
-    bool                      hint;     /* the third number of its values is a hint, which the time model knows nothing of */
-    bool                      free;     /* the family's check does not look at it; at most 64 combinations of values stand behind it */
+    bool                      optional; /* comes after all others; omitted from the schedule string if it has its first value */
+    bool                      hint;     /* the third number of its values is a hint, which the time model ignores */
+    bool                      free;     /* the family's check does not depend on it; the parameters after it have at most 64 combinations of values */
 } gs_parameter;
 
 typedef struct gs_schedule {
@@ -43,7 +43,7 @@ typedef struct gs_schedule {
     uint8_t value[GS_MAX_PARAMETERS];   /* index into each parameter's values; 0 beyond the last parameter */
 } gs_schedule;
 
-/* What a schedule asks of a multiprocessor. Known from the schedule string and the problem's types, before compilation. */
+/* Resources per multiprocessor that a schedule needs, derived from the schedule and the problem's types before compilation. */
 typedef struct gs_resources {
     int threads;              /* of a block */
     int registers;            /* per thread, as launched (an upper bound) */
@@ -54,17 +54,17 @@ typedef struct gs_resources {
 
 const char         *gs_family_name(gs_family_id family);
 const char         *gs_family_summary(gs_family_id family);
-int                 gs_family_parameters(gs_family_id family);   /* how many it has */
+int                 gs_family_parameters(gs_family_id family);   /* number of parameters */
 const gs_parameter *gs_family_parameter(gs_family_id family, int parameter);
 
-/* The numbers of the value that this schedule has for a parameter. */
+/* The numbers of the schedule's value of a parameter. */
 const int16_t *gs_schedule_value(const gs_schedule *schedule, int parameter);
 
-/* Parsing needs every parameter, in order. Errors name the parameter and the column and list what is possible. */
+/* Parses a schedule string, which must have every parameter in order, except optional ones. Errors name the parameter and the column and list the possible values. */
 gs_status gs_schedule_parse(gs_schedule *schedule, const char *text, gs_error *error);
 char     *gs_schedule_format(const gs_schedule *schedule, char text[GS_SCHEDULE_TEXT]);
 
-/* First and next schedule string of a family in the order of its tables, valid or not; next returns false after the last. */
+/* First and next schedule of a family in the order of its tables, valid or not; next returns false after the last. */
 gs_schedule gs_schedule_first(gs_family_id family);
 bool        gs_schedule_next(gs_schedule *schedule);
 
@@ -72,15 +72,15 @@ bool        gs_schedule_next(gs_schedule *schedule);
  * leading dimensions, registers, shared memory. UNSUPPORTED with the field and the reason otherwise. */
 gs_status gs_schedule_check(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error);
 
-/* The schedules of a family that pass gs_schedule_check, in the order of gs_schedule_next; false: there are no more. What passes with one value of a
- * parameter that check does not look at passes with every other one. */
+/* Iterates over the schedules of a family that pass gs_schedule_check, in the order of gs_schedule_next; false: no more. For a `free` parameter only the first value is
+ * checked, and the result reused for the others. */
 typedef struct gs_valid {
     gs_schedule       schedule;
     const gs_problem *problem;
     const gs_caps    *caps;
-    int               free;          /* the parameter, -1: none */
-    int               behind, of;    /* a combination of values of those behind it, of so many */
-    uint64_t          passed;        /* of these, a bit each */
+    int               free;          /* index of the free parameter, -1: none */
+    int               behind, of;    /* number of the current combination of values of the parameters after it, and how many there are */
+    uint64_t          passed;        /* a bit per combination: whether it is valid */
 } gs_valid;
 
 bool gs_valid_first(gs_valid *valid, gs_family_id family, const gs_problem *problem, const gs_caps *caps);
@@ -90,18 +90,18 @@ bool gs_valid_next(gs_valid *valid);
 gs_resources gs_schedule_resources(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps);
 
 /* Predicted device time in microseconds of a schedule that passes gs_schedule_check: waves of tiles, each bound by tensor
- * cores, L2 or memory, plus start-up and tail. Always a prediction, never a measurement. */
+ * cores, L2 or memory, plus start-up and tail. A prediction, never a measurement. */
 double gs_schedule_predict(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps);
 
-/* The same schedule string but for the last parameter (the raster, fixed sizes, the fetch) and for hints: the two differ little. */
+/* Whether two schedules differ at most in the last parameter (raster, fixed sizes or fetch) and in hints, so that their times are nearly equal. */
 bool gs_schedule_twins(const gs_schedule *a, const gs_schedule *b);
 
-/* Makes a schedule of a similar problem one that can compute this problem, where one parameter is in the way: the last one that helps takes, of the values that
- * do, that with the lowest predicted time. A schedule that passes gs_schedule_check stays as it is. False where no single parameter helps. */
+/* Adapts a schedule of a similar problem to this problem by changing one parameter: the last one that has a value which makes it valid, to the valid value with the lowest
+ * predicted time. A valid schedule is unchanged. False if no single change is enough. */
 bool gs_schedule_suit(gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps);
 
-/* The valid schedules with the lowest predicted time, best first, at most `most`; families is a bit set (0: all).
- * Returns how many were written. No allocation beyond the caller's array. */
+/* The valid schedules with the lowest predicted time, best first, at most `most`, with variety: no twins (gs_schedule_twins), few per tile. families: a bit set, 0: all.
+ * Returns how many were written. Does not allocate. */
 int gs_schedule_shortlist(const gs_problem *problem, const gs_caps *caps, uint32_t families, gs_schedule *list, int most);
 
 #endif

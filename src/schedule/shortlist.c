@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The shortlist: the valid schedules with the lowest predicted time, none twice but for its raster or a hint, few of a tile. */
+ * The shortlist: the valid schedules with the lowest predicted time. Of twins (gs_schedule_twins) only the fastest, and only a few of the same tile. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 typedef struct shortlist {
     gs_schedule      *list;
     int               size, most;
-    int               variants;   /* most of one tile */
+    int               variants;   /* limit for schedules with the same tile */
     double            last_us;    /* of the last entry, once the list is full */
     const gs_problem *problem;
     const gs_profile *profile;
@@ -21,7 +21,7 @@ static double time_of(const shortlist *s, const gs_schedule *schedule)
     return gs_work_us(&work, s->profile);
 }
 
-/* Values that differ in a hint alone. */
+/* Whether two values differ only in the hint. */
 static bool same_but_hint(const gs_parameter *parameter, int a, int b)
 {
     return parameter->hint && memcmp(parameter->values[a].number, parameter->values[b].number, 2 * sizeof(int16_t)) == 0;

@@ -21,7 +21,7 @@ gs_status gs_space_create(gs_space *space, const gs_problem *problem, const gs_c
     *space = (gs_space){.problem = *problem};
     gs_status status = GS_OK;
     int capacity = 0;
-    for (int family = 0; family < GS_FAMILIES && status == GS_OK; family++) {   /* they come in the order of their bytes */
+    for (int family = 0; family < GS_FAMILIES && status == GS_OK; family++) {   /* the schedules come in byte order */
         if (families != 0 && !(families >> family & 1)) continue;
         gs_valid valid;
         for (bool more = gs_valid_first(&valid, (gs_family_id)family, problem, caps); more && status == GS_OK; more = gs_valid_next(&valid))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * All valid schedule strings for a problem on a device, in the order of their bytes. */
+ * All valid schedules for a problem on a device, sorted by their bytes. */
 #ifndef GS_SCHEDULE_SPACE_H
 #define GS_SCHEDULE_SPACE_H
 
@@ -14,6 +14,6 @@ typedef struct gs_space {
 /* families: a bit set, 0: all. May be empty. MEMORY. */
 gs_status gs_space_create(gs_space *space, const gs_problem *problem, const gs_caps *caps, uint32_t families, gs_error *error);
 void      gs_space_free(gs_space *space);
-int       gs_space_find(const gs_space *space, const gs_schedule *schedule);   /* its place, -1: not valid */
+int       gs_space_find(const gs_space *space, const gs_schedule *schedule);   /* its index; -1: not valid */
 
 #endif

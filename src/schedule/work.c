@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * The time of a launch from what it does: how its blocks fall on the multiprocessors, and which part is the slowest. */
+ * The time of a launch from its work: how its blocks are distributed over the multiprocessors, and which resource is the slowest. */
 #include "schedule/work.h"
 
 #include <math.h>
 
 #include "base/error.h"
 
-/* The sixth root of 1 + x, x from 0 to 1: a polynomial that is right to 1e-4, then Newton's method twice. Thousands of schedules are ranked, and cbrt(sqrt()) takes longer. */
+/* The sixth root of 1 + x for x from 0 to 1: a polynomial accurate to 1e-4, then two Newton steps. Faster than cbrt(sqrt()), and it runs for thousands of schedules. */
 static double sixth_root(double x)
 {
     if (x < 1e-4) return 1 + x / 6 - 5 * x * x / 72;
@@ -18,7 +18,7 @@ static double sixth_root(double x)
     return y;
 }
 
-/* The exponent was fitted; it came out as this whole number. */
+/* The exponent is a fitted value. */
 double gs_together(double a, double b)
 {
     const double most = GS_MAX(a, b), least = GS_MIN(a, b);
@@ -27,7 +27,7 @@ double gs_together(double a, double b)
     return most * sixth_root(square * square * square);
 }
 
-/* Towards the floor: nothing is predicted to beat it, and what would have keeps its order. Exponent 16. */
+/* Keeps predictions above the floor without changing their order: a norm with exponent 16. */
 static double above_floor(double us, double floor_us)
 {
     const double most = GS_MAX(us, floor_us), x = GS_MIN(us, floor_us) / most;
@@ -35,11 +35,11 @@ static double above_floor(double us, double floor_us)
     return most * sqrt(sqrt(sqrt(sqrt(1 + x8 * x8))));
 }
 
-/* How the blocks fall. */
+/* How the blocks are distributed over the multiprocessors. */
 typedef struct fall {
-    double busy;      /* multiprocessors that have work */
-    double per_sm;    /* blocks of the busiest one */
-    double turns;     /* how often its places are filled */
+    double busy;      /* number of multiprocessors that have work */
+    double per_sm;    /* blocks that the busiest multiprocessor runs */
+    double turns;     /* rounds of resident blocks on it */
 } fall;
 
 static fall fall_of(const gs_work *w, const gs_caps *caps, const gs_rates *r)
@@ -51,20 +51,20 @@ static fall fall_of(const gs_work *w, const gs_caps *caps, const gs_rates *r)
     return (fall){GS_MIN(blocks, sms), per_sm, ceil(per_sm / w->resident)};
 }
 
-/* Cycles per k-block that the blocks of a multiprocessor compete for, one block's share. */
+/* Cycles per k-block on resources that the blocks of a multiprocessor share; one block's part. */
 static double computing(const gs_work *w, const gs_rates *r)
 {
     return gs_together(gs_together(w->matrix, w->port), w->issue / r->issue_width);
 }
 
-/* Cycles per k-block that its loads allow: a place is requested, filled, computed from and free again; so many places take turns. The
- * first ones are requested at once, at the start. */
+/* Cycles per k-block from the latency of loads: a stage is requested, filled, computed from and freed, and `ahead` stages take turns. The first
+ * ones are all requested at the start. */
 static double waiting(const gs_work *w, double feed, double compute, double steps)
 {
     return (w->latency + feed + w->held * compute) / w->ahead * GS_MAX(0, 1 - w->ahead / GS_MAX(steps, 1));
 }
 
-/* Consumers compute and store, the producer loads on: only the last tile's end is not overlapped. */
+/* Consumers compute and store while the producer loads on; only the end of the last tile is not overlapped. */
 static double persistent_cycles(const gs_work *w, const fall *f, double feed, double store, const gs_rates *r)
 {
     const double step = gs_together(computing(w, r), w->chain);
@@ -74,7 +74,7 @@ static double persistent_cycles(const gs_work *w, const fall *f, double feed, do
     return (f->per_sm - 1) * gs_together(compute + finish, load) + gs_together(compute, load) + finish;
 }
 
-/* Blocks compete for what they share; each alone takes its dependent time, and the next takes its place when it ends. */
+/* Resident blocks compete for shared resources, each has its own dependent time, and a block that ends makes room for the next. */
 static double block_cycles(const gs_work *w, const fall *f, double feed, double store, double head, const gs_rates *r)
 {
     const double port = w->steps * w->port + w->finish_port;
@@ -87,8 +87,8 @@ static double block_cycles(const gs_work *w, const fall *f, double feed, double 
     return gs_together(f->per_sm * (shared + r->block_start), f->turns * alone + (f->turns - 1) * head);
 }
 
-/* Cycles per k-block until its bytes have come from L2. A multiprocessor takes so many per cycle, and so does a GPC: what its multiprocessors
- * ask for together counts once there. */
+/* Cycles per k-block for its bytes from L2. There is a limit per multiprocessor and one per GPC, where bytes that several of its multiprocessors
+ * request together count once. */
 static double feeding(const gs_work *w, const fall *f, const gs_caps *caps, const gs_rates *r)
 {
     if (w->fresh > 0) return gs_together(w->feed / r->feed_bytes, w->feed * w->fresh * GS_MIN(GS_GPC_SMS, f->busy / GS_GPCS) / r->gpc_bytes);
@@ -100,7 +100,7 @@ double gs_work_us(const gs_work *w, const gs_profile *profile)
     const gs_caps *const caps = &profile->caps;
     const gs_rates *const r = &profile->rates;
     const fall f = fall_of(w, caps, r);
-    const double l2_bytes = caps->l2_gbs * 1e3 / caps->clock_mhz / f.busy;   /* per cycle, for each that has work */
+    const double l2_bytes = caps->l2_gbs * 1e3 / caps->clock_mhz / f.busy;   /* per cycle and busy multiprocessor */
     const double feed = gs_together(feeding(w, &f, caps, r), w->outside * f.busy / r->outside_rows);
     const double store = w->store / GS_MIN(r->store_bytes, l2_bytes);
     const double head = w->start + r->hbm_latency;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Sequences: the members, their capture, and what is changed in the graph. Which launches are dependent is decided while capturing, from what was captured just
- * before; a member that was captured knows its nodes. */
+ * Sequences: members, their capture into a graph, and changes to the graph. Whether a launch is dependent is decided during capture, from the launch before it;
+ * captured members remember their graph nodes. */
 #include <gemmsmith/sequence.h>
 
 #include <stdlib.h>
@@ -14,20 +14,20 @@ typedef struct member {
     const gs_plan    *plan;         /* NULL: a call */
     gs_sequence_call *call;
     void             *self;
-    gs_args           args;         /* alpha and beta in host memory say only that there are some, */
-    float             scalar[2];    /* these */
-    gs_captured       captured;     /* while there is a graph */
+    gs_args           args;         /* its host pointers to alpha and beta serve only as flags: */
+    float             scalar[2];    /* the values are copied here */
+    gs_captured       captured;     /* valid while there is a graph */
 } member;
 
 struct gs_sequence {
     gs_context *context;
     gs_device  *device;
-    gs_queue    queue;              /* which is captured */
+    gs_queue    queue;              /* for capturing */
     member     *member;
     int         count, capacity;
     gs_graph    graph;              /* NULL: not built */
     gs_capture  capture;            /* of the graph */
-    bool        busy;               /* being captured: a call is running */
+    bool        busy;               /* being captured, perhaps in a user's callback */
 };
 
 /* ---- members ---- */
@@ -109,7 +109,7 @@ static gs_status capture_member(gs_sequence *sequence, int index, gs_captured *o
     return status == GS_OK ? GS_OK : gs_fail(error, status, "call", "member %d, a call, returned %s", index, gs_status_name(status));
 }
 
-/* What was captured is of no use. */
+/* Ends the capture and discards the graph. */
 static void drop_capture(gs_sequence *sequence)
 {
     gs_graph graph = NULL;
@@ -137,7 +137,7 @@ static gs_status capture_members(gs_sequence *sequence, gs_captured *captured, g
     return status;
 }
 
-/* A graph of the members as they are now, in the place of the one that is there. */
+/* Builds a graph of the current members and replaces the old one. */
 static gs_status build(gs_sequence *sequence, gs_error *error)
 {
     gs_device *const device = sequence->device;
@@ -189,7 +189,7 @@ gs_status gs_sequence_set(gs_sequence *sequence, int index, const gs_args *args,
     const gs_status status = m->captured.changeable ? change(sequence, m, error) : build(sequence, error);
     if (status == GS_OK) return GS_OK;
     *m = before;
-    if (m->captured.changeable && change(sequence, m, NULL) != GS_OK) drop_graph(sequence);   /* half changed, it would compute nonsense */
+    if (m->captured.changeable && change(sequence, m, NULL) != GS_OK) drop_graph(sequence);   /* a half-changed graph would compute nonsense */
     return status;
 }
 
@@ -201,7 +201,7 @@ gs_status gs_sequence_launch(gs_sequence *sequence, gs_stream stream)
     gs_device *const device = sequence->device;
     bool capturing;
     GS_TRY(device->ops->capturing(device, stream, &capturing, NULL));
-    return capturing ? GS_ERROR_ARGUMENT : device->ops->graph_launch(device, sequence->graph, stream, NULL);   /* a launch would spoil the capture */
+    return capturing ? GS_ERROR_ARGUMENT : device->ops->graph_launch(device, sequence->graph, stream, NULL);   /* launching a graph would invalidate the capture */
 }
 
 int gs_sequence_dependent(const gs_sequence *sequence, int index)

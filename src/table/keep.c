@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A row more in a tuned table that other processes write at the same time. */
+ * Adding a row to a tuned table file that other processes may write at the same time. */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The tuned table: rows in order of insertion, an open-addressing index by problem, and the text form.
- * One description of the columns serves the reader and the writer. Numbers are read and written without the C library's
- * locale, because the library may live in a program that set one. */
+ * The tuned table: rows in order of insertion, a hash index by problem, and the text form.
+ * One description of the columns serves the reader and the writer. Numbers are read and written independently of the C
+ * locale, because the program that uses the library may have set one. */
 #include "table/table.h"
 
 #include <limits.h>
@@ -26,7 +26,7 @@
 #define SUFFIX       ".tuned"
 #define FILE_LIMIT   (64u << 20)   /* bytes; a row takes about 200 */
 #define MAX_DISTANCE 3.0
-#define BAD          '\x01'       /* stands for a zero byte of a damaged file, which would end the text: no column takes it */
+#define BAD          '\x01'       /* replaces NUL bytes of a damaged file, which would end the text; no column accepts it */
 
 typedef struct entry {
     gs_row   row;
@@ -37,7 +37,7 @@ typedef struct entry {
 struct gs_table {
     entry    *entries;
     int       count, capacity;
-    uint32_t *index;        /* entry + 1, 0: empty; probed linearly */
+    uint32_t *index;        /* entry + 1; 0: empty; linear probing */
     uint32_t  index_size;   /* power of two, at least twice count */
 };
 
@@ -65,7 +65,7 @@ const gs_row *gs_table_row(const gs_table *table, int index)
 
 /* ---- the index ---- */
 
-/* What counts when rows are compared, without padding. C's leading dimension counts only where C is read, a constant B only in dependent launches. */
+/* The fields that identify a row, without padding. C's leading dimension matters only if C is read, a constant B only with dependent launches. */
 typedef struct key {
     int64_t part[18];
 } key;
@@ -91,7 +91,7 @@ static bool is_of_device(const gs_row *row, const gs_caps *caps)
     return !caps || (strcmp(row->gpu, caps->slug) == 0 && row->cc == caps->cc && row->sms == caps->sms);
 }
 
-/* The first entry of this problem, and of this row's device unless row is NULL; -1 if there is none. */
+/* The first entry of this problem, and of row's device unless row is NULL; -1: none. */
 static int find(const gs_table *table, const key *wanted, uint64_t hash, const gs_row *row)
 {
     if (table->index_size == 0) return -1;
@@ -112,7 +112,7 @@ static void index_add(uint32_t *index, uint32_t size, uint64_t hash, int positio
     index[slot] = (uint32_t)position + 1;
 }
 
-/* Makes room for one more row; the table is unchanged if there is none. */
+/* Makes room for one more row; leaves the table unchanged on failure. */
 static gs_status grow(gs_table *table)
 {
     if (!gs_grow(&table->entries, table->count, &table->capacity, sizeof *table->entries)) return GS_ERROR_MEMORY;
@@ -136,7 +136,7 @@ gs_status gs_table_put(gs_table *table, const gs_row *row)
     gs_problem *const problem = &added.row.problem;
     problem->beta = problem->beta != 0 ? 1.0f : 0.0f;
     problem->alpha = 1;
-    if (!gs_row_dependent(row)) problem->constant = GS_CONSTANT_NONE;   /* it serves both */
+    if (!gs_row_dependent(row)) problem->constant = GS_CONSTANT_NONE;   /* the row is for constant and other B */
     const key wanted = key_of(problem, gs_row_dependent(row));
     added.hash = gs_hash64(&wanted, sizeof wanted);
     added.log2_extent[0] = log2_extent(problem->m);
@@ -171,7 +171,7 @@ const gs_row *gs_table_find(const gs_table *table, const gs_problem *problem)
     return row ? row : gs_table_find_dependent(table, &varying);
 }
 
-/* A row's problem is of the same kind. What was found for any order of summation may keep the one that an invariant problem needs; the other way round it says little. */
+/* Whether a row's problem is of the same kind. Schedules found for problems that are not invariant may also be invariant; rows of invariant problems say little about others. */
 static bool same_kind(const gs_problem *row, const gs_problem *problem)
 {
     const unsigned differs = gs_problem_wants(row) ^ gs_problem_wants(problem);
@@ -253,7 +253,7 @@ int gs_library_parse(const char *text)
 {
     gs_scan scan = gs_scan_from(text);
     int64_t number;
-    if (!gs_scan_take(&scan, "cublaslt") && !gs_scan_take(&scan, "library")) return 0;   /* "library": in tables and stores of older versions */
+    if (!gs_scan_take(&scan, "cublaslt") && !gs_scan_take(&scan, "library")) return 0;   /* "library": older tables and stores */
     if (gs_scan_end(&scan)) return 1;
     if (!gs_scan_take(&scan, "/") || !gs_scan_int(&scan, &number) || !gs_scan_end(&scan)) return 0;
     return number >= 1 && number <= GS_LIBRARY_MOST ? (int)number : 0;
@@ -277,7 +277,7 @@ char *gs_row_choice(const gs_row *row, char text[GS_SCHEDULE_TEXT])
     return text;
 }
 
-/* A cell's own error is about a text that starts in the middle of the line. */
+/* Converts an error in a cell, whose text starts in the middle of the line, to the line's columns. */
 static gs_status inner_error(gs_error *error, const gs_error *inner, const char *title, int place)
 {
     const char *const field = inner->field[0] ? inner->field : title;
@@ -329,7 +329,7 @@ static gs_status read_cell(gs_row *row, const table_column *column, const char *
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-/* The next word of a line; "" at its end. place is its column. */
+/* The next word of a line; "" at the end. place: its column. */
 static gs_status next_word(const char *line, const char **at, const char *end, char word[GS_PROBLEM_TEXT], int *place, gs_error *error)
 {
     while (*at < end && is_blank(**at)) ++*at;
@@ -376,14 +376,14 @@ static gs_status read_magic(const char *line, const char *end, const char *name,
     return gs_fail(error, GS_ERROR_PARSE, NULL, "%snot a tuned table: it must begin with \"%s %d\"", name, MAGIC, VERSION);
 }
 
-/* A slice of a GPU, or a folder with tables of many: nothing is wrong, but who wonders where a row is can ask. */
+/* Rows of other devices are normal (a MIG slice, or a folder of tables), but a user who misses a row can look in the log. */
 static void log_others(const char *name, int count, int line, const gs_row *row, const gs_caps *caps)
 {
     if (count > 0) gs_log(GS_LOG_INFO, "%s%d rows of other devices left out; the first, line %d, is of %s, compute capability %d, %d multiprocessors; here: %s, %d, %d",
                                 name, count, line, row->gpu, row->cc, row->sms, caps->slug, caps->cc, caps->sms);
 }
 
-/* name is "" or "<path>: ". Adds to *skipped; only the first row's error is kept. */
+/* name: "" or "<path>: ". Adds to *skipped; keeps only the first row's error. */
 static gs_status read_text(gs_table *table, const char *text, const gs_caps *caps, const char *name, int *skipped, gs_error *error)
 {
     bool begun = false;
@@ -435,7 +435,7 @@ static gs_status load_file(gs_table *table, const char *path, const gs_caps *cap
     char *text;
     size_t size;
     GS_TRY(gs_file_read(path, FILE_LIMIT, &text, &size, error));
-    char name[160];   /* the end of a long path says more than its beginning */
+    char name[160];   /* of a long path the end is more useful than the beginning */
     const size_t length = strlen(path);
     snprintf(name, sizeof name, "%s: ", length > 150 ? path + length - 150 : path);
     for (char *zero = text; (zero = memchr(zero, '\0', size - (size_t)(zero - text)));) *zero = BAD;
@@ -446,7 +446,7 @@ static gs_status load_file(gs_table *table, const char *path, const gs_caps *cap
 
 static gs_status load_directory(gs_table *table, const char *path, const gs_caps *caps, int *skipped, gs_error *error)
 {
-    char **files;   /* in the order of their bytes, which decides which row of a problem wins */
+    char **files;   /* in byte order: a later file replaces rows of an earlier one */
     int count;
     gs_status status = GS_OK;
     GS_TRY(gs_folder_list(path, SUFFIX, &files, &count, error));
@@ -490,7 +490,7 @@ static void write_number(char *text, double value, size_t decimals)
     snprintf(text, CELL, "%lld.%0*lld", scaled / scale, (int)decimals, scaled % scale);
 }
 
-/* Nothing is quoted, so a word may hold no blank and must not be empty. */
+/* Words are not quoted, so they may not be empty or contain blanks. */
 static void write_word(char *text, const char *word)
 {
     snprintf(text, CELL, "%s", *word ? word : "-");
@@ -527,7 +527,7 @@ static void write_cell(char text[CELL], const gs_row *row, const table_column *c
 #define ORDER(a, b) \
     if ((a) != (b)) return (a) < (b) ? -1 : 1
 
-/* The order a person looks in: type, layout, accumulator, extents; the rest only makes it total. */
+/* Order of the rows in a file: type, layout, accumulator, extents; the other fields only make the order total. */
 static int by_problem(const void *left, const void *right)
 {
     const gs_row *const a = *(const gs_row *const *)left, *const b = *(const gs_row *const *)right;

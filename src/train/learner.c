@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Learning from one problem after the other, as a tuner measures them. What is measured was proposed by the surrogate, not drawn from the actor, so the
- * actor imitates it, weighted by how fast it was: that is right whoever proposed. Every step also draws both networks back to the weights that they
- * began with; so no weight can leave that one by more than 1 / HOLD times Adam's longest step in rates (3.2). */
+ * Learning from one problem after the other, as a tuner measures them. The measured schedules were proposed by the surrogate, not sampled from the actor, so the
+ * actor imitates them, weighted by speed, which is correct whoever proposed them. Every step also pulls both networks towards their initial
+ * weights, so no weight can move away by more than Adam's longest step (3.2 learning rates) divided by HOLD. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #define ACTOR_RATE     1e-4f
 #define STEEPEST       1.0f
 #define HOLD           5.0f
-#define NEAR           0.02   /* as in the surrogate, but sharper: only the best are imitated */
+#define NEAR           0.02   /* as in the surrogate, but smaller: only the best are imitated */
 #define LEAST_WEIGHT   0.03
 
 void gs_train_imitate(const gs_actor *actor, const gs_sample *samples, int count, const gs_caps *caps, double weight, float *gradient)

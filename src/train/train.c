@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The stages of training, and problems at random. */
+ * The stages of training, and random problems. */
 #include "train/train.h"
 
 #include <math.h>
@@ -11,9 +11,9 @@
 
 enum {
     IMITATE_EPOCHS = 2, IMITATE_BATCH = 8,
-    TOGETHER = 8,         /* problems of a step: more than one, or the actor learns the last one by heart */
-    TELL = 10 * TOGETHER, /* problems of a word about how it goes */
-    TIMES = 16,           /* of a problem, in a step: as many as a tuner measures */
+    TOGETHER = 8,         /* problems per step: with a single one the actor would only learn that one */
+    TELL = 10 * TOGETHER, /* problems between progress reports */
+    TIMES = 16,           /* times per problem and step: as many as a tuner measures */
     FEWEST = 4,
     TELL_STEPS = 1000
 };
@@ -37,7 +37,7 @@ static int64_t extent(gs_random *random)
 
 gs_problem gs_train_problem(gs_random *random)
 {
-    /* one after the other: the order of a call's arguments is the compiler's */
+    /* separate statements: the evaluation order of arguments is unspecified */
     const gs_type in = gs_random_below(random, 2) ? GS_BF16 : GS_F16;
     const gs_layout layout = gs_random_below(random, 2) ? GS_TN : GS_NN;
     const int64_t m = extent(random), n = extent(random), k = extent(random);
@@ -52,7 +52,7 @@ bool gs_train_held_out(const gs_problem *problem, int of)
     return of > 0 && gs_hash64(extents, sizeof extents) % (uint64_t)of == 0;
 }
 
-/* One of those that were measured, with extents that differ a little. */
+/* One of the measured problems, or one with slightly different extents. */
 static gs_problem near_measured(const gs_sample *samples, int count, gs_random *random)
 {
     gs_problem p = samples[gs_random_below(random, (uint64_t)count)].problem;
@@ -114,7 +114,7 @@ static gs_status imitate(train *t, gs_error *error)
     return GS_OK;
 }
 
-/* What the surrogate would choose for a problem, as if it had been measured. Returns how many; 0: nobody takes the problem. */
+/* The surrogate's choices for a problem, as if they had been measured. Returns how many; 0: no family supports the problem. */
 static int ask_surrogate(const train *t, const gs_problem *problem, gs_sample samples[TIMES])
 {
     gs_schedule list[TIMES];
@@ -124,7 +124,7 @@ static int ask_surrogate(const train *t, const gs_problem *problem, gs_sample sa
     return count;
 }
 
-/* The predicted time of the surrogate's choice over that of the actor's: the most probable valid schedule string of its most probable family. 0: none is valid. */
+/* best_us divided by the surrogate's prediction for the actor's choice (the most probable valid schedule of its most probable family); 0: none is valid. */
 static double share_of(const train *t, const gs_problem *problem, double best_us)
 {
     double p[GS_FAMILIES];
@@ -140,7 +140,7 @@ static double share_of(const train *t, const gs_problem *problem, double best_us
     return 0;
 }
 
-/* The actor imitates the surrogate on problems at random. */
+/* The actor imitates the surrogate on random problems. */
 static gs_status distill(train *t, gs_error *error)
 {
     double share = 0;
@@ -167,7 +167,7 @@ static gs_status distill(train *t, gs_error *error)
     return GS_OK;
 }
 
-/* Where groups begin that a tuner could have measured. */
+/* The first indices of the groups that a tuner could have measured. */
 static int *find_groups(const train *t, int *count)
 {
     int *const first = malloc(((size_t)t->count + 1) * sizeof *first);
@@ -187,12 +187,12 @@ static gs_status take_step(train *t, gs_learner *learner, gs_random *random, int
     int count = 0;
     for (int i = from; i < end && count < TIMES; i++)
         if (!t->samples[i].library) measured[count++] = (gs_measured){t->samples[i].schedule, t->samples[i].us, false};
-    for (int i = begin; i < end && count <= TIMES; i++)   /* always: without it, what is expected of cuBLASLt would stay behind the rest */
+    for (int i = begin; i < end && count <= TIMES; i++)   /* always included: otherwise the prediction for cuBLASLt would lag behind the others */
         if (t->samples[i].library) measured[count++] = (gs_measured){t->samples[i].schedule, t->samples[i].us, true};
     return gs_learner_step(learner, t->weights, &t->samples[begin].problem, &t->profile->caps, measured, count, error);
 }
 
-/* As a tuner learns, problem by problem. */
+/* Trains as a tuner does, problem by problem. */
 static gs_status take_steps(train *t, gs_error *error)
 {
     gs_random random = {t->options->seed};
@@ -223,7 +223,7 @@ gs_status gs_train(gs_weights *weights, const gs_sample *samples, int count, con
     gs_status status = gs_adam_create(&t.adam, &weights->actor.net, IMITATE_RATE, error);
     if (status == GS_OK && count > 0 && options->epochs > 0) {
         status = imitate(&t, error);
-        gs_adam_free(&t.adam);   /* its moments are those of other gradients: steps by them would undo what was learned */
+        gs_adam_free(&t.adam);   /* start with new moments: the old ones belong to other gradients and would undo what was learned */
         if (status == GS_OK) status = gs_adam_create(&t.adam, &weights->actor.net, DISTILL_RATE, error);
     }
     if (status == GS_OK) status = distill(&t, error);

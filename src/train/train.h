@@ -1,82 +1,82 @@
 /* SPDX-License-Identifier: MIT
- * Training of the weights: the surrogate on measured times, the actor on what was best among them. Without measurements the surrogate predicts what the
- * time model predicts, and the actor imitates its choices for problems at random. */
+ * Training the weights: the surrogate on measured times, the actor on the best schedules among them. Without measurements the surrogate predicts what the
+ * time model predicts, and the actor imitates the surrogate's choices for random problems. */
 #ifndef GS_TRAIN_TRAIN_H
 #define GS_TRAIN_TRAIN_H
 
 #include "base/random.h"
 #include "learn/weights.h"
 
-/* surrogate: the value is the root of the loss. imitate, steps: it has none. distill: mean over problems of the time that the surrogate predicts for its own
- * choice over what it predicts for the actor's. */
+/* What gs_train_options.progress gets as value, by stage. surrogate: the root of the loss. imitate, steps: nothing. distill: the time that the surrogate predicts for its own
+ * choice divided by what it predicts for the actor's choice, mean over problems. */
 typedef enum gs_train_stage { GS_TRAIN_SURROGATE, GS_TRAIN_IMITATE, GS_TRAIN_DISTILL, GS_TRAIN_STEPS } gs_train_stage;
 
 const char *gs_train_stage_name(gs_train_stage stage);   /* "surrogate", "imitate", "distill", "steps" */
 
 typedef struct gs_train_options {
-    int      epochs;        /* over the measured groups; 0: they are not imitated either */
-    int      problems;      /* at random, for which the actor imitates the surrogate's choices; half of them near those that were measured, if any were */
-    int      steps;         /* of a learner (below), in the end, each on some times of a group */
+    int      epochs;        /* passes over the measured groups; 0: the actor does not imitate them either */
+    int      problems;      /* number of random problems for which the actor imitates the surrogate; half of them are near measured ones, if there are any */
+    int      steps;         /* final steps of a learner (below), each on some times of a group */
     uint64_t seed;
-    /* What goes on; false ends the training, with what has been learned. NULL: nobody looks. */
+    /* Reports progress; returns false to end the training with what was learned. May be NULL. */
     bool   (*progress)(void *self, gs_train_stage stage, int done, int total, double value);
     void    *self;
 } gs_train_options;
 
-/* Goes on from what the weights already are. MEMORY; CORRUPT: gs_net_diverged. */
+/* Continues from the current weights. MEMORY; CORRUPT: gs_net_diverged. */
 gs_status gs_train(gs_weights *weights, const gs_sample *samples, int count, const gs_profile *profile, const gs_train_options *options, gs_error *error);
 
-/* Adds the gradient by which the actor imitates a group, the fastest most: a schedule that is 2 % slower counts 1 / e of it. The shares add up to `weight`. */
+/* Adds the actor's gradient for imitating a group, mainly its fastest schedules: one that is 2 % slower has 1 / e of the weight. The weights add up to `weight`. */
 void gs_train_imitate(const gs_actor *actor, const gs_sample *samples, int count, const gs_caps *caps, double weight, float *gradient);
 
-/* A network that learns, and the weights that it began with. */
+/* A network in training, and its initial weights. */
 typedef struct gs_taught {
     gs_adam adam;
     float  *began;
 } gs_taught;
 
-/* One problem's times as they come: a step for each network of the surrogate, and one for the actor, which imitates the fastest of them; both are held near the
+/* Learns from one problem's times at a time: one step for each network of the surrogate, and one for the actor, which imitates the fastest; both are pulled towards the
  * weights of gs_learner_create. */
 typedef struct gs_learner {
     gs_taught surrogate[GS_MOST_NETS], actor;
-    int       nets;            /* that learn */
-    float    *gradient;        /* of the largest network */
+    int       nets;            /* networks of the surrogate */
+    float    *gradient;        /* room for the largest network */
 } gs_learner;
 
 typedef struct gs_measured {
     gs_schedule schedule;
-    double      us;       /* 0: it was not timed; nothing is learned of it */
-    bool        library;  /* not the schedule's: cuBLASLt's, of its first suggestion */
+    double      us;       /* 0: not timed; ignored */
+    bool        library;  /* the time is that of cuBLASLt's first suggestion, not of a schedule */
 } gs_measured;
 
 gs_status gs_learner_create(gs_learner *learner, const gs_weights *weights, gs_error *error);
 void      gs_learner_free(gs_learner *learner);
 gs_status gs_learner_step(gs_learner *learner, gs_weights *weights, const gs_problem *problem, const gs_caps *caps, const gs_measured *measured, int count,
-                          gs_error *error);   /* MEMORY, CORRUPT (gs_net_diverged): some of it may have been learned */
+                          gs_error *error);   /* MEMORY, CORRUPT (gs_net_diverged): part of it may have been learned */
 
-/* A problem as it may be asked for: extents from 1 to 16384, powers of two and others, either layout, f16 or bf16; now and then f16 sums. */
+/* A random problem: extents from 1 to 16384, powers of two and others, layout nn or tn, f16 or bf16, sometimes f16 accumulation. */
 gs_problem gs_train_problem(gs_random *random);
 
-/* Whether a problem is kept from training: one in `of`, by its extents alone, so that layouts and types of one go together. */
+/* Whether a problem is held out from training: one in `of`, decided by its extents only, so that its layouts and types stay together. */
 bool gs_train_held_out(const gs_problem *problem, int of);
 
-/* Which groups: those whose N and K are multiples of 64, the others of 8, the others. */
+/* Which groups: N and K are multiples of 64; else of 8; the rest; all. */
 typedef enum gs_train_sizes { GS_TRAIN_OF_64, GS_TRAIN_OF_8, GS_TRAIN_ANY, GS_TRAIN_ALL } gs_train_sizes;
 
-/* cuBLASLt's time over that of what is taken: geometric mean, share of groups where it is 0.98 at least, and the least. */
+/* cuBLASLt's time divided by that of a choice: geometric mean, share of groups where it is at least 0.98, and the minimum. */
 typedef struct gs_gain {
     double mean, fine, worst;
 } gs_gain;
 
-/* What an order of measured groups is worth: the geometric mean over groups of `least` samples and more of the best time over the best time
- * among the first 1, 4, 8, 16. weights NULL: the time model's order. Over groups that have a time of cuBLASLt, too: what the weights expect the
- * first choice to gain over it, over what it gains: the geometric mean, and the deviation of its logarithm; and what is gained by the first
- * choice alone, with a plan's doubt (GS_CLEARLY_FASTER), and by the faster of both each time. */
+/* The quality of a ranking, over groups of at least `least` samples: at: the geometric mean of the best time divided by the best time among the first 1, 4, 8, 16. weights
+ * NULL: the time model's ranking. Over the groups with a time of cuBLASLt: expected: the predicted speed-up of the first choice over cuBLASLt divided by the measured one,
+ * geometric mean; deviation: standard deviation of its logarithm; and the speed-up if the first choice is always used (own), with a plan's margin (GS_CLEARLY_FASTER;
+ * doubted), and if always the faster of both is used (faster). */
 typedef struct gs_worth {
     int     groups;
     double  at[4];
-    int     beside;     /* groups with a time of cuBLASLt; 0 also: the weights know nothing of it */
-    int     doubts;     /* of these, where the doubt takes cuBLASLt */
+    int     beside;     /* groups with a time of cuBLASLt; also 0 if the weights do not predict it */
+    int     doubts;     /* of these, those where the margin makes a plan use cuBLASLt */
     double  expected, deviation;
     gs_gain own, doubted, faster;
 } gs_worth;

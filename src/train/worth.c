@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * What an order of measured groups is worth, alone and beside cuBLASLt. */
+ * The quality of a ranking of measured groups, by itself and compared with cuBLASLt. */
 #include <math.h>
 
 #include "base/error.h"
 #include "train/train.h"
 
-enum { MOST_MEASURED = 512 };   /* of a group */
-#define FINE 0.98               /* share of cuBLASLt's speed that does not count as slower */
+enum { MOST_MEASURED = 512 };   /* samples used per group */
+#define FINE 0.98               /* at least this share of cuBLASLt's speed does not count as slower */
 
 static const int firsts[] = {1, 4, 8, 16};
 
-/* A group's samples, and in `said` what is expected of each; INFINITY: it is cuBLASLt. */
+/* A group's samples, and the prediction for each; INFINITY: cuBLASLt's sample. */
 typedef struct measured_group {
     const gs_sample *samples;
     int              count;
@@ -25,7 +25,7 @@ static int first_of(const measured_group *group)
     return first;
 }
 
-/* mean: the sum of logarithms, fine: the count, so far. */
+/* Accumulates: mean is the sum of logarithms, fine the count. */
 static void add_gain(gs_gain *gain, double ratio, bool is_first)
 {
     gain->mean += log(ratio);
@@ -33,7 +33,7 @@ static void add_gain(gs_gain *gain, double ratio, bool is_first)
     gain->worst = is_first ? ratio : fmin(gain->worst, ratio);
 }
 
-/* expected and deviation: sums of logarithms and of their squares, so far. */
+/* Accumulates: expected and deviation are the sums of logarithms and of their squares. */
 static void add_beside(gs_worth *worth, const measured_group *group, double library_us)
 {
     const int first = first_of(group);
@@ -52,7 +52,7 @@ static void add_beside(gs_worth *worth, const measured_group *group, double libr
     add_gain(&worth->faster, fmax(gained, 1), is_first);
 }
 
-/* Takes what is said of the samples away. */
+/* Overwrites the predictions. */
 static void add_order(gs_worth *worth, measured_group *group)
 {
     const double best = gs_sample_best(group->samples, group->count);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Tuning a list of problems: while children propose and compile for those that come next, a batch of problems is raced, then the fastest
- * of each is verified, then a fresh worker confirms them all. What can wait for something else never does so problem by problem. */
+ * Tuning a list of problems: child processes propose and compile for the next problems while a batch of problems is raced. Then the fastest candidate
+ * of each is verified, then one fresh worker confirms them all. Working in batches avoids waiting for each problem. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +8,8 @@
 #include "tune/batch.h"
 
 enum { CANDIDATES = 16 };
-#define OTHERS_NS 100000000   /* between two looks at what other tuners do */
-#define REPLY_S 30.0   /* shortest wait: nothing is left to compile, and who hangs is found by halving */
+#define OTHERS_NS 100000000   /* between checks of other tuners' progress */
+#define REPLY_S 30.0   /* shortest timeout of a reply: everything is compiled by then, and a hanging candidate is found by bisection */
 
 /* ---- what the store knows ---- */
 
@@ -26,7 +26,7 @@ static bool remember_winner(void *self, const gs_trial *winner)
     return true;
 }
 
-/* Whether an earlier search found something that is still good. */
+/* Sets the state to FOUND if the store has the result of an earlier search that is still valid. */
 static gs_status look_for_search(const gs_list *l, int index, gs_error *error)
 {
     gs_list_known *const k = &l->known[index];
@@ -38,7 +38,7 @@ static gs_status look_for_search(const gs_list *l, int index, gs_error *error)
     return GS_OK;
 }
 
-/* What another tuner of the list, which may have been killed, has found out since the list began. */
+/* Checks what another tuner of the list (perhaps killed since) has stored since the list began. */
 static gs_status look_again(const gs_list *l, const gs_list_item *it, gs_error *error)
 {
     gs_list_known *const k = &l->known[it->index];
@@ -49,7 +49,7 @@ static gs_status look_again(const gs_list *l, const gs_list_item *it, gs_error *
     return k->state == GS_LIST_OPEN ? look_for_search(l, it->index, error) : GS_OK;
 }
 
-/* Sorts the problems into those to be searched, those that were, and those that cannot be. */
+/* Determines the state of each problem, and the problems to compile ahead. */
 static gs_status look_up(gs_list *l, gs_error *error)
 {
     for (int i = 0; i < l->count; i++) {
@@ -60,7 +60,7 @@ static gs_status look_up(gs_list *l, gs_error *error)
         if (k->why != GS_OK) k->state = GS_LIST_BAD;
     }
     if (!l->options.again) GS_TRY(gs_store_winners(l->store, l->session->device, remember_winner, l, error));
-    for (int n = 0; n < l->count; n++) {   /* in the order in which they come: that is the order in which they are compiled */
+    for (int n = 0; n < l->count; n++) {   /* in the order in which they will be searched, for compiling ahead */
         const int i = (l->options.first + n) % l->count;
         gs_list_known *const k = &l->known[i];
         if (k->state == GS_LIST_OPEN) GS_TRY(look_for_search(l, i, error));
@@ -75,8 +75,8 @@ static gs_status look_up(gs_list *l, gs_error *error)
 
 static double left_s(const gs_list *l) { return l->budget_s > 0 ? l->budget_s - gs_clock_since(l->started) : 1e30; }
 
-/* Time for one more, and for proving and confirming it and those before it: as long as the batches before took, and no less than twice what
- * the search of one took in this one. */
+/* Whether there is time to search one more problem, and to verify and confirm it and the others of the batch. That takes as long as in earlier batches, but
+ * at least twice as long as a search in this batch. */
 static bool may_search(const gs_list *l, int64_t began)
 {
     const double searched = l->items > 0 ? gs_clock_since(began) / l->items : 0;
@@ -124,7 +124,7 @@ static gs_status finish_batch(gs_list *l, gs_error *error)
         if (l->options.unconfirmed) gs_list_report(l, it);
         to_confirm += !it->reported;
     }
-    if (to_confirm > 0) gs_worker_stop(l->worker);   /* the process that confirms has not seen the race */
+    if (to_confirm > 0) gs_worker_stop(l->worker);   /* confirm in a fresh process, which has not run the race */
     for (int i = 0; i < l->items && !l->ended; i++) {
         gs_list_item *const it = &l->batch[i];
         gs_error why = {0};
@@ -146,7 +146,7 @@ static void close_batch(gs_list *l)
     l->items = 0;
 }
 
-/* All that are left are other tuners'. */
+/* All remaining problems are leased by other tuners. */
 static gs_status wait_for_others(const gs_list *l, gs_error *error)
 {
     if (gs_stop_requested) return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped while other tuners worked on what is left");
@@ -155,7 +155,7 @@ static gs_status wait_for_others(const gs_list *l, gs_error *error)
     return GS_OK;
 }
 
-/* As many as a batch has room and time for. */
+/* Opens as many problems as a batch has room and time for. */
 static gs_status open_batch(gs_list *l, bool *time, gs_error *error)
 {
     const int most = l->caps->emulated ? 1 : GS_LIST_BATCH;
@@ -170,7 +170,7 @@ static gs_status open_batch(gs_list *l, bool *time, gs_error *error)
     return GS_OK;
 }
 
-/* What was learned of a batch, also of one that was stopped. What ended the batch goes before what ends the saving. */
+/* Saves what the policy learned from a batch, even if the batch was stopped. An error of the batch takes precedence over one of saving. */
 static gs_status keep_learned(gs_list *l, gs_status status, gs_error *error)
 {
     gs_error why = {0};

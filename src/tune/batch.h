@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A list of problems that is being tuned. batch.c has the list and its batches, batch_stages.c the stages of one problem, batch_second.c the
+ * Tuning a list of problems: batch.c has the list and its batches, batch_stages.c the stages of one problem, batch_second.c the
  * second round of a learning policy. */
 #ifndef GS_TUNE_BATCH_H
 #define GS_TUNE_BATCH_H
@@ -8,15 +8,15 @@
 
 enum { GS_LIST_BATCH = 32 };
 
-/* A problem's way through the list. */
+/* State of a problem: cannot be tuned; has a winner in the store; has the result of an earlier search; is to be searched. */
 typedef enum gs_list_state { GS_LIST_BAD, GS_LIST_WON, GS_LIST_FOUND, GS_LIST_OPEN } gs_list_state;
 
 typedef struct gs_list_known {
     gs_list_state state;
-    int           ahead;      /* its place among those that are compiled ahead */
+    int           ahead;      /* its index among the problems that are compiled ahead; -1: none */
     gs_status     why;        /* BAD */
     gs_error      error;
-    gs_schedule   schedule;   /* FOUND: by an earlier search, with that time */
+    gs_schedule   schedule;   /* FOUND: the result of an earlier search, and its time */
     double        us;
     gs_trial      winner;     /* WON */
 } gs_list_known;
@@ -27,13 +27,13 @@ typedef struct gs_list_item {
     gs_tune_result result;
     gs_candidate **rank;    /* fastest first */
     int            ranked, next;
-    gs_candidate  *best;    /* verified; NULL: none was, yet */
+    gs_candidate  *best;    /* verified; NULL: none yet */
     gs_status      status;
     gs_error       error;
     bool           reported;
 } gs_list_item;
 
-/* Schedules of a kind of problem. */
+/* Schedules, each for problems with the types and layout of `like`. */
 typedef struct gs_list_schedules {
     struct {
         gs_schedule schedule;
@@ -49,57 +49,57 @@ typedef struct gs_list {
     const gs_caps    *caps;
     const gs_problem *problems;
     int               count, most;
-    int               ahead_most;   /* of these, proposed and compiled ahead; the rest after those of a batch have been raced */
-    gs_tune_options   options;      /* of each problem: without a budget of its own */
-    double            budget_s, finish_s;    /* finish_s: so far the longest to prove and confirm a problem */
+    int               ahead_most;   /* of `most`, the candidates proposed and compiled ahead; the others follow after a batch has been raced */
+    gs_tune_options   options;      /* for each problem, without a budget of its own */
+    double            budget_s, finish_s;    /* finish_s: the longest time so far to verify and confirm a problem */
     int64_t           started;
     gs_tune_finished  finished;
     void             *self;
     gs_work_queue         *turns;
     gs_list_known    *known;
-    gs_problem       *open;         /* those that are compiled ahead */
+    gs_problem       *open;         /* the problems that are compiled ahead */
     int               open_count;
     gs_ahead         *ahead;
     gs_schedule      *first;        /* room for one problem's proposals */
-    gs_found         *found;        /* where the policy builds on it */
+    gs_found         *found;        /* if the policy builds on it */
     gs_policy         policy;
-    gs_list_schedules proven;       /* their edge problems were right */
-    gs_list_schedules suspects;     /* hung or faulted: every further time would cost a worker, and minutes */
+    gs_list_schedules proven;       /* passed verification's edge problems */
+    gs_list_schedules suspects;     /* hung or faulted: trying them again would cost a worker, and minutes */
     gs_list_item     *batch;
     int               items;
-    bool              ended;        /* finished said so */
+    bool              ended;        /* finished returned false */
 } gs_list;
 
 /* ---- stages of one problem (batch_stages.c) ---- */
 
-/* Candidates, and their race; those that a policy that learns adds later are asked for by gs_list_second. */
+/* Gets the candidates proposed ahead and races them; gs_list_second asks a learning policy for the rest. */
 gs_status gs_list_search(gs_list *l, gs_list_item *it, gs_error *error);
 
-/* The candidates from `from` on and, where that is not the first, those that are best so far; in one run if they are few, else those that were
- * best in theirs meet again. turn: a later race has a round more, so that those who were in it to the end stand before the others. */
+/* Races the candidates from `from` on, and if from > 0 the best so far with them. In one run if they are few, else in several, whose best meet in a further run.
+ * turn: number of the race; a later race has more rounds, so that its finalists rank before the earlier ones. */
 gs_status gs_list_race(gs_list_item *it, int from, int turn, gs_error *error);
 
-/* The fastest that passes, in it->best; NULL after the last. */
+/* Verifies candidates, fastest first, until one passes: it->best; NULL if none is left. */
 gs_status gs_list_prove(gs_list *l, gs_list_item *it, gs_error *error);
 
 gs_status gs_list_confirm(gs_list *l, gs_list_item *it, gs_error *error);
 
-/* Compiles ahead what the verification of the fastest will need. */
+/* Compiles ahead what verification of the fastest candidate will need. */
 void      gs_list_ask_for_edges(const gs_list *l, const gs_list_item *it);
 
-/* Remembers candidates that hung or faulted, for the rest of the list; removes those from the candidates from `from` on. */
+/* note: remembers candidates that hung or faulted for the rest of the list; leave_out: removes these from a run's candidates from `from` on. */
 void      gs_list_note_suspects(gs_list *l, const gs_list_item *it);
 void      gs_list_leave_out_suspects(const gs_list *l, gs_run *run, int from);
 
-/* Says once what came of a problem, and gives its lease back. */
+/* Reports the result of a problem once, and returns its lease. */
 void gs_list_report(gs_list *l, gs_list_item *it);
 
-/* What a stage said about a problem; the list goes on unless it was stopped. */
+/* Records the status of a stage of a problem; returns an error only if it stops the list. */
 gs_status gs_list_settle(gs_list *l, gs_list_item *it, gs_status status, const gs_error *why, gs_error *error);
 
 /* ---- the second round (batch_second.c) ---- */
 
-/* For a policy that learns: tells it what came of the batch, and races what it proposes then. */
+/* For a learning policy: tells it the outcomes of the batch, and races its further proposals. */
 gs_status gs_list_second(gs_list *l, gs_error *error);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The second round of a list: a policy that learns proposes further candidates for every problem of a batch, which race the best of the first. */
+ * The second round of a list: a learning policy proposes further candidates for every problem of a batch, which race against the best of the first. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ static bool learns_from(const gs_list *l, const gs_list_item *it)
     return !it->reported && it->status == GS_OK && l->known[it->index].state == GS_LIST_OPEN && it->ranked > 0;
 }
 
-/* Further candidates of every problem, after what came of the first: behind them in its list. first[i]: where they begin. */
+/* Appends further candidates to each problem's list, after teaching the policy the first outcomes. first[i]: index of the first new one. */
 static gs_status propose_second(gs_list *l, int *first, gs_error *error)
 {
     for (int i = 0; i < l->items; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The stages of one problem of a list: candidates race, the fastest is verified, and confirmed. */
+ * The stages of one problem of a list: race, verification, confirmation. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { GROUP = 48, AGAIN = 12, INCUMBENTS = 3 };
 
-/* ---- schedules that something is known about ---- */
+/* ---- lists of known schedules ---- */
 
 static bool same_types(const gs_problem *a, const gs_problem *b)
 {
@@ -25,7 +25,7 @@ static bool holds(const gs_list_schedules *s, const gs_problem *problem, const g
     return false;
 }
 
-/* Without memory one is forgotten, which costs time only. */
+/* Without memory a schedule is forgotten, which only costs time. */
 static void note(gs_list_schedules *s, const gs_problem *problem, const gs_schedule *schedule)
 {
     if (!gs_grow(&s->list, s->count, &s->capacity, sizeof *s->list)) return;
@@ -55,7 +55,7 @@ void gs_list_leave_out_suspects(const gs_list *l, gs_run *run, int from)
 
 /* ---- candidates and their race ---- */
 
-/* Those that were in to the end of their run, then the others, which are not compared with them: clocks have changed since. */
+/* Candidates that stayed to the end of their run come first; the others cannot be compared with them, because clocks have changed since. */
 static int by_place(const void *left, const void *right)
 {
     const gs_candidate *const a = *(gs_candidate *const *)left, *const b = *(gs_candidate *const *)right;
@@ -72,7 +72,7 @@ static void rank(gs_list_item *it)
     qsort(it->rank, (size_t)it->ranked, sizeof *it->rank, by_place);
 }
 
-/* Rounds of a narrowing run: a call of a millisecond says more than one of a microsecond. */
+/* Rounds of a run that drops slow candidates: longer calls need fewer rounds. */
 static int search_rounds(const gs_run *run) { return run->evaluator.floor_us > 1000 ? 9 : run->evaluator.floor_us > 100 ? 15 : 24; }
 static int confirm_rounds(const gs_run *run) { return run->evaluator.floor_us > 1000 ? 11 : 21; }
 
@@ -101,7 +101,7 @@ static gs_status take_candidates(gs_list *l, gs_list_item *it, const gs_trials *
 {
     gs_run *const run = &it->run;
     const gs_list_known *const k = &l->known[it->index];
-    if (k->state == GS_LIST_FOUND) return gs_run_shortlist(run, &l->policy, trials, 2, 2, &k->schedule, 1, error);   /* it alone: nothing else is proposed */
+    if (k->state == GS_LIST_FOUND) return gs_run_shortlist(run, &l->policy, trials, 2, 2, &k->schedule, 1, error);   /* only this one: nothing else is proposed */
     int count = 0, failed = 0;
     gs_schedule earlier;
     double us;
@@ -112,7 +112,7 @@ static gs_status take_candidates(gs_list *l, gs_list_item *it, const gs_trials *
     if (!l->policy.builds_on_found) GS_TRY(gs_run_find_search(l->store, l->session, run->evaluator.text, &earlier, &us, &found, error));
     if (found) gs_run_add(run, &earlier, 1, trials);
     run->result->compiled = run->count - failed;
-    if (run->result->proposed > count) return gs_run_compile(run, error);   /* more than what was compiled ahead */
+    if (run->result->proposed > count) return gs_run_compile(run, error);   /* more than were compiled ahead */
     return GS_OK;
 }
 
@@ -159,7 +159,7 @@ gs_status gs_list_prove(gs_list *l, gs_list_item *it, gs_error *error)
     it->best = NULL;
     for (; it->next < it->ranked && !it->best; it->next++) {
         gs_candidate *const c = it->rank[it->next];
-        const bool passed = gs_candidate_passed(c);   /* the store says so */
+        const bool passed = gs_candidate_passed(c);   /* according to the store */
         c->edges_passed = !passed && holds(&l->proven, it->run.evaluator.problem, &c->schedule);
         gs_run_progress(&it->run, GS_TUNE_VERIFY, it->next, it->ranked, c->text);
         const gs_status status = passed ? GS_OK : gs_evaluator_prove(&it->run.evaluator, c, error);
@@ -196,7 +196,7 @@ gs_status gs_list_confirm(gs_list *l, gs_list_item *it, gs_error *error)
     return status == GS_OK ? gs_run_record(run, it->best, error) : status;
 }
 
-/* ---- what is said about a problem ---- */
+/* ---- results of a problem ---- */
 
 void gs_list_report(gs_list *l, gs_list_item *it)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Problems that a recorded program asks for, each with how often: time goes where it saves most. A problem's search is cut into slices of growing numbers of candidates; the next slice is
- * always that of the problem which is expected to save most for a second of search (payoff.h). What is known of a problem is in the store, so that a run that was stopped
- * goes on, and several devices that share the list go on with each other's problems. */
+ * Tuning the problems of a recorded program, with the number of calls of each: time is spent where it saves most. A problem's search is divided into slices of growing numbers of
+ * candidates; the next slice is always that of the problem with the largest expected saving per second of search (payoff.h). The store keeps everything known about a problem, so
+ * a stopped run can continue, and devices that share the list can continue each other's problems. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,18 +13,18 @@
 #include "tune/payoff.h"
 
 enum { CANDIDATES = 48 };
-#define OTHERS_NS 100000000   /* between two looks at what other tuners do */
-#define LEAST_S   1.0         /* no slice begins with less */
-#define USUAL_S   10.0        /* a first slice, until one has been timed */
+#define OTHERS_NS 100000000   /* between checks of other tuners' progress */
+#define LEAST_S   1.0         /* no slice begins with less time left */
+#define USUAL_S   10.0        /* assumed time of a first slice until one was timed */
 
 typedef struct state {
     gs_payoff       worth;
-    bool           settled;   /* reported, by this tuner or another one, or nothing is to be done */
-    bool           has;       /* a result */
+    bool           settled;   /* reported, by this tuner or another one, or nothing to do */
+    bool           has;       /* there is a result */
     bool           won;       /* the store had a winner at the start */
-    bool           late;      /* the time was too short for its next slice */
+    bool           late;      /* there was no time for its next slice */
     char           text[GS_PROBLEM_TEXT];
-    gs_tune_result result;    /* the last */
+    gs_tune_result result;    /* the latest */
 } state;
 
 typedef struct by_worth {
@@ -40,9 +40,9 @@ typedef struct by_worth {
     gs_tune_finished  finished;
     void             *self;
     state            *states;
-    double            first_s;   /* of all first slices of this run */
+    double            first_s;   /* sum over the first slices of this run */
     int               firsts;
-    bool              ended;     /* finished said so */
+    bool              ended;     /* finished returned false */
 } by_worth;
 
 static double left_s(const by_worth *b) { return b->options->budget_s > 0 ? b->options->budget_s - gs_clock_since(b->started) : 1e30; }
@@ -76,7 +76,7 @@ static void take_row(state *s, double seconds)
     gs_payoff_update(&s->worth, own, us, seconds);
 }
 
-/* What the store has of a problem: how many candidates were tried, and whether there is a winner. */
+/* Reads from the store how many candidates of a problem were tried, and whether there is a winner. */
 static gs_status look_up(by_worth *b, int index, bool *won, gs_error *error)
 {
     state *const s = &b->states[index];
@@ -100,16 +100,16 @@ static bool mark_winner(void *self, const gs_trial *winner)
     return true;
 }
 
-/* Tells what came of a problem, once. */
+/* Reports the result of a problem, once. */
 static void report(by_worth *b, int index, gs_status status, const gs_error *error)
 {
     state *const s = &b->states[index];
     s->settled = true;
     b->ended |= !b->finished(b->self, index, status, &s->result, error);
-    release(b, index, status != GS_ERROR_INTERRUPTED && (!b->ended || status == GS_OK));   /* what ends this tuner may not be wrong with the problem */
+    release(b, index, status != GS_ERROR_INTERRUPTED && (!b->ended || status == GS_OK));   /* the reason to stop this tuner need not be the problem's fault */
 }
 
-/* The same where the lease is not held: by whoever gets it. */
+/* The same without holding the lease: only the tuner that gets it reports. */
 static gs_status report_alone(by_worth *b, int index, gs_status status, const gs_error *why, gs_error *error)
 {
     gs_lease mine;
@@ -119,7 +119,7 @@ static gs_status report_alone(by_worth *b, int index, gs_status status, const gs
     return GS_OK;
 }
 
-/* The lease is held. */
+/* Runs the next slice of a problem; its lease must be held. */
 static void run_slice(by_worth *b, int index)
 {
     state *const s = &b->states[index];
@@ -148,11 +148,11 @@ static void run_slice(by_worth *b, int index)
         b->firsts += first;
         if (how.candidates >= b->most || (!result.resumed && result.proposed < how.candidates)) report(b, index, GS_OK, &error);
         else release(b, index, false);
-    } else if (status == GS_ERROR_INTERRUPTED) {   /* by the budget, or stopped: the store keeps what was measured */
+    } else if (status == GS_ERROR_INTERRUPTED) {   /* budget used up or stopped: the store keeps the measurements */
         if (!s->has) s->result = result;
         s->late = true;
         release(b, index, false);
-    } else if (s->has && status == GS_ERROR_UNSUPPORTED) {   /* nothing better: the earlier result stands */
+    } else if (s->has && status == GS_ERROR_UNSUPPORTED) {   /* nothing better found: the earlier result stays */
         report(b, index, GS_OK, &error);
     } else {
         s->result = result;
@@ -162,7 +162,7 @@ static void run_slice(by_worth *b, int index)
 
 /* ---- the list ---- */
 
-/* Results that the store has already: nothing is measured, but the table gets rows that it lost. */
+/* Takes over results in the store: nothing is measured, but missing rows are added to the table. */
 static gs_status resume_all(by_worth *b, const gs_weights *weights, const double *calls, gs_error *error)
 {
     for (int i = 0; i < b->count; i++) gs_problem_format(&b->problems[i], b->states[i].text);
@@ -192,7 +192,7 @@ static gs_status resume_all(by_worth *b, const gs_weights *weights, const double
     return GS_OK;
 }
 
-/* The problem whose next slice is worth most, of those for which there is time; its lease is held. -1: none. *others: some are other tuners'. */
+/* Picks the problem whose next slice is worth most, of those for which there is time, and leases it. -1: none. *others: some are leased by other tuners. */
 static gs_status pick(by_worth *b, bool *passed, int *index, bool *others, gs_error *error)
 {
     memset(passed, 0, (size_t)b->count);
@@ -214,7 +214,7 @@ static gs_status pick(by_worth *b, bool *passed, int *index, bool *others, gs_er
         *others |= mine == GS_LEASE_HELD;
         passed[*index] = true;
         if (mine != GS_LEASE_TAKEN) continue;
-        return b->options->lessee && !b->options->again ? look_up(b, *index, &won, error) : GS_OK;   /* another one may have gone on with it */
+        return b->options->lessee && !b->options->again ? look_up(b, *index, &won, error) : GS_OK;   /* another tuner may have continued it */
     }
 }
 
@@ -236,7 +236,7 @@ static gs_status spend(by_worth *b, gs_error *error)
     return status;
 }
 
-/* What has a result is reported, by whoever gets the lease; what has none was late. */
+/* Problems with a result are reported, by the tuner that gets the lease; those without one are too late. */
 static gs_status end_all(by_worth *b, gs_error *error)
 {
     int late = 0;

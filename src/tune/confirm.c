@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * The end of a tuning: the final race, the confirmation in a fresh process with fresh data. Only the
- * confirmed figure is reported: the one that picked a winner flatters it. */
+ * The end of tuning a problem: the final race, and the confirmation in a fresh process with fresh data. Only the
+ * confirmed time is reported: the one by which a winner was selected is biased in its favour. */
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "tune/run.h"
 
-/* More rounds for the best; leaves them sorted, those that failed removed. */
+/* More rounds for the best candidates; sorts them and removes those that failed. */
 static gs_status final_race(gs_run *run, gs_candidate **list, int *count, gs_error *error)
 {
     bool needed = false;
@@ -26,7 +26,7 @@ static gs_status final_race(gs_run *run, gs_candidate **list, int *count, gs_err
     return GS_OK;
 }
 
-/* cuBLASLt wins by default, but only over candidates that were measured, and if the device has it. */
+/* If none of ours passed, cuBLASLt wins, but only if candidates were measured and the device has cuBLASLt. */
 static gs_status nothing_passed(const gs_run *run, gs_error *error)
 {
     GS_TRY(gs_evaluator_check(&run->evaluator, error));

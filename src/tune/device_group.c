@@ -39,14 +39,14 @@ static gs_status add(gs_device_group *group, const char *name, size_t length, gs
     gs_group_member *const member = &group->member[group->count];
     *member = (gs_group_member){.index = group->count};
     memcpy(member->device, name, length);
-    for (int i = 0; i < group->count; i++)   /* two that measure at once on one GPU would measure each other */
+    for (int i = 0; i < group->count; i++)   /* two tuners on one GPU would disturb each other's measurements */
         if (strcmp(group->member[i].device, member->device) == 0 && strncmp(name, "emu:", 4) != 0)
             return gs_fail(error, GS_ERROR_ARGUMENT, NULL, "%s is named twice", member->device);
     group->count++;
     return GS_OK;
 }
 
-/* The driver is asked in a child: nothing of it shall be in the process that starts others. */
+/* Asks the driver in a child process: a process that forks must not have initialised CUDA. */
 static gs_status count_gpus(int *count, gs_error *error)
 {
     gs_error *const why = shared_memory(sizeof *why);
@@ -112,11 +112,11 @@ void gs_device_group_free(gs_device_group *group)
 /* ---- children ---- */
 
 typedef struct child {
-    pid_t pid;      /* 0: it has ended */
-    int   status;   /* then, as waitpid says it */
+    pid_t pid;      /* 0: ended */
+    int   status;   /* then, as from waitpid */
 } child;
 
-/* In a group of processes of its own, so that a terminal's Ctrl-C comes once, from the parent. A parent that is killed stops it, too. */
+/* The child has its own process group, so that Ctrl-C reaches it only through the parent. It gets SIGTERM if the parent dies. */
 static _Noreturn void be_child(const gs_device_group *group, gs_group_member *member, pid_t parent, const char *run)
 {
     setpgid(0, 0);
@@ -156,7 +156,7 @@ static int collect(child *children, int count)
     return living;
 }
 
-/* A renewal that fails is tried again long before the lease ends. */
+/* Renews the leases; a failure is retried long before a lease ends. */
 static void renew(const gs_device_group *group, const child *children)
 {
     for (int i = 0; i < group->count; i++) {
@@ -192,14 +192,14 @@ static void watch(const gs_device_group *group, child *children)
 
 /* ---- the end ---- */
 
-/* Whether two have the same problems to do. One that was killed early did not say what it was. */
+/* Whether two children work on the same problems, i.e. have the same kind of GPU. One that was killed early has not entered its slug. */
 static bool same_gpu(const gs_group_member *a, const gs_group_member *b)
 {
     if (a->slug[0] && b->slug[0]) return strcmp(a->slug, b->slug) == 0;
     return strcmp(a->device, b->device) == 0 || (strncmp(a->device, "cuda:", 5) == 0 && strncmp(b->device, "cuda:", 5) == 0);
 }
 
-/* What one child's end means for all; 0 says nothing. */
+/* One child's contribution to the exit code; 0: none. */
 static int judge(const gs_device_group *group, const child *children, int index)
 {
     gs_group_member *const m = &group->member[index];
@@ -222,7 +222,7 @@ static int merge(const gs_device_group *group, const child *children)
     return worst;
 }
 
-/* Opened and closed before there are children, so that what is wrong with the store is said once; it must not go across a fork. */
+/* Opens and closes the store before there are children, so that an error is reported once; an open store must not cross a fork. */
 static gs_status try_store(gs_device_group *group, gs_error *error)
 {
     GS_TRY(gs_store_open(&group->store, group->store_path, error));
@@ -230,7 +230,7 @@ static gs_status try_store(gs_device_group *group, gs_error *error)
     return GS_OK;
 }
 
-/* A run that was given a name has other groups: what is done stays known to them. */
+/* A named run is shared with other groups, so only leases are released, and they still see which problems are done. */
 static gs_status release(const gs_device_group *group, const char *run, gs_error *error)
 {
     if (!group->run) return gs_store_release_run(group->store, run, error);

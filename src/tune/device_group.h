@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Several devices of a machine over one list: a child process per device, which share the list by leases in one store. The parent starts
- * them, renews their leases, passes signals on, and puts together what they report. */
+ * Tuning one list on several devices of a machine: one child process per device; the children share the list by leases in one store. The parent starts
+ * them, renews their leases, forwards signals, and combines their results. */
 #ifndef GS_TUNE_DEVICE_GROUP_H
 #define GS_TUNE_DEVICE_GROUP_H
 
@@ -12,45 +12,45 @@ enum { GS_GROUP_MOST = 64 };
 
 typedef struct gs_group_totals {
     int    tuned, won, failed;
-    int    late;       /* whose share of the time was up before there was a winner */
-    int    measured;   /* timings of those, which the store keeps */
-    int    alone;      /* of those won: without cuBLASLt beside them */
+    int    late;       /* their share of the time ran out before there was a winner */
+    int    measured;   /* timings of those; the store keeps them */
+    int    alone;      /* of those won: measured without cuBLASLt */
     double log_sum;
-    double plain_s, now_s;   /* of a recorded program's calls of what was tuned, where both are known: without the rows (0 on an emulated device), and with them */
-    int    compared;         /* problems in these */
+    double plain_s, now_s;   /* seconds of a recorded program's calls of tuned problems: without the rows (0 on an emulated device) and with them, where both are known */
+    int    compared;         /* number of problems in plain_s and now_s */
 } gs_group_totals;
 
-/* A child and what it has done so far, in shared memory: the child writes, the parent reads. */
+/* A child and its progress, in shared memory: the child writes, the parent reads. */
 typedef struct gs_group_member {
-    char            device[GS_WORKER_DEVICE]; /* empty: the default, until the child says which one that is */
-    int             index, count;            /* of the group */
+    char            device[GS_WORKER_DEVICE]; /* empty: the default device, until the child enters its name */
+    int             index, count;            /* place in the group, and size of the group */
     gs_lessee       lessee;
     gs_group_totals sum;
-    char            slug[64], table[GS_PATH]; /* empty until it knows its device */
+    char            slug[64], table[GS_PATH]; /* empty until the child knows its device */
     bool            emulated;
-    bool            complete;                /* it came to the end of the list: all is done, by whomever */
-    int             signal;                  /* that ended its process; 0: it ended itself. Of gs_device_group_run */
-    bool            covered;                 /* another one of the same GPU came to the end of the list. Of gs_device_group_run */
+    bool            complete;                /* it reached the end of the list: all problems are done, by whichever child */
+    int             signal;                  /* signal that ended its process; 0: it exited. Set by gs_device_group_run */
+    bool            covered;                 /* another child on the same kind of GPU is complete. Set by gs_device_group_run */
 } gs_group_member;
 
 typedef struct gs_device_group {
     const char *store_path;                  /* NULL: the default */
-    const char *run;                         /* whose leases and marks these are, with groups of other machines or processes; NULL: this group's alone */
-    int       (*work)(void *self, gs_group_member *member);   /* in the child; its exit code */
-    void      (*progress)(void *self, int done);              /* in the parent, now and then: problems of all of them; NULL: nobody is told */
+    const char *run;                         /* name of the run for leases, shared with groups on other machines or in other processes; NULL: only this group */
+    int       (*work)(void *self, gs_group_member *member);   /* runs in the child; returns its exit code */
+    void      (*progress)(void *self, int done);              /* called in the parent now and then; done: finished problems of all children; may be NULL */
     void       *self;
-    int         late;                        /* exit code of a child whose time was up before the end of the list */
-    gs_store   *store;                       /* the parent's, from the start of the children on; the caller closes it */
-    gs_group_member *member;                 /* gs_device_group_free */
+    int         late;                        /* exit code of a child that ran out of time before the end of the list */
+    gs_store   *store;                       /* the parent's, opened after the children have started; the caller closes it */
+    gs_group_member *member;                 /* freed by gs_device_group_free */
     int         count;
 } gs_device_group;
 
-/* devices: "all", every GPU of the driver, or names with commas between them; NULL: one member, of the device that a session without a name takes. Codes: ARGUMENT (no device's name, one named twice, too many), those of
- * gs_device_count, MEMORY. */
+/* Sets up the members. devices: "all" (every GPU), or names separated by commas; NULL: one member with the default device of a session. Codes: ARGUMENT (no device name, one named
+ * twice, too many), those of gs_device_count, MEMORY. */
 gs_status gs_device_group_name(gs_device_group *group, const char *devices, gs_error *error);
 
-/* Runs the children to their end. *code: the worst of their exit codes, 1 for one that was killed. One that was killed, or whose time was up,
- * does not count if it is covered. gs_stop_requested goes to them as the signal that it is. Codes: the store's, IO or MEMORY where no child starts. */
+/* Runs the children to their end. *code: the worst of their exit codes; 1 for a killed child. A child that was killed or ran out of time
+ * does not count if it is covered. gs_stop_requested is forwarded to them as the same signal. Codes: the store's; IO or MEMORY if no child can be started. */
 gs_status gs_device_group_run(gs_device_group *group, int *code, gs_error *error);
 void      gs_device_group_free(gs_device_group *group);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What searches found, as the store keeps it: a result per device, kernels' version and problem. */
+ * Results of searches in the store: one per device, version of the kernels and problem. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static void search_key(const gs_session *session, const char *problem, gs_text *
     gs_text_addf(key, "search 1 %s %s %s", session->device, session->version, problem);
 }
 
-/* "schedule us". Words may have gone since. */
+/* Parses "schedule us"; false also if the grammar no longer has the schedule's words. */
 static bool parse_found(const char *value, gs_schedule *schedule, double *us)
 {
     char text[GS_SCHEDULE_TEXT];
@@ -40,7 +40,7 @@ static bool add_found(void *self, const char *key, const char *value)
     f->failed = !gs_grow(&f->list, f->count, &f->capacity, sizeof *f->list);
     if (f->failed) return false;
     gs_found *const found = &f->list[f->count];
-    const char *const problem = strchr(key + f->prefix, ' ');   /* behind the version */
+    const char *const problem = strchr(key + f->prefix, ' ');   /* after the version */
     f->count += problem && gs_problem_parse(&found->problem, problem + 1, NULL) == GS_OK && parse_found(value, &found->schedule, &us);
     return true;
 }
@@ -87,21 +87,21 @@ gs_status gs_run_keep_search(const gs_run *run, const gs_candidate *best, gs_err
     return status;
 }
 
-#define SAME 1.01   /* times as near as that are the same */
+#define SAME 1.01   /* times within 1 % count as equal */
 
 typedef struct fastest {
-    const char *version;    /* what other kernel sources did says nothing */
+    const char *version;    /* only trials of these kernel sources count */
     char        text[GS_SCHEDULE_TEXT];
-    double      us, ratio;  /* with its edge */
+    double      us, ratio;  /* with the bonus below */
 } fastest;
 
 static bool find_fastest(void *self, const gs_trial *trial)
 {
     fastest *const f = self;
     if (gs_verdict_find(trial->verdict) != GS_VERDICT_PASS || !(trial->us > 0) || strlen(trial->candidate) >= sizeof f->text) return true;
-    gs_schedule schedule;   /* not a user kernel */
+    gs_schedule schedule;   /* must parse: user kernels do not count */
     if (strcmp(trial->version, f->version) != 0 || gs_schedule_parse(&schedule, trial->candidate, NULL) != GS_OK) return true;
-    /* one that was confirmed, in front of one that a single race shows as fast as that */
+    /* a confirmed time gets a bonus of SAME, so that it beats an equal time of a single race */
     const double edge = strcmp(trial->stage, gs_stage_name(GS_STAGE_CONFIRM)) == 0 ? SAME : 1, us = trial->us / edge, ratio = trial->ratio * edge;
     if (f->us > 0 && (ratio < f->ratio || (ratio == f->ratio && us >= f->us))) return true;
     f->us = us;

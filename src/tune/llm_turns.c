@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The turns of a language model in the store: each is put before anything came of it, because its answer was paid for. */
+ * Storing the turns of a language model: each before its outcomes are known, because the answer was paid for. */
 #include <stdlib.h>
 
 #include "base/error.h"

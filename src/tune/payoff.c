@@ -4,11 +4,11 @@
 #include "base/error.h"
 #include "schedule/schedule.h"
 
-static const double USUAL_GAIN = 0.05;   /* of a problem of which nothing is known but its size: of cuBLASLt's time */
-static const double LEAST_GAIN = 0.01;   /* of a first search that is expected to find nothing: expectations err */
-static const double MORE_GAIN  = 0.03;   /* of twice the candidates, the first time */
-static const double LAGGING    = 0.1;    /* what a gain counts that is not expected to reach cuBLASLt */
-static const double SLOWER     = 1.5;    /* a slice takes so many times the one before: its new candidates are as many as all before it */
+static const double USUAL_GAIN = 0.05;   /* assumed lead over cuBLASLt without a prediction, as a share of cuBLASLt's time */
+static const double LEAST_GAIN = 0.01;   /* minimum gain of a first search, since predictions may be wrong */
+static const double MORE_GAIN  = 0.03;   /* gain expected from doubling the candidates for the first time */
+static const double LAGGING    = 0.1;    /* weight of a gain that is not expected to reach cuBLASLt */
+static const double SLOWER     = 1.5;    /* duration relative to the slice before: it adds as many candidates as all before it */
 
 gs_payoff gs_payoff_expect(const gs_problem *problem, double calls, const gs_caps *caps, const gs_weights *weights)
 {

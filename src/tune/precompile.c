@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Compiling into the cubin cache without a device, by the children of a pool: schedules while the caller waits
- * (gs_precompile, gs_precompile_pairs), or what a list of problems will need while the device is busy with the first ones (gs_ahead): the policy's first
- * proposals for each, and later, of those that won their race, the kernels that verification runs on its edge problems. */
+ * Compiling into the cubin cache without a device, in child processes: schedules while the caller waits
+ * (gs_precompile, gs_precompile_pairs), or ahead of time for a list of problems while the device is busy with the first ones (gs_ahead): first the policy's
+ * proposals for each problem, later the kernels that verification of the races' winners runs on its edge problems. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static gs_status compile_one(const gs_caps *caps, const gs_problem *problem, con
     return status;
 }
 
-/* Where compiled code is kept; empty: nowhere, and there is nothing to compile for. */
+/* The cache directory; empty: no cache, so there is nothing to compile. */
 static void choose_cache(char path[GS_PATH], const char *cache)
 {
     if (cache)
@@ -51,9 +51,9 @@ static gs_status no_compiler(gs_error *error)
 typedef struct work {
     const gs_caps     *caps;
     const gs_problem  *problems;
-    int                step;       /* from one schedule's problem to the next one's: 0: all are of the same */
+    int                step;       /* index step between the schedules' problems; 0: all schedules are for one problem */
     const gs_schedule *list;
-    const int         *jobs;       /* which of them; NULL: all */
+    const int         *jobs;       /* indices into list; NULL: all */
     char               cache[GS_PATH];
 } work;
 
@@ -98,7 +98,7 @@ gs_status gs_precompile(const gs_caps *caps, const gs_problem *problem, const gs
     return compile_all(w, count, jobs, until, failed, error);
 }
 
-/* What makes a kernel another one: its source and its options. */
+/* Identifies a kernel by its source and options. */
 static gs_hash kernel_of(const gs_caps *caps, const gs_problem *problem, const gs_schedule *schedule)
 {
     gs_kernel kernel;
@@ -141,7 +141,7 @@ gs_status gs_precompile_pairs(const gs_caps *caps, const gs_problem *problems, c
 
 /* ---- a list of problems, ahead of time ---- */
 
-/* Of one problem, in shared memory. */
+/* The proposals for one problem, in shared memory. */
 typedef struct proposals {
     atomic_int  count;      /* -1: not proposed yet */
     gs_schedule list[];
@@ -157,17 +157,17 @@ struct gs_ahead {
     const gs_caps    *caps;
     const gs_problem *problems;
     int               count, most;
-    const gs_tune_options *options;   /* what the policy needs to know */
+    const gs_tune_options *options;   /* for the policy */
     char              cache[GS_PATH];
-    int64_t           until;       /* gs_clock_ns: nobody waits longer; 0: no limit */
+    int64_t           until;       /* gs_clock_ns: end of all waits; 0: no limit */
     size_t            stride;      /* bytes of one problem's proposals */
     size_t            size;
     char             *shared;      /* proposals, then edge jobs */
-    int               edges;       /* edge jobs handed out */
+    int               edges;       /* edge jobs started */
     gs_pool          *pool;
 };
 
-/* Jobs of a problem: the proposals, then one per schedule. */
+/* Jobs per problem: one to propose, then one per schedule. */
 static int jobs_each(const gs_ahead *ahead) { return 1 + ahead->most; }
 
 static proposals *proposals_of(const gs_ahead *ahead, int problem)
@@ -191,7 +191,7 @@ static gs_status propose(gs_ahead *ahead, int problem)
     return status;
 }
 
-/* The child that proposes has its job before anybody gets one of the problem's other jobs. Should it die, the parent puts a 0 there. */
+/* Waits for the proposals: the job that makes them is always started before the problem's other jobs. If its child dies, the parent sets the count to 0. */
 static gs_status compile_proposed(gs_ahead *ahead, int problem, int index)
 {
     proposals *const p = proposals_of(ahead, problem);
@@ -200,7 +200,7 @@ static gs_status compile_proposed(gs_ahead *ahead, int problem, int index)
     return compile_one(ahead->caps, &ahead->problems[problem], &p->list[index], ahead->cache);
 }
 
-/* A kernel that refuses an edge problem has nothing to compile for it. */
+/* A schedule that cannot run an edge problem needs no kernel for it. */
 static gs_status compile_edge(const gs_ahead *ahead, const edge_job *job)
 {
     const gs_problem edge = gs_verify_edge(&ahead->problems[job->problem], job->edge);
@@ -276,7 +276,7 @@ gs_status gs_ahead_take(gs_ahead *ahead, int problem, gs_schedule *list, int *co
     *count = *failed = 0;
     for (int job = 0; job < jobs_each(ahead); job++) {
         while (!gs_pool_finished(ahead->pool, GS_LANE_NORMAL, first + job)) GS_TRY(look(ahead, error));
-        if (job == 0 && atomic_load(&p->count) < 0) atomic_store(&p->count, 0);   /* who was to propose died */
+        if (job == 0 && atomic_load(&p->count) < 0) atomic_store(&p->count, 0);   /* the child that should propose died */
         if (job > 0) *failed += gs_pool_state(ahead->pool, GS_LANE_NORMAL, first + job) == GS_JOB_FAILED;
     }
     *count = atomic_load(&p->count);
@@ -284,7 +284,7 @@ gs_status gs_ahead_take(gs_ahead *ahead, int problem, gs_schedule *list, int *co
     return GS_OK;
 }
 
-/* The edge problems are the same for all problems of the same types and layout. */
+/* Whether two problems have the same edge problems: they depend only on types and layout. */
 static bool same_edges(const gs_problem *a, const gs_problem *b)
 {
     return a->in == b->in && a->acc == b->acc && a->out == b->out && a->layout == b->layout;

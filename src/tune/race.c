@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The race: few paired rounds for everyone, more for those still in it. Verification comes late, only for those that are fast,
- * because it costs more than a short timing; what is timed before runs in a process that may die. */
+ * The race: few paired rounds for all candidates, more for the best. Verification comes late, only for fast candidates,
+ * because it costs more than a short timing; unverified kernels are timed in a process that may crash. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -8,9 +8,9 @@
 #include "tune/run.h"
 
 enum { GROUP = 12, FIRST_ROUNDS = 5, SECOND_ROUNDS = 11, SECOND_MOST = 16 };
-#define FIRST_WITHIN 1.5    /* of the best: stays in after the first rounds */
-#define REQUEST_SHARE 0.1   /* of the budget: the longest request of an emulated device */
-#define ALONE_WITHIN 1.03   /* of the best: is verified too where no reference gives an interval */
+#define FIRST_WITHIN 1.5    /* relative to the best: limit for staying after the first rounds */
+#define REQUEST_SHARE 0.1   /* of the budget: longest request on an emulated device */
+#define ALONE_WITHIN 1.03   /* relative to the best: limit for verification if there is no reference, and so no interval */
 
 static int by_ratio(const void *left, const void *right)
 {
@@ -25,7 +25,7 @@ void gs_run_sort(const gs_run *run, gs_candidate **list, int count)
     qsort(list, (size_t)count, sizeof *list, by_ratio);
 }
 
-/* What is known from now on. */
+/* Updates the best known time. */
 static void learn_known(gs_run *run)
 {
     for (int i = 0; i < run->count; i++) {
@@ -34,7 +34,7 @@ static void learn_known(gs_run *run)
     }
 }
 
-/* Those that are still in, measured or not. The list is the caller's, free(). */
+/* The candidates that have not failed; measured: whether those that were measured or those that were not. The caller frees the list. */
 static gs_candidate **still_in(gs_run *run, bool measured, int *count)
 {
     gs_candidate **const list = calloc((size_t)run->count + 1, sizeof(gs_candidate *));
@@ -44,8 +44,8 @@ static gs_candidate **still_in(gs_run *run, bool measured, int *count)
     return list;
 }
 
-/* How many run in one request. What a request that is given up has run is lost, so on an emulated device, which takes minutes for a large problem, a request takes
- * a small part of the budget where that is possible. */
+/* Candidates per request. A request that is cancelled loses all its results. An emulated device may take minutes for a large problem, so there a request gets
+ * only a small share of the budget, if possible. */
 static int group_of(const gs_run *run)
 {
     int group = GROUP;
@@ -54,7 +54,7 @@ static int group_of(const gs_run *run)
     return group;
 }
 
-/* Group by group, as long as there is time; the first group even in the time that is kept for confirming, if it must. */
+/* Races in groups as long as there is time. must: the first group runs even in the time reserved for confirmation. */
 static gs_status race_list(gs_run *run, gs_candidate **list, int count, int rounds, bool must, gs_error *error)
 {
     const int most = group_of(run);
@@ -95,7 +95,7 @@ gs_status gs_run_race(gs_run *run, gs_error *error)
     gs_status status = race_list(run, list, count, FIRST_ROUNDS, true, error);
     free(list);
     GS_TRY(status);
-    if (run->evaluator.caps->emulated) return GS_OK;   /* more rounds would say the same */
+    if (run->evaluator.caps->emulated) return GS_OK;   /* more rounds would give the same times */
 
     list = still_in(run, true, &count);
     if (!list) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for the race");
@@ -107,11 +107,11 @@ gs_status gs_run_race(gs_run *run, gs_error *error)
     return status;
 }
 
-/* Whether it may still turn out to be as fast as the best. */
+/* Whether the candidate may still be as fast as the best. */
 static bool in_reach(const gs_run *run, const gs_candidate *c, const gs_candidate *best)
 {
-    if (run->evaluator.caps->emulated) return true;   /* prediction error is uncalibrated: there is no interval to compare */
-    if (gs_evaluator_lacks(&run->evaluator)) return c->us < best->us * ALONE_WITHIN;   /* nor is there one of a time alone */
+    if (run->evaluator.caps->emulated) return true;   /* predictions have no confidence interval */
+    if (gs_evaluator_lacks(&run->evaluator)) return c->us < best->us * ALONE_WITHIN;   /* without a reference there is no interval either */
     return c->ratio.high >= best->ratio.low;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a confirmed search leaves: the winner in the store, and its row in the tuned table. */
+ * Recording a confirmed search: the winner in the store, and its row in the tuned table. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static void make_row(const gs_session *session, const gs_caps *caps, const gs_pr
     *row = (gs_row){
         .problem = *problem, .us = winner->us, .library_us = winner->library_us, .ratio = winner->ratio, .low = winner->low,
         .high = winner->high, .mhz = winner->mhz, .cc = caps->cc, .sms = caps->sms,
-        .cublaslt = winner->cublaslt,   /* when it was measured */
+        .cublaslt = winner->cublaslt,   /* the version at the measurement */
     };
     row->problem.alpha = 1;
     row->problem.beta = problem->beta != 0;
@@ -65,7 +65,7 @@ gs_status gs_tune_check_table(const char *path, gs_error *error)
     return gs_fail(error, GS_ERROR_CORRUPT, NULL, "%.300s: it is left as it is: repair or remove it first", first.text);
 }
 
-/* A plan of such a problem has a kernel of ours or none, whatever a library's call took beside it. */
+/* Plans of such problems use only our kernels, even if a library call was measured. */
 static bool ours_alone(const gs_problem *problem) { return problem->invariant || gs_has_offsets(problem); }
 
 gs_status gs_tune_record(gs_store *store, gs_session *session, const gs_caps *caps, const gs_problem *problem, const gs_confirmed *confirmed,

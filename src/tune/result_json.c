@@ -4,7 +4,7 @@
 
 #include "tune/tune.h"
 
-/* What an emulated device predicts has no library beside it, so there is no ratio either; nor is there one where cuBLASLt computes nothing right. */
+/* There is no ratio on an emulated device, which has no library, nor if cuBLASLt has no correct algorithm. */
 static void put_figures(gs_json *json, const gs_problem *problem, const gs_caps *caps, const gs_tune_result *result)
 {
     const gs_row *const row = &result->row;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A search's candidates: those that a policy proposes, with what the store knows of them, and what the policy is told of them. */
+ * The candidates of a search: what a policy proposes, what the store knows about them, and what the policy is told. */
 #include "tune/run.h"
 
 #include <stdio.h>
@@ -108,8 +108,8 @@ static void add_candidate(gs_run *run, const gs_schedule *schedule, const gs_tri
 {
     char text[GS_SCHEDULE_TEXT];
     const gs_trial *trial = find_trial(known, gs_schedule_format(schedule, text));
-    if (trial && strcmp(trial->version, run->evaluator.session->version) != 0) trial = NULL;   /* about other kernel sources */
-    if (trial && trial->verdict[0] && gs_verdict_find(trial->verdict) != GS_VERDICT_PASS) return;   /* also a verdict that this program does not know */
+    if (trial && strcmp(trial->version, run->evaluator.session->version) != 0) trial = NULL;   /* it belongs to other kernel sources */
+    if (trial && trial->verdict[0] && gs_verdict_find(trial->verdict) != GS_VERDICT_PASS) return;   /* also a verdict that this version does not know */
     const gs_resources resources = gs_schedule_resources(schedule, run->evaluator.problem, run->evaluator.caps);
     gs_candidate *const c = &run->list[run->count++];
     *c = (gs_candidate){.schedule = *schedule, .registers = resources.registers, .smem = resources.smem};
@@ -151,7 +151,7 @@ void gs_run_add(gs_run *run, const gs_schedule *list, int count, const gs_trials
 
 /* ---- the policy ---- */
 
-/* No answer is waited for so long that nothing could be confirmed any more. */
+/* Limits the wait for a language model's answer, so that there is time left for confirmation. */
 static gs_status create_policy(gs_policy *out, const char *name, const gs_tune_options *options, uint64_t seed, gs_error *error)
 {
     gs_llm_options llm = options->llm ? *options->llm : (gs_llm_options){0};
@@ -179,7 +179,7 @@ gs_status gs_run_shortlist(gs_run *run, gs_policy *policy, const gs_trials *know
     gs_schedule *const batch = calloc((size_t)most, sizeof *batch);
     if (first && run->list && batch) {
         gs_run_add(run, first, first_count, known);
-        /* it was asked for as many; some are known to be bad: it goes on behind them */
+        /* `first` came from another process's policy: let this one make, and discard, the same proposals, so that it continues after them */
         if (run->count < most && first_count == most) policy->propose(policy, run->evaluator.problem, run->evaluator.caps, batch, most);
     }
     for (int got = !first || first_count == most; run->list && batch && got > 0 && run->count < most;) {
@@ -204,7 +204,7 @@ gs_status gs_run_more(gs_run *run, gs_policy *policy, const gs_trials *known, in
     return GS_OK;
 }
 
-/* A list's search narrows: who left early was slower than the slowest that was in to the end, whatever the clock was then. */
+/* A list's race drops slow candidates early. One that left early was slower than the slowest that stayed to the end, even if its time, from another clock rate, says otherwise. */
 static gs_candidate as_compared(const gs_run *run, const gs_candidate *candidate)
 {
     gs_candidate compared = *candidate;

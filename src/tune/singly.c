@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * A list of problems one after the other, each with a search of its own and its share of the time. */
+ * Tuning a list of problems one after the other, each with its own search and its share of the time. */
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/stop.h"
 #include "tune/tune.h"
 
-#define OTHERS_NS 100000000   /* between two looks at what other tuners do */
-#define LEAST_S   1           /* no search begins with less */
+#define OTHERS_NS 100000000   /* between checks of other tuners' progress */
+#define LEAST_S   1           /* no search begins with less time left */
 
 typedef struct singly {
     gs_store              *store;
@@ -14,8 +14,8 @@ typedef struct singly {
     gs_worker             *worker;
     const gs_caps         *caps;
     const gs_problem      *problems;
-    gs_tune_options        how;       /* of the next problem */
-    double                 budget_s;  /* of all of them */
+    gs_tune_options        how;       /* options for the next problem */
+    double                 budget_s;  /* for all problems */
     int                    tuners;
     int64_t                started;
     gs_work_queue         *turns;
@@ -24,7 +24,7 @@ typedef struct singly {
     void                  *self;
 } singly;
 
-/* A problem's share of the time that is left, if there is any. */
+/* Sets the next problem's share of the remaining time; false: none is left. */
 static bool share_time(singly *s)
 {
     if (!(s->budget_s > 0)) return true;
@@ -34,7 +34,7 @@ static bool share_time(singly *s)
     return left >= LEAST_S;
 }
 
-/* Whether to go on. */
+/* Tunes a problem; returns whether to continue. */
 static bool tune_one(singly *s, int index)
 {
     const gs_problem *const problem = &s->problems[index];
@@ -43,7 +43,7 @@ static bool tune_one(singly *s, int index)
     if (s->begins) s->begins(s->self, index);
     const gs_status status = gs_tune(s->store, s->session, s->worker, s->caps, problem, &s->how, &result, &error);
     const bool more = s->finished(s->self, index, status, &result, &error);
-    gs_work_queue_end(s->turns, index, more);   /* what ends this tuner may not be wrong with the problem */
+    gs_work_queue_end(s->turns, index, more);   /* the reason to stop this tuner need not be the problem's fault */
     return more;
 }
 
@@ -56,7 +56,7 @@ static gs_status tune_all(singly *s, gs_error *error)
         GS_TRY(gs_work_queue_next(s->turns, &index, error));
         if (index >= 0) {
             more = tune_one(s, index);
-        } else if (gs_work_queue_left(s->turns) > 0) {   /* the others' */
+        } else if (gs_work_queue_left(s->turns) > 0) {   /* leased by other tuners */
             if (gs_stop_requested) return gs_fail(error, GS_ERROR_INTERRUPTED, NULL, "stopped while other tuners worked on what is left");
             gs_clock_sleep_ns(OTHERS_NS);
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Tuning one problem from the outside in: what the store knows, what the policy proposes, then compile, race, confirm, record. */
+ * Tuning one problem, at the top level: read the store, propose, compile, race, confirm, record. */
 #include "tune/tune.h"
 
 #include <stdio.h>
@@ -36,7 +36,7 @@ gs_status gs_run_resume(gs_run *run, const gs_trials *known, const gs_trial *win
 {
     gs_tune_result *const result = run->result;
     gs_run_row(run, winner, &result->row);
-    for (int i = 0; i < known->count && !result->best_own[0]; i++) {   /* best ratio first */
+    for (int i = 0; i < known->count && !result->best_own[0]; i++) {   /* sorted by ratio, best first */
         const gs_trial *const t = &known->list[i];
         gs_schedule schedule;
         if (gs_verdict_find(t->verdict) != GS_VERDICT_PASS || !(t->ratio > 0) || gs_schedule_parse(&schedule, t->candidate, NULL) != GS_OK) continue;
@@ -64,7 +64,7 @@ gs_status gs_run_winner(const gs_run *run, gs_trial *winner, bool *found, gs_err
     return GS_OK;
 }
 
-/* The winner that the store has already, if any: nothing is measured, but the table gets the row if it lost it. */
+/* Uses the winner in the store, if any: nothing is measured, but a missing row is added to the table. */
 static gs_status resume(gs_run *run, const gs_trials *known, bool *resumed, gs_error *error)
 {
     gs_trial winner;
@@ -85,7 +85,7 @@ static gs_status compile_and_race(gs_run *run, gs_error *error)
     return GS_OK;
 }
 
-/* What was measured before is not lost because it was not proposed this time. */
+/* Adds the best known schedule, even if it is not proposed this time. */
 static gs_status add_best_known(gs_run *run, const gs_trials *known, gs_error *error)
 {
     char text[GS_SCHEDULE_TEXT];
@@ -96,13 +96,13 @@ static gs_status add_best_known(gs_run *run, const gs_trials *known, gs_error *e
     return GS_OK;
 }
 
-/* Half of the candidates; then, for a policy that learns, a quarter after what came of them, and so on. */
+/* For a learning policy: half of the candidates first, then, after their outcomes, a quarter, and so on; else all at once. */
 static gs_status search(gs_run *run, gs_policy *policy, const gs_trials *known, gs_error *error)
 {
     const int most = gs_run_candidates(run->options, run->evaluator.caps->emulated, CANDIDATES);
     GS_TRY(gs_run_shortlist(run, policy, known, policy->learn ? (most + 1) / 2 : most, most + 1, NULL, 0, error));
     if (run->options->again || run->options->further) GS_TRY(add_best_known(run, known, error));
-    /* cuBLASLt alone: shows early whether anything works here */
+    /* only cuBLASLt, to find out early whether the device works */
     const int64_t began = gs_clock_ns();
     if (!run->evaluator.caps->emulated) GS_TRY(gs_evaluator_bench(&run->evaluator, NULL, 0, 5, GS_STAGE_RACE, error));
     run->result->spent.race += gs_clock_since(began);
@@ -127,7 +127,7 @@ static gs_status tune(gs_run *run, gs_error *error)
     bool resumed = false;
     gs_status status = gs_run_known(run, &known, error);
     if (status == GS_OK && !run->options->again && !run->options->further) status = resume(run, &known, &resumed, error);
-    run->evaluator.doubts = !run->evaluator.caps->emulated;   /* a family's predicted time is the same every time */
+    run->evaluator.doubts = !run->evaluator.caps->emulated;   /* predicted times are always the same */
     run->evaluator.known_us = gs_run_known_us(run, &known);
     if (status == GS_OK && !resumed) {
         gs_policy policy;
@@ -154,7 +154,7 @@ static gs_status tune(gs_run *run, gs_error *error)
     return status;
 }
 
-/* Every candidate runs once, the finalists are verified, the winner runs once more. */
+/* Assumes that every candidate runs once, the finalists are verified, and the winner runs again. */
 double gs_tune_seconds(const gs_problem *problem, const gs_tune_options *options)
 {
     const int most = gs_run_candidates(options, true, CANDIDATES);
@@ -169,7 +169,7 @@ gs_status gs_tune(gs_store *store, gs_session *session, gs_worker *worker, const
     gs_run run = gs_run_open(store, session, worker, caps, problem, options, result);
     worker->until = options->budget_s > 0 ? run.evaluator.started + (int64_t)(options->budget_s * 1e9) : 0;
     const gs_status status = tune(&run, error);
-    if (status == GS_ERROR_INTERRUPTED) gs_evaluator_check(&run.evaluator, error);   /* says how to go on, whoever noticed first */
+    if (status == GS_ERROR_INTERRUPTED) gs_evaluator_check(&run.evaluator, error);   /* its message says how to continue, whichever stage was interrupted */
     worker->until = 0;
     result->seconds = gs_clock_since(run.evaluator.started);
     return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Whose turn it is: the problems of a list one after the other, each once; where several tuners share the list, only those whose lease
- * this one got. */
+ * Hands out the problems of a list one after the other, each once; if several tuners share the list, only those that this tuner has
+ * leased. */
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -11,7 +11,7 @@ struct gs_work_queue {
     gs_store         *store;
     const char       *device;
     const gs_problem *problems;
-    const gs_lessee  *lessee;   /* NULL: the list is the caller's alone */
+    const gs_lessee  *lessee;   /* NULL: the list is not shared */
     int               count, left, at;
     bool              settled[];
 };
@@ -57,7 +57,7 @@ gs_status gs_work_queue_next(gs_work_queue *turns, int *index, gs_error *error)
 
 int gs_work_queue_left(const gs_work_queue *turns) { return turns->left; }
 
-/* A lease that cannot be given back ends with the process; what was found is in the store by then. */
+/* If a lease cannot be released it ends with the process; the results are in the store by then. */
 void gs_work_queue_end(gs_work_queue *turns, int index, bool done)
 {
     char text[GS_PROBLEM_TEXT];

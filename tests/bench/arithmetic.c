@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves the arithmetic behind timing (numbers of operand sets, of calls and of contenders that stay, turns, gaps, shuffles) and, on a
- * simulated device, that the operand sets of a run are cold. What else a run must do is bench.c's. Needs no GPU. */
+ * The arithmetic of timing (numbers of operand sets, of calls and of remaining contenders, turns, gaps, shuffles), and, on a simulated device, that the operand sets of
+ * a run are cold. Other requirements of a run are tested in bench.c. Needs no GPU. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 
 /* ---- arithmetic ---- */
 
-/* Everything that a call reads or writes. */
+/* The bytes that a call reads or writes. */
 static void bytes_of_a_set(void **state)
 {
     (void)state;
@@ -31,7 +31,7 @@ static void bytes_of_a_set(void **state)
     }
 }
 
-/* Whole grains, and the places where it may begin. */
+/* A multiple of the granularity, plus room for a random start. */
 static void room_of_an_operand(void **state)
 {
     (void)state;
@@ -54,11 +54,11 @@ static void number_of_sets(void **state)
         assert_true(sets == 2 || (size_t)(sets - 1) * used <= 200 * mib);
     }
     assert_int_equal(gs_operand_sets(gib, gib, 50 * mib, 100 * gib, 1, false), 2);
-    assert_int_equal(gs_operand_sets(mib, mib, 50 * mib, 100 * mib, 1, false), 60);    /* 60 % of what is free */
+    assert_int_equal(gs_operand_sets(mib, mib, 50 * mib, 100 * mib, 1, false), 60);    /* at most 60 % of the free memory */
     assert_int_equal(gs_operand_sets(mib, mib, 50 * mib, mib, 1, false), 2);
     assert_int_equal(gs_operand_sets(1, 1, 50 * mib, gib, 1, true), 1);
     assert_int_equal(gs_operand_most_sets(0, 500), GS_BENCH_SETS);
-    assert_in_range(gs_operand_most_sets(2, 500), 550, 551);   /* a call each for 1 us, and a tenth more */
+    assert_in_range(gs_operand_most_sets(2, 500), 550, 551);   /* one for each call of 1 us, and a tenth more */
     assert_int_equal(gs_operand_most_sets(0.1, 500), GS_BENCH_SETS);
     assert_int_equal(gs_operand_most_sets(1e6, 500), 2);
 }
@@ -148,10 +148,10 @@ static void operands_are_cold(void **state)
     assert_true((size_t)sets * used > 4 * L2);
     assert_int_equal(sim.generated[0], sets);
     assert_int_equal(sim.generated[1], 2 * sets);   /* once per layout */
-    assert_int_equal(sim.generated[2], sets);       /* an operand like any other, though beta is 0 */
+    assert_int_equal(sim.generated[2], sets);       /* C has its own memory although beta is 0 */
     int odd_steps = 0;
     const player *const tn = &players[0], *const nn = &players[1];
-    for (int i = TRIALS; i < 40; i++) {   /* the first capture, in order of the sets */
+    for (int i = TRIALS; i < 40; i++) {   /* the first capture uses the sets in order */
         assert_true((uintptr_t)tn->a[i] % 256 == 0 && (uintptr_t)tn->b[i] % 256 == 0);
         odd_steps += (const char *)tn->a[i + 1] - (const char *)tn->a[i] != (const char *)tn->a[TRIALS + 1] - (const char *)tn->a[TRIALS];
     }
@@ -160,11 +160,11 @@ static void operands_are_cold(void **state)
     assert_ptr_not_equal(tn->b[0], nn->b[0]);
     gs_measurement_destroy(&measurement);
 
-    /* no more than a replay can use, which rotates through all of them */
+    /* No more sets than a replay has calls; a replay uses all of them. */
     device.caps.launch_us = 10;
     measurement = measure(2, &options);
     device.caps.launch_us = 0;
-    assert_in_range(measurement->sets, 110, 111);   /* of 5 us in 550 */
+    assert_in_range(measurement->sets, 110, 111);   /* calls of 5 us in 550 us */
     assert_true(measurement->calls <= measurement->sets);
     gs_measurement_destroy(&measurement);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves, on a simulated device with its own clock: timing is rotated and paired, its outputs are checked, failing and cheating
- * contenders are found, a lost device ends the run, and nothing leaks. The arithmetic behind it and cold operands are bench_arithmetic.c's.
- * Needs no GPU. */
+ * On a simulated device with its own clock: contenders are timed in rotation and compared in pairs, outputs are checked, failing and cheating contenders are found, a
+ * lost device ends the run, and nothing leaks. The arithmetic, and cold operands, are tested in arithmetic.c. Needs no GPU. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -49,7 +48,7 @@ static void rounds_are_rotated(void **state)
     gs_measurement_destroy(&measurement);
 }
 
-/* Before every call that is timed, over all of A. */
+/* Before every timed call another kernel reads and writes all of A. */
 static void calls_stand_behind_another_kernel(void **state)
 {
     (void)state;
@@ -73,7 +72,7 @@ static void call_time_is_the_host_clock(void **state)
     gs_measurement *measurement = measure(2, &options);
     const gs_samples *const samples = measurement->samples;
     assert_non_null(samples[0].call_us);
-    assert_true(samples[0].call_median > 0 && samples[0].call_median < 10);   /* the simulated 10 us take the host no time */
+    assert_true(samples[0].call_median > 0 && samples[0].call_median < 10);   /* the simulated 10 us take no host time */
     assert_true(samples[0].call_p50 <= samples[0].call_p95 && samples[0].call_p95 <= samples[0].call_p99);
     assert_true(fabs(samples[0].device_median - 10) < 0.01);
     gs_measurement_destroy(&measurement);
@@ -83,10 +82,10 @@ static void idle_contender_is_caught(void **state)
 {
     (void)state;
     const gs_bench_options options = quick();
-    static const int until[] = {1, 3, TRIALS};   /* in the first run, among the trials, up to the capture */
+    static const int until[] = {1, 3, TRIALS};   /* until the first run, until the trials, until the capture */
     for (size_t i = 0; i < GS_COUNT(until); i++) {
         fresh(NULL);
-        players[1].honest_runs = until[i];   /* then it "computes" a hundred times faster */
+        players[1].honest_runs = until[i];   /* afterwards it "computes" a hundred times faster */
         gs_measurement *measurement = measure(3, &options);
         assert_true(measurement->samples[1].wrong);
         assert_true(measurement->samples[1].compare.mismatches > 0);
@@ -98,7 +97,7 @@ static void idle_contender_is_caught(void **state)
     }
 }
 
-/* It is right at the end of every replay: what it saves is seen where the same data is computed twice with nothing in between. */
+/* Its D is right at the end of every replay, so it is caught only by computing the same data twice in a row. */
 static void remembering_contender_is_caught(void **state)
 {
     (void)state;
@@ -116,7 +115,7 @@ static void remembering_contender_is_caught(void **state)
         }
 }
 
-/* Written into once, by whom nobody can find out: nobody's times count. */
+/* A contender overwrites an input, and it is unknown which one: nobody's times count. */
 static void spoilt_inputs_count_for_nobody(void **state)
 {
     (void)state;
@@ -135,7 +134,7 @@ static void spoilt_inputs_count_for_nobody(void **state)
     gs_measurement_destroy(&measurement);
 }
 
-/* C is an operand of its own in every call, whether it is read or not: by its address no kernel knows that it is timed. */
+/* C has its own memory in every call, whether it is read or not, so its address does not tell a kernel that it is being timed. */
 static void arguments_are_those_of_verification(void **state)
 {
     (void)state;
@@ -157,13 +156,13 @@ static void arguments_are_those_of_verification(void **state)
         }
 }
 
-/* It is on the device when it is computed and when something is compared with it, and never while a contender runs: measure looks. */
+/* The reference exists in device memory only while it is computed and compared, never while a contender runs; `measure` asserts that. */
 static void reference_is_out_of_reach(void **state)
 {
     (void)state;
     gs_bench_options options = quick();
     gs_measurement *measurement = measure(3, &options);
-    assert_int_equal(sim.references, 1 + 3);   /* what comes behind the last round is known by its hash */
+    assert_int_equal(sim.references, 1 + 3);   /* outputs after the last round are compared by hash */
     assert_null(sim.reference);
     gs_measurement_destroy(&measurement);
     fresh(NULL);
@@ -192,7 +191,7 @@ static void failing_contender_is_left_out(void **state)
         assert_int_equal(measurement->samples[1].status, GS_ERROR_LIBRARY);
         assert_string_equal(measurement->samples[1].error.text, "refused");
         assert_true(isnan(measurement->samples[1].device.median));
-        assert_int_equal(players[1].runs, at);   /* not asked again */
+        assert_int_equal(players[1].runs, at);   /* it is not called again */
         assert_int_equal(measurement->samples[2].status, GS_OK);
         assert_int_equal(measurement->samples[2].device.verdict, GS_FASTER);
         gs_measurement_destroy(&measurement);
@@ -231,7 +230,7 @@ static void lost_device_ends_the_run(void **state)
     }
 }
 
-/* A contender whose kernel never ends takes the run with it, and is named. */
+/* A contender whose kernel never ends also ends the run, and is named. */
 static void a_contender_that_hangs_ends_the_run(void **state)
 {
     (void)state;
@@ -267,13 +266,13 @@ static void without_memory_nothing_is_measured(void **state)
         failed += status != GS_OK;
         gs_measurement_destroy(&measurement);
         assert_null(measurement);
-        gs_measurement_destroy(&measurement);   /* nothing */
+        gs_measurement_destroy(&measurement);   /* measurement is NULL: does nothing */
     }
     gs_measurement_destroy(NULL);
     assert_true(n < MOST && failed >= 10);
 }
 
-/* And not more often: how long it takes at least does not depend on the machine. */
+/* The rate is a maximum. The minimum duration does not depend on the machine's speed. */
 static void requests_come_as_often_as_was_asked(void **state)
 {
     (void)state;
@@ -283,11 +282,11 @@ static void requests_come_as_often_as_was_asked(void **state)
     options.target_qps = 20;
     const int64_t began = gs_clock_ns();
     gs_measurement *measurement = measure(3, &options);
-    assert_true((double)(gs_clock_ns() - began) * 1e-9 > 0.6);   /* 24 of them; a hundred a second would take 0.24 s */
+    assert_true((double)(gs_clock_ns() - began) * 1e-9 > 0.6);   /* 24 requests; at 100 a second they would take 0.24 s */
     gs_measurement_destroy(&measurement);
 }
 
-/* Eight, four, three: the slower ones leave, the others go on to the end, and what they did together is compared. */
+/* Eight, four, three contenders: the slower ones leave, the others stay to the end; ratios use the rounds that both ran. */
 static void slow_ones_leave(void **state)
 {
     static const double cost[PLAYERS] = {10, 30, 8, 12, 9, 11, 40, 8.5};
@@ -318,7 +317,7 @@ static void slow_ones_leave(void **state)
     gs_measurement_destroy(&measurement);
 }
 
-/* Whoever is known to be slower than is asked for leaves, checked like the others; the reference stays as long as somebody does. */
+/* A contender that is surely slower than requested leaves, and its output is checked like the others'. The reference stays as long as anyone else. */
 static void known_slow_ones_leave(void **state)
 {
     static const double cost[PLAYERS] = {10, 13, 12, 45, 9, 10, 400, 12.4};
@@ -337,7 +336,7 @@ static void known_slow_ones_leave(void **state)
             assert_int_equal(samples->rounds, rounds[i]);
             assert_int_equal(samples->wrong, cheats && i == 3);
             if (!samples->wrong) assert_true(fabs(samples->device.median - cost[0] / cost[i]) < 0.01);
-            for (int round = rounds[i]; round < options.rounds; round++) assert_true(isnan(samples->device_us[round]));   /* its last round is done again, none behind it */
+            for (int round = rounds[i]; round < options.rounds; round++) assert_true(isnan(samples->device_us[round]));   /* its last round is repeated, and there is none after it */
         }
         gs_measurement_destroy(&measurement);
     }
@@ -347,11 +346,11 @@ static void known_slow_ones_leave(void **state)
     assert_int_equal(measurement->rounds, 5);
     assert_int_equal(measurement->samples[0].rounds, 5);
     assert_false(measurement->samples[0].wrong || measurement->samples[1].wrong);
-    assert_int_equal(sim.references, 1 + 2);   /* both were compared as a whole */
+    assert_int_equal(sim.references, 1 + 2);   /* both outputs were compared completely */
     gs_measurement_destroy(&measurement);
 }
 
-/* What takes milliseconds is not tried more often than an estimate needs. */
+/* Calls of milliseconds are tried only as often as an estimate needs. */
 static void long_calls_are_tried_once(void **state)
 {
     (void)state;
@@ -360,12 +359,12 @@ static void long_calls_are_tried_once(void **state)
     options.rounds = 7;
     gs_measurement *measurement = measure(2, &options);
     assert_int_equal(measurement->calls, 1);
-    assert_int_equal(players[0].runs, 3 + GS_BENCH_AGAIN);   /* the first, a trial, the capture */
+    assert_int_equal(players[0].runs, 3 + GS_BENCH_AGAIN);   /* the first run, a trial, the capture */
     assert_int_equal(sim.replay_count, 2 * (1 + 7));
     gs_measurement_destroy(&measurement);
 }
 
-/* Beside a fast one it has fewer calls in its replays, or each would take half a second. */
+/* Next to a fast contender, a slow one has fewer calls in a replay, which would otherwise take half a second. */
 static void slow_ones_have_fewer_calls(void **state)
 {
     (void)state;
@@ -391,7 +390,7 @@ static void budget_ends_at_a_round(void **state)
     gs_measurement_destroy(&measurement);
 }
 
-/* Rounds, the length of a replay and the warm-up, where nobody gives them. */
+/* Default rounds, length of a replay and warm-up. */
 static void what_is_not_given(void **state)
 {
     (void)state;
@@ -410,7 +409,7 @@ static void what_is_not_given(void **state)
         gs_measurement_destroy(&measurement);
     }
     assert_int_equal(calls[0], calls[1]);
-    assert_true(runs[0] > runs[1]);   /* replays of the warm-up */
+    assert_true(runs[0] > runs[1]);   /* more, because of the warm-up */
     gs_bench_options options = quick();
     fresh(NULL);
     options.replay_us = 100;
@@ -432,12 +431,12 @@ static void server_mode(void **state)
     const int64_t began = gs_clock_ns();
     gs_measurement *measurement = measure(3, &options);
     const double seconds = (double)(gs_clock_ns() - began) * 1e-9;
-    assert_true(seconds > 0.03);   /* 120 gaps of 0.5 ms on average */
+    assert_true(seconds > 0.03);   /* 120 gaps with a mean of 0.5 ms */
     assert_int_equal(measurement->rounds, 40);
     const gs_samples *const samples = measurement->samples;
     for (int i = 0; i < 3; i++) {
         assert_int_equal(players[i].runs, 41 + (i == 1 ? 0 : GS_BENCH_AGAIN));
-        assert_true(samples[i].call_p50 < 200);   /* microseconds: the simulated device is done at once */
+        assert_true(samples[i].call_p50 < 200);   /* microseconds: the simulated device needs no time */
         assert_true(samples[i].call_p50 > 0 && samples[i].call_p50 <= samples[i].call_p95 &&
                     samples[i].call_p95 <= samples[i].call_p99);
     }
@@ -447,7 +446,7 @@ static void server_mode(void **state)
     gs_measurement_destroy(&measurement);
 }
 
-/* Whoever fails in it is left out; the others are timed. */
+/* A contender that fails in the warm-up is left out; the others are timed. */
 static void server_mode_warms_up(void **state)
 {
     (void)state;
@@ -465,7 +464,7 @@ static void server_mode_warms_up(void **state)
     gs_measurement_destroy(&measurement);
 }
 
-/* Whoever fails in a round, or never begins, is left out from there on, with its own failure; a device that is lost ends the run. */
+/* A contender that fails in some round is left out from then on, with its own status. A lost device ends the run. */
 static void server_mode_leaves_out_who_fails(void **state)
 {
     (void)state;
@@ -491,7 +490,7 @@ static void server_mode_leaves_out_who_fails(void **state)
     }
 }
 
-/* ---- the pick of cublaslt-autotuning ---- */
+/* ---- how cublaslt-autotuning picks a suggestion ---- */
 
 static void pick_finds_the_fastest(void **state)
 {
@@ -515,20 +514,20 @@ static void pick_finds_the_fastest(void **state)
     assert_int_equal(gs_bench_pick(&device, &problems[0], contenders, 0, us, &error), GS_ERROR_ARGUMENT);
 }
 
-/* A suggestion whose output is wrong has no time, however fast; the next fastest are looked at then, until one is right or none is left. */
+/* A suggestion with a wrong output gets no time, however fast it is; then the next fastest are checked, until one is right or none is left. */
 static void pick_drops_wrong_ones(void **state)
 {
     (void)state;
     gs_error error = {0};
     double us[4];
-    players[2].honest_runs = 1;   /* then it "computes" a hundred times faster: it is the only one near the best */
+    players[2].honest_runs = 1;   /* afterwards it "computes" a hundred times faster, so it is the only one near the best */
     players[3].cost_us = 8.2;
     assert_int_equal(gs_bench_pick(&device, &problems[0], contenders, 4, us, &error), GS_OK);
     assert_true(isinf(us[2]));
     assert_true(fabs(us[3] - 8.2) < 0.01 && us[3] < us[0] && us[3] < us[1] && isfinite(us[0]) && isfinite(us[1]));
     assert_int_equal(sim.live, 0);
     fresh(NULL);
-    players[2].honest_runs = 1;   /* beside others in the same run: two are wrong and as fast as each other */
+    players[2].honest_runs = 1;   /* two wrong ones with equal times in the same run */
     players[3].honest_runs = 1;
     assert_int_equal(gs_bench_pick(&device, &problems[0], contenders, 4, us, &error), GS_OK);
     assert_true(isinf(us[2]) && isinf(us[3]) && fabs(us[0] - 10) < 0.01 && fabs(us[1] - 10) < 0.01);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Kernels that are right when they are proved and do less, or something else, when they are timed. The device says that it is a GPU, so that the timing of
- * a GPU runs: many sets of operands, replays, several rounds. Nothing is inspected or verified here: timing alone must find them, or they gain nothing.
- * Without NVRTC all of it is skipped.
+ * Kernels that are right in verification but do less, or something else, in timing. The device claims to be a GPU, so that GPU timing runs: many operand sets, replays,
+ * several rounds. Nothing is inspected or verified here: timing alone must find the cheats, or they must gain nothing. Skipped without NVRTC.
  *
  *     test_bench_cheats [part of a name] */
 #include <stdarg.h>
@@ -27,7 +26,7 @@
 #define D_HERE "(*d_at(p, batch, row, col))"
 #define FIRST  "(row + col + batch == 0)"
 
-typedef enum outcome { RIGHT, CAUGHT, IN_VAIN } outcome;   /* IN_VAIN: right, and no faster than if it did not try */
+typedef enum outcome { RIGHT, CAUGHT, IN_VAIN } outcome;   /* IN_VAIN: right, and no faster than without cheating */
 
 typedef struct cheat {
     const char *name, *problem, *manifest, *source;
@@ -93,7 +92,7 @@ static double honest_us(const gs_problem *problem, double us[2], const char *sou
     if (gs_bench(device, verifier, problem, &contender, 1, &options, &m, &error) != GS_OK) fail_msg("%s", error.text);
     *out = m->samples[0];
     us[0] = m->samples[0].device_median;
-    assert_true(m->sets >= m->calls && m->calls > 1);   /* no call finds what another one has computed */
+    assert_true(m->sets >= m->calls && m->calls > 1);   /* no call finds the result of another one */
     gs_measurement_destroy(&m);
     contender.destroy(&contender);
     return us[0];
@@ -146,7 +145,7 @@ int main(int argc, char **argv)
     }
     device->caps.emulated = false;
     device->caps.l2_bytes = 8192;
-    device->caps.launch_us = 60;   /* a few calls in a replay, so a few sets */
+    device->caps.launch_us = 60;   /* few calls in a replay, hence few sets */
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_timed_is_what_is_proved)};
     const int failed = cmocka_run_group_tests_name("bench/cheats", tests, NULL, NULL);
     device->caps.emulated = true;

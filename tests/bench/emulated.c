@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves that timing and verification on an emulated device are what they should be there: one exact round, no call time, faults that
- * cost one contender and one verdict, and a device that goes on. Without NVRTC all of it is skipped. */
+ * Timing and verification on an emulated device: one exact round, no call time, faults that cost only one contender or one verdict, and a device that can be used
+ * afterwards. Skipped without NVRTC. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -24,7 +24,7 @@
 static gs_device   *device;
 static gs_verifier *verifier;
 
-/* A kernel that writes far behind D, as a contender. */
+/* A contender whose kernel writes far behind D. */
 typedef struct wild {
     gs_module   module;
     gs_function function;
@@ -102,13 +102,13 @@ static void one_exact_round(void **state)
     device->ops->unload(device, self.module);
 }
 
-/* What lies before a layer costs its own time, and changes nothing: sums and inputs are those of a run without it. */
+/* A kernel before the timed call adds its own time and changes nothing: inputs and sums are the same as without it. */
 static void behind_an_elementwise_kernel(void **state)
 {
     (void)state;
     gs_error error = {0};
     double us[2];
-    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 63, 48, 33);   /* 2079 elements of A: no whole number of words */
+    const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 63, 48, 33);   /* 2079 elements of A, an odd number of 16-bit elements */
     gs_contender contender;
     OK(gs_contender_schedule(&contender, device, "simple", &error));
     OK(contender.prepare(&contender, &problem, &error));
@@ -143,7 +143,7 @@ static void passing_over_changes_nothing(void **state)
     device->ops->free(device, memory);
 }
 
-/* Contenders are given pointers; what one of them computes is twice as large. */
+/* Contenders get arrays of pointers; this one's results are twice too large. */
 static gs_status run_twice_as_large(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
 {
     static const float two = 2;
@@ -190,12 +190,12 @@ static void pointers_to_matrices(void **state)
     list[2].destroy(&list[2]);
 }
 
-/* Leaves a half of each row of aux as it was: the other one is a product of its own. */
+/* A contender that writes only one half of each row of aux, with a product of its own. */
 typedef struct half_done {
     gs_contender *of, *half;
     gs_problem    problem;
     gs_pointer    room;     /* as large as aux */
-    bool          second;   /* the half that is written */
+    bool          second;   /* writes the second half */
 } half_done;
 
 static gs_status run_half(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
@@ -211,7 +211,7 @@ static gs_status run_half(gs_contender *contender, const gs_args *args, gs_queue
     return self->half->run(self->half, &with, queue, error);
 }
 
-/* Is right, and writes behind aux, where samples do not come. */
+/* The result is right, but it writes behind aux, where samples do not look. */
 static gs_status run_beside(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
 {
     const half_done *const self = contender->self;
@@ -219,7 +219,7 @@ static gs_status run_beside(gs_contender *contender, const gs_args *args, gs_que
     return device->ops->fill(device, (gs_pointer)(uintptr_t)args->aux + (gs_problem_bytes(&self->problem, 'g') + 3) / 4 * 4, 0, 4, queue, error);
 }
 
-/* Times them, as_gpu: as on a GPU, where outputs are looked at behind each replay: whether the first is right, and none of the others. */
+/* Times the contenders and expects that only the first is right. as_gpu: times as on a GPU, where outputs are checked after each replay. */
 static void first_alone_is_right(const gs_problem *problem, gs_contender *list, int count, bool as_gpu, const char *text)
 {
     gs_error error = {0};
@@ -232,7 +232,7 @@ static void first_alone_is_right(const gs_problem *problem, gs_contender *list, 
     const gs_caps caps = device->caps;
     device->caps.emulated = !as_gpu;
     device->caps.l2_bytes = 8192;
-    device->caps.launch_us = 60;   /* a few calls in a replay, so a few sets */
+    device->caps.launch_us = 60;   /* few calls in a replay, hence few sets */
     OK(gs_bench(device, verifier, problems, list, count, &options, &m, &error));
     device->caps = caps;
     for (int i = 0; i < count; i++)
@@ -267,7 +267,7 @@ static void aux_of_a_gate_is_looked_at(void **state)
     part.destroy(&part);
 }
 
-/* Writes the gradient of the bias elsewhere. */
+/* Writes the bias gradient to other memory. */
 static gs_status run_elsewhere(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
 {
     const half_done *const self = contender->self;
@@ -276,7 +276,7 @@ static gs_status run_elsewhere(gs_contender *contender, const gs_args *args, gs_
     return self->of->run(self->of, &with, queue, error);
 }
 
-/* Of each group its own; rows of none do not count. */
+/* Each group has its own sums; rows of no group do not count. */
 static void sums_of_groups_are_looked_at(void **state)
 {
     (void)state;
@@ -310,7 +310,7 @@ static void a_finding_is_a_verdict(void **state)
     assert_int_equal(verdict.code, GS_VERDICT_FAULT);
     assert_non_null(strstr(verdict.reason, "out-of-bounds"));
     device->ops->unload(device, self.module);
-    OK(gs_contender_schedule(&good, device, "simple", &error));   /* the same device, the same verifier */
+    OK(gs_contender_schedule(&good, device, "simple", &error));   /* on the same device with the same verifier */
     OK(gs_verify(verifier, &good, &problem, &(gs_verify_options){.parts = GS_PART_EXACT | GS_PART_MEMORY, .seed = 1}, &verdict, &error));
     if (verdict.code != GS_VERDICT_PASS) fail_msg("%s: %s", gs_verdict_name(verdict.code), verdict.reason);
     good.destroy(&good);
@@ -320,11 +320,11 @@ static void a_finding_is_a_verdict(void **state)
 
 enum { M = 64, N = 48, K = 32, SEARCHED = 4 << 20 };
 
-static const gs_device_ops *real;    /* the device's own */
-static gs_args              peeped;  /* of the call that is timed */
+static const gs_device_ops *real;    /* the device's original functions */
+static gs_args              peeped;  /* arguments of the timed call */
 static int                  searches, found;
 
-/* Whether the right result lies anywhere on the device, as f64, when a timed kernel starts. */
+/* Searches device memory around A for the right result as f64 when a timed graph starts. */
 static gs_status search_launch(gs_device *on, gs_graph graph, gs_queue queue, gs_error *error)
 {
     static uint16_t a[M * K], b[N * K];
@@ -343,7 +343,7 @@ static gs_status search_launch(gs_device *on, gs_graph graph, gs_queue queue, gs
     return real->graph_launch(on, graph, queue, error);
 }
 
-/* Takes D from where the reference of timing lay when it was on the device: right before A. */
+/* Copies D from where the reference of timing would lie if it were still there: right before A. */
 static gs_status peep_run(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
 {
     const wild *const self = contender->self;
@@ -389,26 +389,26 @@ static void the_reference_is_out_of_reach(void **state)
     device->ops->unload(device, self.module);
 }
 
-/* ---- what a kernel is given, in proof and in timing ---- */
+/* ---- verification and timing give a kernel the same environment ---- */
 
 enum { SEEDS = 6, DISTANCES = 3 };
 
-/* Of the calls at the size that is timed: B, C and D as seen from A, and what C and D hold. */
+/* For calls of the timed size: the distances of B, C and D from A, and the values in C and D. */
 typedef struct seen {
     int64_t  least[DISTANCES], most[DISTANCES];
     int      calls;
-    uint32_t d;                      /* poison, as far as there was any */
+    uint32_t d;                      /* poison in D, if there was any */
     bool     c_nan, c_number;
 } seen;
 
-static gs_contender honest;          /* the one that computes */
+static gs_contender honest;          /* the contender that computes */
 static seen        *now;
-static gs_problem   timed, given;    /* the problem that is timed; the one that was prepared last */
+static gs_problem   timed, given;    /* timed: the timed problem; given: the problem prepared last */
 
 static gs_status watch_prepare(gs_contender *contender, const gs_problem *problem, gs_error *error)
 {
     (void)contender;
-    if (memcmp(&given, problem, sizeof given) == 0) return GS_OK;   /* it is compiled */
+    if (memcmp(&given, problem, sizeof given) == 0) return GS_OK;   /* already compiled */
     given = *problem;
     return honest.prepare(&honest, problem, error);
 }
@@ -467,7 +467,7 @@ static void see_both(gs_contender *watched, seen *proof, seen *timing)
     }
 }
 
-/* The second time the same device says that it is a GPU, so that the paths of one are taken: many sets of operands, replays. */
+/* Runs twice; the second time the device claims to be a GPU, so that many operand sets and replays are used. */
 static void a_kernel_cannot_tell_proof_from_timing(void **state)
 {
     (void)state;
@@ -485,7 +485,7 @@ static void a_kernel_cannot_tell_proof_from_timing(void **state)
             device->caps.emulated = !gpu;
             if (gpu) {
                 device->caps.l2_bytes = 8192;
-                device->caps.launch_us = 60;   /* a few calls in a replay, so a few sets */
+                device->caps.launch_us = 60;   /* few calls in a replay, hence few sets */
             }
             see_both(&watched, &proof, &timing);
             device->caps = caps;
@@ -528,7 +528,7 @@ static gs_status deaf(gs_contender *contender, const gs_args *args, const int32_
     return gs_fail(error, GS_ERROR_UNSUPPORTED, "g", "no");
 }
 
-/* Who wants to know is told, before anything runs, what stands in device memory; the routing is the one that is asked for, the same in every run. */
+/* Contenders that ask for it are told the offsets in device memory before anything runs. The routing is the requested one, and the same in every run. */
 static void groups_are_told(void **state)
 {
     (void)state;
@@ -550,12 +550,12 @@ static void groups_are_told(void **state)
         OK(gs_bench(device, verifier, problems, list, 2, &options, &m, &error));
         assert_int_equal(tellings, run + 1);
         assert_true(m->samples[0].status == GS_OK && !m->samples[0].wrong && m->samples[0].device_median > 0);
-        assert_int_equal(m->samples[1].status, GS_ERROR_UNSUPPORTED);   /* the other one goes on */
+        assert_int_equal(m->samples[1].status, GS_ERROR_UNSUPPORTED);   /* only this contender fails */
         gs_measurement_destroy(&m);
         if (run % 2) assert_memory_equal(first[run / 2], told, sizeof told);
         memcpy(first[run / 2], told, sizeof told);
     }
-    assert_true(first[1][1] > ROWS / 3 && first[0][1] < ROWS / 3);   /* half of the rows to the first eighth */
+    assert_true(first[1][1] > ROWS / 3 && first[0][1] < ROWS / 3);   /* half of the rows go to the first eighth of the groups */
     for (int i = 0; i < 2; i++) list[i].destroy(&list[i]);
 }
 

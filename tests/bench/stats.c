@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Proves: medians, percentiles and geometric means are right; bootstrap intervals cover the truth; verdicts follow the 1 % rule. */
+ * Medians, percentiles and geometric means are right; bootstrap intervals cover the true value; verdicts follow the 1 % rule. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -42,7 +42,7 @@ static void paired_ratio_ignores_the_clock(void **state)
     (void)state;
     double reference[30], candidate[30];
     for (int i = 0; i < 30; i++) {
-        const double clock = 1 + 0.5 * i / 30;   /* the device slows down by half under its power limit */
+        const double clock = 1 + 0.5 * i / 30;   /* the power limit slows the device down by half */
         reference[i] = 110 * clock;
         candidate[i] = 100 * clock;
     }
@@ -100,7 +100,7 @@ static void same_seed_same_interval(void **state)
     assert_true(first.low < first.median && first.median < first.high);
 }
 
-/* Skewed, paired noise with outliers, as timings have it: the interval must hold the true ratio in about 95 of 100 cases. */
+/* Skewed, paired noise with outliers, as in timings: the interval must contain the true ratio in about 95 of 100 cases. */
 static void interval_covers_the_truth(void **state)
 {
     (void)state;
@@ -120,7 +120,7 @@ static void interval_covers_the_truth(void **state)
     }
     print_message("true ratio inside the interval in %d of %d trials\n", covered, trials);
     assert_true(covered >= trials * 93 / 100);
-    assert_true(covered < trials);   /* an interval that always covers is too wide to be one of 95 % */
+    assert_true(covered < trials);   /* an interval that always covers the ratio is too wide for 95 % */
 }
 
 static void of_nothing_nothing_is_known(void **state)

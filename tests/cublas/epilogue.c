@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Problems with an epilogue on cuBLASLt: what it has is its own, what it lacks follows as a kernel of ours, and the results are right. The library is a fake
- * (fake/libcublaslt.c), whose product the test writes; the kernel runs on the emulated device. */
+ * Problems with an epilogue on cuBLASLt: epilogues that cuBLASLt has are fused, others follow as a kernel of ours, and the results are right. cuBLASLt is a fake
+ * (fake/libcublaslt.c) whose product the test writes; the kernel runs on the emulated device. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -31,8 +31,8 @@ typedef void hook(int id, void *stream);
 static gs_device  *device;
 static const fake_call *last;
 static hook      **told;
-static int         multiplied;   /* the algorithm */
-static const void *product;      /* what cuBLASLt computes */
+static int         multiplied;   /* the algorithm of the last multiplication */
+static const void *product;      /* the product that cuBLASLt is to give */
 static size_t      product_bytes;
 
 static void multiply(int id, void *stream)
@@ -52,7 +52,7 @@ static int open_device(void **state)
     setenv("FAKE_CUBLASLT_MASKED", "", 1);
     void *const fake = dlopen(getenv("GEMMSMITH_CUBLASLT"), RTLD_NOW);
     if (!fake || gs_device_open(&device, "emu:h200", NULL, &error) != GS_OK) return 1;
-    device->caps.emulated = false;   /* as far as cuBLASLt can tell */
+    device->caps.emulated = false;   /* so that cuBLASLt is used */
     last = dlsym(fake, "fake_cublaslt_call");
     told = dlsym(fake, "fake_cublaslt_hook");
     *told = multiply;
@@ -77,7 +77,7 @@ static gs_library *library_of(const char *text)
     return library;
 }
 
-/* A scalar of a call alone is the call's. Where f16 accumulation takes it as f16, one that does not fit is refused. */
+/* Scalars given with a call replace the problem's. With f16 accumulation cuBLASLt takes them as f16, and those out of f16's range are refused. */
 static void scalars_of_a_call(void **state)
 {
     (void)state;
@@ -102,12 +102,12 @@ static void scalars_of_a_call(void **state)
     gs_library_destroy(&library);
 }
 
-/* What follows the product in a kernel of its own takes time: to begin, and for what it reads and writes. */
+/* The estimated time of a separate kernel after the product: its launch and its memory traffic. */
 static void a_kernel_behind_takes_time(void **state)
 {
     (void)state;
     static const char *const fused[] = {"f16:256x512x64:tn", "f16:256x512x64:tn:ep=bias+gelu", "f16:256x512x64:tn:ep=bias+gelu+aux", "f16:256x512x64:tn:ep=dgelu+dbias", "bf16:256x512x64:nn:beta=1:ep=relu"};
-    /* legend: problem, elements of D's size that are read and written */
+    /* passes: elements of D's size that are read and written */
     static const struct {
         const char *text;
         int         passes;
@@ -127,7 +127,7 @@ static void a_kernel_behind_takes_time(void **state)
     }
 }
 
-/* Of all four matrices, with an epilogue of its own; what would follow in a kernel, and an older library, are refused. */
+/* Arrays of pointers for all four matrices, with a fused epilogue; an epilogue that needs a separate kernel, and a cuBLASLt without such arrays, are refused. */
 static void arrays_of_pointers(void **state)
 {
     (void)state;
@@ -166,7 +166,7 @@ static void arrays_of_pointers(void **state)
     unsetenv("FAKE_CUBLASLT_STRIDED");
     library = library_of("f16:16x20x8:tn");
     for (const char *operand = "abcd"; *operand; operand++) assert_int_equal(gs_library_alignment(library, *operand), 2);
-    setenv("FAKE_CUBLASLT_ALIGNMENT", "0", 1);   /* it does not say: that of the rows */
+    setenv("FAKE_CUBLASLT_ALIGNMENT", "0", 1);   /* cuBLASLt reports none: the rows' alignment */
     for (const char *operand = "abcd"; *operand; operand++) assert_int_equal(gs_library_alignment(library, *operand), *operand < 'c' ? 16 : 8);
     unsetenv("FAKE_CUBLASLT_ALIGNMENT");
     gs_library_destroy(&library);
@@ -178,7 +178,7 @@ static void arrays_of_pointers(void **state)
     *told = multiply;
 }
 
-/* That of a call of cuBLASLt. */
+/* Runs a problem and checks the epilogue of the cuBLASLt call. */
 static void check_epilogue(gs_library *library, const gs_problem *problem, uint32_t wanted)
 {
     gs_error error = {0};
@@ -194,7 +194,7 @@ static void check_epilogue(gs_library *library, const gs_problem *problem, uint3
     assert_int_equal(gs_library_alignment(library, 'g'), gs_has_aux(problem) ? 16 : 1);
 }
 
-/* legend: the problem; cublasLtEpilogue_t, 0: it has none; how many suggestions */
+/* cases: problem, cublasLtEpilogue_t (0: none), number of suggestions */
 static void what_it_has_is_fused(void **state)
 {
     (void)state;
@@ -234,7 +234,7 @@ static void what_it_has_is_fused(void **state)
     }
 }
 
-/* A value of f16 that is exact, and not the same as its neighbours'. */
+/* An exact f16 number that differs from its neighbours. */
 static double number(size_t i, int step) { return (double)((int)(i * (size_t)step % 61) - 30) / 4; }
 
 static gs_pointer fill(size_t count, int step, uint16_t *host)
@@ -247,14 +247,14 @@ static gs_pointer fill(size_t count, int step, uint16_t *host)
     return at;
 }
 
-/* Every suggestion, over a product that the test makes: the fused ones leave it as it is, the others finish it. */
+/* Runs every suggestion with a product that the test provides: fused suggestions leave it unchanged, the others finish it. */
 static void check_results(const char *text, bool in_place)
 {
     const gs_problem p = problem_of(text);
     gs_library *library = library_of(text);
     const size_t count = (size_t)(p.ldd * p.m * p.batch), bias_count = (size_t)(GS_MAX(p.m, gs_columns_of_b(&p)) + (p.batch - 1) * p.stride_bias);
-    const bool behind = p.residual || p.gate || p.scales, wide = p.scales && p.acc == GS_F32;   /* the product is in the workspace, f32 */
-    const bool to_aux = p.gate && p.aux && !p.bias && !p.scales;   /* the product is what is kept */
+    const bool behind = p.residual || p.gate || p.scales, wide = p.scales && p.acc == GS_F32;   /* then the product is f32 in the workspace */
+    const bool to_aux = p.gate && p.aux && !p.bias && !p.scales;   /* then cuBLASLt writes the product directly to aux */
     const gs_shape shape = gs_shape_of(&p, 'g');
     const int64_t ld = to_aux ? shape.ld : behind ? (gs_columns_of_b(&p) + 7) / 8 * 8 : p.ldd, stride = to_aux ? shape.stride : ld * p.m;
     const size_t middle = to_aux ? gs_problem_bytes(&p, 'g') / 2 : (size_t)(ld * p.m * p.batch);
@@ -262,7 +262,7 @@ static void check_results(const char *text, bool in_place)
     gs_error error = {0};
     const size_t aux_count = gs_has_aux(&p) ? gs_problem_bytes(&p, 'g') / 2 : 1;
     uint16_t *const aux = calloc(aux_count, 2);
-    static double total[2048];   /* of columns */
+    static double total[2048];   /* sums of columns */
     const gs_pointer at_aux = fill(aux_count, 13, aux), at_c = fill(count, 7, c), at_bias = fill(bias_count, 11, bias), at_d = in_place ? at_c : fill(count, 3, d);
     for (size_t i = 0; i < GS_MAX(count, middle); i++) {
         if (wide) ((float *)(void *)sums)[i] = (float)number(i, 5) * 1.0009765f;   /* more bits than D has */
@@ -404,7 +404,7 @@ static gs_status compile_nothing(gs_device *own, const gs_source *source, gs_ima
     return gs_fail(error, GS_ERROR_NO_COMPILER, NULL, "no compiler");
 }
 
-/* Only what needs our kernel needs a compiler. */
+/* Only suggestions with a kernel of ours need a compiler. */
 static void without_a_compiler(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * NVIDIA's calls on problems with groups: what each call is given, that groups of about as many rows share what was tuned, and what is refused. Both libraries
- * are fakes (fake/libcublas.c, fake/libcublaslt.c); host memory stands in for a device's. */
+ * NVIDIA's libraries on problems with groups: the arguments of each call, that groups of similar size share a tuned algorithm, and what is refused. Both libraries are
+ * fakes (fake/libcublas.c, fake/libcublaslt.c); host memory stands for device memory. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -32,7 +32,7 @@
 
 static gs_error error;
 
-/* ---- what the fakes saw ---- */
+/* ---- calls of the fakes ---- */
 
 enum { CALLS = 64 };
 static const fake_grouped *grouped;
@@ -51,7 +51,7 @@ static void remember(int id, void *stream)
 static int64_t picked[16];   /* rows of the problems that were timed */
 static int     picks, suggested = 2;
 
-/* The second suggestion is the faster for more than four rows. */
+/* For more than four rows the second suggestion is faster. */
 static gs_status pick(gs_device *on, const gs_problem *problem, gs_contender *list, int count, double *us, gs_error *why)
 {
     (void)on, (void)list, (void)why;
@@ -63,12 +63,12 @@ static gs_status pick(gs_device *on, const gs_problem *problem, gs_contender *li
     return GS_OK;
 }
 
-/* ---- the sets ---- */
+/* ---- operand sets ---- */
 
 #define GROUPS 6
 static const int32_t offsets[2][GROUPS + 1] = {{0, 5, 5, 12, 13, 19, 40}, {0, 0, 0, 0, 0, 40, 40}};
 
-/* Addresses far apart, which nobody reads or writes. */
+/* Addresses far apart; nothing is read or written there. */
 static gs_args args_of(int set)
 {
     const uintptr_t at = (uintptr_t)(set + 1) << 32;
@@ -92,7 +92,7 @@ static const char *behind(const void *from, int64_t elements) { return (const ch
 static void each_group_has_a_call(void **state)
 {
     (void)state;
-    static const int64_t sizes[] = {6, 8, 1, 24, 48};   /* tuned: for 5 and 6 rows one, for 7 one; 21 and 40 of the second set */
+    static const int64_t sizes[] = {6, 8, 1, 24, 48};   /* sizes that are tuned: 6 for groups of 5 and 6 rows, 8 for 7; 24 and 48 for 21 and 40 rows */
     static const int groups[] = {0, 2, 3, 4, 5};
     const gs_problem p = problem_of("bf16:40x24x16:tn:lda=24:ldd=32:g=6");
     const gs_args args = args_of(0);
@@ -124,7 +124,7 @@ static void each_group_has_a_call(void **state)
     assert_int_equal(live, 0);
 }
 
-/* Alpha and beta in device memory: the library has the problem's, and nobody reads what the call points to. */
+/* Alpha and beta in device memory: cuBLAS gets the problem's values, and the pointers of the call are not read. */
 static void scalars_on_the_device(void **state)
 {
     (void)state;
@@ -149,7 +149,7 @@ static void scalars_on_the_device(void **state)
     assert_false(memory_grows(&watch));
 }
 
-/* By turns in as many queues as there are groups with rows, at most eight: they begin behind the caller's, which waits for all of them. Each has a workspace of its own. */
+/* Groups run in turn on up to eight queues. They start after the work in the caller's queue, which then waits for all of them. Each queue has its own workspace. */
 static void groups_at_once(void **state)
 {
     (void)state;
@@ -177,13 +177,13 @@ static void groups_at_once(void **state)
         assert_true(waited[4 + i].queue == own && waited[4 + i].behind == used[i + 1] && waited[4 + i].calls == 5);
     }
     called = waits = records = 0;
-    OK(c.run(&c, &second, own, &error));   /* one group has rows */
+    OK(c.run(&c, &second, own, &error));   /* only one group has rows */
     assert_true(called == 1 && waits == 0 && records == 0 && used[0] == own);
     c.destroy(&c);
     assert_true(opened == 0 && live == 0);
 }
 
-/* What was found stays known for problems of the same groups: of another number of rows, told again, prepared by another one. */
+/* Tuned algorithms are kept for problems that differ only in the number of rows, for new offsets and for another contender. */
 static void what_was_tuned_is_kept(void **state)
 {
     (void)state;
@@ -205,7 +205,7 @@ static void what_was_tuned_is_kept(void **state)
     c.destroy(&c);
 }
 
-/* The library's own choice takes the place of an algorithm that does not take as many rows. */
+/* Where a tuned algorithm does not support the number of rows, cuBLASLt's own choice replaces it. */
 static void an_algorithm_that_does_not_fit(void **state)
 {
     (void)state;
@@ -218,7 +218,7 @@ static void an_algorithm_that_does_not_fit(void **state)
     OK(c.run(&c, &args, NULL, &error));
     assert_int_equal(calls[0].cols, 5);
     assert_int_equal(algorithm[0], 7);
-    assert_int_equal(algorithm[3], 8);   /* of 6 rows, as many as it was tuned for */
+    assert_int_equal(algorithm[3], 8);   /* 6 rows, the size for which it was tuned */
     c.destroy(&c);
 }
 
@@ -236,13 +236,13 @@ static void an_epilogue_of_groups(void **state)
     c.destroy(&c);
 }
 
-/* A gate: the products of all groups in memory of the contender's own, of both weights; then one kernel for all rows that groups have. */
+/* With a gate, the products of all groups, with both weights, go to memory of the contender; then one kernel finishes the rows of all groups. */
 static void a_gate_is_one_kernel_behind_all(void **state)
 {
     (void)state;
     static const char *const names[] = {"cublaslt-groups", "cublas-groups"};
     const gs_args args = args_of(0);
-    const gs_problem p = problem_of("bf16:64x24x16:tn:g=6:ldd=40:ep=silu+gate");   /* of 64 rows 40 are routed */
+    const gs_problem p = problem_of("bf16:64x24x16:tn:g=6:ldd=40:ep=silu+gate");   /* 40 of 64 rows belong to groups */
     compiles = true;
     for (int i = 0; i < 2; i++) {
         gs_contender c;
@@ -262,7 +262,7 @@ static void a_gate_is_one_kernel_behind_all(void **state)
     assert_int_equal(live, 0);
 }
 
-/* Where each group has a bias of its own, each has its own kernel, and its own rows of aux. */
+/* Where each group has its own bias, each gets its own kernel with its own rows of aux. */
 static void aux_of_groups(void **state)
 {
     (void)state;
@@ -276,13 +276,13 @@ static void aux_of_groups(void **state)
     assert_int_equal(launches, 5);
     assert_true(kernel_args.m == 21 && kernel_args.aux == behind(args.aux, 19 * 24) && kernel_args.bias == behind(args.bias, 5 * 24));
     c.destroy(&c);
-    suggested = 4;   /* cuBLASLt has it itself: no kernel of ours */
+    suggested = 4;   /* cuBLASLt has this epilogue: no kernel of ours */
     prepare(&c, "cublaslt-groups", "f16:40x24x16:tn:g=6:ep=bias+gelu+aux");
     launches = 0;
     OK(c.run(&c, &args, NULL, &error));
     assert_true(launches == 0 && last->aux == behind(args.aux, 19 * 24) && last->bias == behind(args.bias, 5 * 24));
     c.destroy(&c);
-    suggested = 2;   /* but it reads no bias that begins at 40 bytes, that of the second group */
+    suggested = 2;   /* the second group's bias starts at byte 40, which cuBLASLt cannot read */
     prepare(&c, "cublaslt-groups", "f16:40x20x16:tn:g=6:ldd=24:ep=bias+gelu");
     launches = 0;
     OK(c.run(&c, &args, NULL, &error));
@@ -297,7 +297,7 @@ static void aux_of_groups(void **state)
     assert_int_equal(live, 0);
 }
 
-/* Each group has its own kernel, its own rows of scale_m and a scale_n of its own. */
+/* Each group gets its own kernel with its own rows of scale_m and its own scale_n. */
 static void scales_of_groups(void **state)
 {
     (void)state;
@@ -351,7 +351,7 @@ static void one_call_for_all(void **state)
     assert_int_equal(live, 0);
 }
 
-/* legend: contender, problem */
+/* cases: contender, problem */
 static void what_is_refused(void **state)
 {
     (void)state;
@@ -378,7 +378,7 @@ static void what_is_refused(void **state)
         assert_string_equal(error.field, "offsets");
         assert_int_equal(c.expect(&c, &args, falling, 1, &error), GS_ERROR_CORRUPT);
         assert_int_equal(c.expect(&c, &args, late, 1, &error), GS_ERROR_CORRUPT);
-        assert_int_equal(c.run(&c, &args, NULL, &error), GS_ERROR_UNSUPPORTED);   /* what it was told before counts no more */
+        assert_int_equal(c.run(&c, &args, NULL, &error), GS_ERROR_UNSUPPORTED);   /* the earlier offsets are no longer valid */
         c.destroy(&c);
     }
     prepare(&c, "cublas-groups", "f16:40x24x16:tn:g=6:beta=1");
@@ -394,7 +394,7 @@ static void what_is_refused(void **state)
 
 /* ---- the fastest way ---- */
 
-/* One product, a batch and one by pointers: row-major, so its first operand is our B. */
+/* A single product, a strided batch and a batch by pointers: row-major, so cuBLAS's first operand is our B. */
 static void products_of_cublas(void **state)
 {
     (void)state;
@@ -420,7 +420,7 @@ static int    way_count;
 static char   way_name[3][GS_CONTENDER_NAME];
 static gs_status way_status;
 
-/* Times products as `pick`, and ways as the test says, all of which it tells the groups of a set of its own. */
+/* Times single products like `pick`; gives all ways to run the groups the same offsets, and the times that the test sets. */
 static gs_status pick_way(gs_device *on, const gs_problem *problem, gs_contender *list, int count, double *us, gs_error *why)
 {
     static const int32_t others[GROUPS + 1] = {0, 3, 3, 12, 13, 19, 31};
@@ -452,7 +452,7 @@ static void the_fastest_way(void **state)
     gs_contender c;
     for (int fastest = 0; fastest < 3; fastest++) {
         for (int i = 0; i < 3; i++) way_us[i] = i == fastest ? 2 : 3 + i;
-        if (fastest) way_us[0] = INFINITY;   /* a wrong result */
+        if (fastest) way_us[0] = INFINITY;   /* its result was wrong */
         OK(prepare_fastest(&c, text));
         assert_int_equal(way_count, 3);
         assert_string_equal(way_name[0], "cublaslt-groups");
@@ -469,9 +469,9 @@ static void the_fastest_way(void **state)
         assert_int_equal(called, fastest == 2 ? 0 : 5);
         assert_int_equal(waits > 0, fastest == 1);
         assert_int_equal(grouped->groups, fastest == 2 ? 5 : 0);
-        const gs_args unknown = args_of(5);   /* of the timing that picked it */
+        const gs_args unknown = args_of(5);   /* the set of the timing that picked it */
         assert_int_equal(c.run(&c, &unknown, NULL, &error), GS_ERROR_UNSUPPORTED);
-        /* the same contender for one product, and back */
+        /* The same contender prepared for a single product, and back. */
         gs_problem one = problem_of("bf16:40x24x16:tn");
         OK(c.prepare(&c, &one, &error));
         called = 0;
@@ -487,11 +487,11 @@ static void the_fastest_way(void **state)
     }
     for (int i = 0; i < 3; i++) way_us[i] = 2;
     OK(prepare_fastest(&c, text));
-    assert_int_equal(strncmp(c.detail, "cublaslt-groups:", 16), 0);   /* of equals the first */
+    assert_int_equal(strncmp(c.detail, "cublaslt-groups:", 16), 0);   /* among equals the first */
     c.destroy(&c);
 }
 
-/* Alpha and beta in device memory are nobody's business: the product is the same. */
+/* Alpha and beta in device memory do not change the choice. */
 static void scalars_of_the_fastest_way(void **state)
 {
     (void)state;
@@ -513,7 +513,7 @@ static void ways_that_are_left_out(void **state)
     (void)state;
     gs_contender c;
     way_us[0] = 2, way_us[1] = 1;
-    OK(prepare_fastest(&c, "f16:40x24x16:tn:d=f32:g=6"));   /* cublasGemmGroupedBatchedEx has no such D */
+    OK(prepare_fastest(&c, "f16:40x24x16:tn:d=f32:g=6"));   /* cublasGemmGroupedBatchedEx does not support f32 D */
     assert_int_equal(way_count, 2);
     assert_int_equal(strncmp(c.detail, "cublaslt-groups-8:", 18), 0);
     c.destroy(&c);
@@ -535,8 +535,8 @@ static void ways_that_are_left_out(void **state)
     OK(gs_baseline_create(&c, &device, "cublaslt-autotuning", NULL, &error));
     assert_int_equal(c.prepare(&c, &untimed, &error), GS_ERROR_ARGUMENT);
     c.destroy(&c);
-    c.destroy(&c);   /* again is nothing */
-    way_status = GS_ERROR_FAULT;   /* what the machine says is no answer */
+    c.destroy(&c);   /* a second destroy does nothing */
+    way_status = GS_ERROR_FAULT;   /* a device failure is returned, not taken as a slow way */
     assert_int_equal(prepare_fastest(&c, "f16:40x24x16:tn:g=6"), GS_ERROR_FAULT);
     c.destroy(&c);
     way_status = GS_OK;
@@ -556,7 +556,7 @@ static void memory_for_the_sets_may_be_lacking(void **state)
     for (size_t i = 0; i < GS_COUNT(names); i++) {
         gs_contender c;
         prepare(&c, names[i], "bf16:40x24x16:tn:g=6");
-        for (int which = 1; which <= 2; which++) {   /* where they are, and their offsets */
+        for (int which = 1; which <= 2; which++) {   /* the sets' addresses, and their offsets */
             fail_at = which;
             const gs_status status = c.expect(&c, args, offsets[0], 2, &error);
             assert_int_equal(fail_at, 0);
@@ -565,7 +565,7 @@ static void memory_for_the_sets_may_be_lacking(void **state)
             assert_int_equal(c.run(&c, args, NULL, &error), GS_ERROR_UNSUPPORTED);
         }
         int refused = 0;
-        for (int which = 3; which < 100; which++) {   /* what each size of groups needs, or does without */
+        for (int which = 3; which < 100; which++) {   /* memory for each size of groups, which may be optional */
             fail_at = which;
             const gs_status status = c.expect(&c, args, offsets[0], 2, &error);
             const bool over = !allocation_failed();
@@ -582,7 +582,7 @@ static void memory_for_the_sets_may_be_lacking(void **state)
     assert_int_equal(live, 0);
 }
 
-/* A process opens a library once: the older one has its own. */
+/* In a child process, because a process opens each library only once: an older cuBLAS has no grouped calls. */
 static bool an_older_library_has_none(void)
 {
     int code = 1;

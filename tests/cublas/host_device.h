@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A device whose memory is the host's, for calls of NVIDIA's libraries that are fakes: it counts what it gives, and remembers its last launch, and which queue waited for which event. For
- * groups.c alone. */
+ * A device with host memory, for calls of fake NVIDIA libraries: it counts allocations, and records its last launch and which queue waited for which event. For groups.c
+ * alone. */
 #ifndef TESTS_CUBLAS_HOST_DEVICE_H
 #define TESTS_CUBLAS_HOST_DEVICE_H
 
@@ -12,7 +12,7 @@
 #include "device/device.h"
 
 static int  live;   /* allocations */
-static bool lost;   /* there is no more */
+static bool lost;   /* no memory is left */
 
 static gs_status memory_info(gs_device *device, size_t *free_bytes, size_t *total_bytes, gs_error *why)
 {
@@ -45,7 +45,7 @@ static gs_status copy_in(gs_device *device, gs_pointer to, const void *from, siz
     return GS_OK;
 }
 
-/* The kernel behind a product whose epilogue the library lacks; without a compiler such suggestions are left out. */
+/* The kernel after a product whose epilogue the library lacks. Without a compiler such suggestions are left out. */
 static bool      compiles;
 static gs_launch launched;
 static int       launches;
@@ -87,7 +87,7 @@ static gs_status launch(gs_device *device, const gs_launch *what, gs_queue queue
     return GS_OK;
 }
 
-/* Queues and events: numbers from 1. What waits for what is written down: an event of the queue that it was recorded in last. */
+/* Queues and events are numbered from 1. A wait records the queue in which its event was last recorded. */
 static int       handles, opened, waits, records;
 static gs_queue  recorded[256];
 static struct waiting { gs_queue queue, behind; int calls; } waited[256];
@@ -114,7 +114,7 @@ static void event_destroy(gs_device *device, gs_event event) { queue_destroy(dev
 static gs_status event_record(gs_device *device, gs_event event, gs_queue queue, gs_error *why)
 {
     (void)device, (void)why;
-    assert_non_null(event);   /* one queue alone has none */
+    assert_non_null(event);   /* with a single queue no event is recorded */
     records++;
     recorded[(uintptr_t)event] = queue;
     return GS_OK;

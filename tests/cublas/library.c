@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves: cuBLAS and cuBLASLt are found or refused with a usable line, problems they cannot take are refused before any call,
- * and scalars and strides reach them as they should. Needs no GPU; what needs the vendor's library is skipped without it. */
+ * cuBLAS and cuBLASLt are found, or refused with a helpful message; problems that they do not support are refused before any call; and scalars and strides reach them
+ * correctly. Needs no GPU; what needs NVIDIA's library is skipped without it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,11 +16,11 @@
 #include "cublas/cublas.h"
 #include "cublas/library.h"
 
-/* Asked for by the leak sanitizer: cublasLtCreate leaks 192 bytes when it finds no device. */
+/* Read by the leak sanitizer: cublasLtCreate leaks 192 bytes when it finds no device. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) { return "leak:cublasLtCreate\n"; }
 
-/* ---- a device that is not there ---- */
+/* ---- a device without memory ---- */
 
 static gs_status no_device(gs_device *device, size_t *free_bytes, size_t *total_bytes, gs_error *error)
 {
@@ -56,7 +56,7 @@ static gs_device absent = {.ops = &absent_ops}, empty = {.ops = &empty_ops};
 
 static gs_problem small(void) { return gs_problem_make(GS_F16, GS_TN, 128, 64, 256); }
 
-/* ---- tests; the first ones run before anything was loaded ---- */
+/* ---- tests; the first ones run before any library is loaded ---- */
 
 static void missing_file_is_named(void **state)
 {
@@ -118,7 +118,7 @@ static void creation_fails_cleanly(void **state)
     assert_int_equal(gs_library_create(&library, NULL, &problem, &error), GS_ERROR_ARGUMENT);
     assert_int_equal(gs_library_create(&library, &absent, &problem, &error), GS_ERROR_NO_DEVICE);
     assert_null(library);
-    const gs_status status = gs_library_create(&library, &empty, &problem, &error);   /* no GPU: refused by cuBLASLt itself */
+    const gs_status status = gs_library_create(&library, &empty, &problem, &error);   /* without a GPU cuBLASLt itself refuses */
     assert_true((status == GS_OK) == (library != NULL));
     if (status != GS_OK) assert_true(error.text[0] != '\0');
     gs_library_destroy(&library);
@@ -159,7 +159,7 @@ static void baselines(void **state)
     for (int i = 0; i < GS_BASELINES; i++) {
         assert_int_equal(gs_baseline_create(&contender, &absent, gs_baseline_names[i], NULL, &error), GS_OK);
         assert_string_equal(contender.name, gs_baseline_names[i]);
-        const bool groups = strstr(contender.name, "groups"), tuned = strstr(contender.name, "autotuning") || strstr(contender.name, "lt-groups");   /* no timing function was given */
+        const bool groups = strstr(contender.name, "groups"), tuned = strstr(contender.name, "autotuning") || strstr(contender.name, "lt-groups");   /* tuned: these lack their timing function */
         assert_int_equal(contender.prepare(&contender, groups ? &problem : &grouped, &error), tuned ? GS_ERROR_ARGUMENT : GS_ERROR_UNSUPPORTED);
         assert_int_equal(contender.prepare(&contender, groups ? &grouped : &problem, &error), tuned ? GS_ERROR_ARGUMENT : GS_ERROR_NO_DEVICE);
         contender.destroy(&contender);

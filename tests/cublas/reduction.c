@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves: of what cuBLASLt suggests, nothing is chosen that rounds the sums of split K to a narrower type than the accumulator; the places of
- * all others stay what they were, because tuned tables hold them. The library is a fake (fake/libcublaslt.c). */
+ * Of cuBLASLt's suggestions, none that rounds split-K sums to a type narrower than the accumulator may be chosen. All others keep their numbers, because tuned tables
+ * refer to them. The library is a fake (fake/libcublaslt.c). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -48,7 +48,7 @@ static gs_status open_with(gs_library **out, const gs_problem *problem, const ch
     return gs_library_create(out, &device, problem, error);
 }
 
-/* The number of the algorithm at a place of the list, 0 if it cannot be chosen. */
+/* The id of the algorithm at a place of the list, 0 if it must not be chosen. */
 static int algo_at(gs_library *library, int index)
 {
     char text[256];
@@ -80,12 +80,12 @@ static void nothing_is_left_out(void **state)
     gs_error error = {0};
     gs_library *library;
     const gs_problem half = problem_of(GS_F16, GS_F16, GS_F16), usual = problem_of(GS_F16, GS_F32, GS_F16);
-    assert_int_equal(open_with(&library, &half, "24:4 23:1 7:0", "", &error), GS_OK);   /* f16 sums are what was asked for */
+    assert_int_equal(open_with(&library, &half, "24:4 23:1 7:0", "", &error), GS_OK);   /* f16 sums were requested */
     assert_int_equal(gs_library_count(library), 3);
     assert_int_equal(gs_library_chosen(library), 0);
     assert_int_equal(algo_at(library, 1), 23);
     gs_library_destroy(&library);
-    assert_int_equal(open_with(&library, &usual, "66:0 24:2 7:0", "9:0", &error), GS_OK);   /* and is not asked again */
+    assert_int_equal(open_with(&library, &usual, "66:0 24:2 7:0", "9:0", &error), GS_OK);   /* so no second request with a mask */
     assert_int_equal(gs_library_count(library), 3);
     assert_int_equal(gs_library_chosen(library), 0);
     assert_int_equal(algo_at(library, 1), 24);
@@ -99,24 +99,24 @@ static void others_keep_their_places(void **state)
     gs_error error = {0};
     gs_library *library;
     const gs_problem problem = problem_of(GS_F16, GS_F32, GS_F16);
-    /* 66 is in both lists, 31 in the second alone */
+    /* algorithm 66 is in both lists, 31 only in the second */
     assert_int_equal(open_with(&library, &problem, "24:4 66:0 23:1 24:2", "31:2 66:0", &error), GS_OK);
     assert_int_equal(gs_library_count(library), 5);
-    assert_int_equal(gs_library_chosen(library), 4);   /* the library's first choice under the mask */
+    assert_int_equal(gs_library_chosen(library), 4);   /* cuBLASLt's first choice with the mask */
     static const int algos[] = {0, 66, 0, 24, 31};
     for (int i = 0; i < 5; i++) assert_int_equal(algo_at(library, i), algos[i]);
     assert_int_equal(gs_library_choose(library, 0), GS_ERROR_UNSUPPORTED);
-    assert_int_equal(gs_library_chosen(library), 4);   /* as it was */
+    assert_int_equal(gs_library_chosen(library), 4);   /* unchanged */
     gs_library_destroy(&library);
 
     assert_int_equal(open_with(&library, &problem, "24:4 66:0 7:0", "66:0", &error), GS_OK);
     assert_int_equal(gs_library_count(library), 3);
     assert_int_equal(gs_library_chosen(library), 1);
     gs_library_destroy(&library);
-    assert_int_equal(open_with(&library, &problem, "24:4 66:0 7:0", "", &error), GS_OK);   /* no answer: what is known */
+    assert_int_equal(open_with(&library, &problem, "24:4 66:0 7:0", "", &error), GS_OK);   /* no suggestions with the mask: the best known one */
     assert_int_equal(gs_library_chosen(library), 1);
     gs_library_destroy(&library);
-    /* answers of which nothing may be chosen: what is known */
+    /* With the mask, only suggestions that must not be chosen: the best known one. */
     static const char *const useless[] = {"24:4", "24:1 24:4", "31:4 23:1"};
     for (int i = 0; i < 3; i++) {
         assert_int_equal(open_with(&library, &problem, "24:4 66:0 7:0", useless[i], &error), GS_OK);
@@ -135,7 +135,7 @@ static void only_such(void **state)
     assert_int_equal(open_with(&library, &problem, "24:4 24:1", "24:2", &error), GS_OK);
     assert_int_equal(gs_library_chosen(library), 2);
     gs_library_destroy(&library);
-    assert_int_equal(open_with(&library, &problem, "24:4 24:1", "24:4", &error), GS_ERROR_UNSUPPORTED);   /* a mask that is not obeyed */
+    assert_int_equal(open_with(&library, &problem, "24:4 24:1", "24:4", &error), GS_ERROR_UNSUPPORTED);   /* cuBLASLt ignores the mask */
     assert_null(library);
     assert_non_null(strstr(error.text, "round"));
     assert_int_equal(open_with(&library, &problem, "", "", &error), GS_ERROR_UNSUPPORTED);
@@ -153,7 +153,7 @@ static gs_status pick(gs_device *on, const gs_problem *problem, gs_contender *li
     return GS_OK;
 }
 
-/* Only what may be chosen is timed; one whose result is wrong has no time, and the next takes its place. */
+/* Only suggestions that may be chosen are timed. One with a wrong result has no time, and the next is chosen. */
 static void tuned(void **state)
 {
     (void)state;
@@ -176,7 +176,7 @@ static void tuned(void **state)
     contender.destroy(&contender);
 }
 
-/* The fake takes no matrices that do not fit together. */
+/* The fake refuses matrices that do not fit together. */
 static void every_layout_fits(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The kernel of norms on the emulated device, which sees accesses beside what it was given: against f64, for whole pieces of 16 bytes and others, rows that lie apart, more than one piece for
- * each thread, in place; and special numbers. */
+ * The RMS norm kernel on the emulated device, which reports accesses out of bounds: compared with f64, for rows of whole and partial 16-byte pieces, rows with gaps,
+ * several pieces for each thread, in place; and special values. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -15,19 +15,19 @@
 #include "cublas/rms_norm.h"
 #include "emu_group.h"
 
-enum { MOST = 20000, EDGE = 7 };   /* elements; those before x, before the weight and behind the result: pointers at any element */
+enum { MOST = 20000, EDGE = 7 };   /* MOST: elements; EDGE: elements before x, before the weight and after the result, so that pointers have the alignment of one element */
 
 static double wide(uint16_t bits, gs_type type) { return type == GS_BF16 ? gs_bf16_to_f32(bits) : gs_f16_to_f32(bits); }
 static uint16_t narrow(double x, gs_type type) { return type == GS_BF16 ? gs_f64_to_bf16(x) : gs_f64_to_f16(x); }
 
 typedef struct shape {
     int64_t m, n, ldx;
-    int     shift;      /* elements that x and the weight lie behind a multiple of 16 bytes */
+    int     shift;      /* elements by which x and the weight are offset from a multiple of 16 bytes */
     bool    weighted, in_place;
     float   eps, offset;
 } shape;
 
-/* Numbers of any size, as the row says; reproducible. */
+/* Reproducible numbers of up to this size. */
 static void draw(uint16_t *to, int64_t count, double size, gs_type type, unsigned seed)
 {
     for (int64_t i = 0; i < count; i++) {
@@ -36,7 +36,7 @@ static void draw(uint16_t *to, int64_t count, double size, gs_type type, unsigne
     }
 }
 
-/* What a row is divided by. */
+/* The root that a row is divided by. */
 static double root(const uint16_t *x, const shape *s, gs_type type)
 {
     double sum = 0;
@@ -60,7 +60,7 @@ static void check(const gs_rms_norm *norm, const shape *s, gs_type type, bool ro
     gs_pointer at_x, at_weight, at_result;
     draw(x, MOST, 1, type, 7);
     draw(weight, MOST, 4, type, 11);
-    for (int64_t row = 1; row < s->m; row += 2) draw(x + row * s->ldx, s->n, 0x1p-9, type, (unsigned)row);   /* beside eps */
+    for (int64_t row = 1; row < s->m; row += 2) draw(x + row * s->ldx, s->n, 0x1p-9, type, (unsigned)row);   /* small rows, for which eps matters */
     memset(result, 0x5a, sizeof result);
     OK(ops->alloc(device, (size_t)(extent + s->shift) * 2, &at_x, &error));
     OK(ops->alloc(device, (size_t)(s->n + s->shift) * 2, &at_weight, &error));
@@ -79,7 +79,7 @@ static void check(const gs_rms_norm *norm, const shape *s, gs_type type, bool ro
         const uint16_t *const row = x + i / s->n * s->ldx;
         if (col == 0) by = root(row, s, type);
         const double want = expected(wide(row[col], type) / by, s->weighted ? &weight[col] : NULL, (double)s->offset, type, rounds), got = wide(result[i], type);
-        /* f32 may round the other way before the product, too */
+        /* f32 may also round differently before the product */
         if (!(fabs(got - want) <= (rounds && s->weighted ? 3.2 : 1.05) * unit * fabs(want) + least * (rounds && s->weighted ? 9 : 1)))
             fail_msg("%lld x %lld, rounds %d: element %lld is %g, not %g", (long long)s->m, (long long)s->n, rounds, (long long)i, got, want);
     }
@@ -102,7 +102,7 @@ static void right(void **state)
         gs_error error = {0};
         gs_rms_norm norm;
         const gs_type type = kind / 2 ? GS_BF16 : GS_F16;
-        device->dependent = kind / 2 == 1;   /* then the device sees what comes before the wait */
+        device->dependent = kind / 2 == 1;   /* then the device also checks accesses before the wait */
         OK(gs_rms_norm_open(&norm, device, type, kind % 2, &error));
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) check(&norm, &shapes[i], type, kind % 2);
         gs_rms_norm_close(&norm);
@@ -111,7 +111,7 @@ static void right(void **state)
     device->dependent = false;
 }
 
-/* A row with an infinity, a NaN or an overflow of its squares; zeros are zeros. */
+/* Rows with an infinity, a NaN and squares that overflow; rows of zeros stay zero. */
 static void special(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves that loads, stores and the instructions on addresses do what the PTX ISA says in every state space, that stray, misaligned
- * and early accesses are found, and that the traffic that the time model uses is counted. */
+ * Loads, stores and address instructions do what the PTX ISA says in every state space; accesses that are out of bounds, misaligned or too early are found; and the
+ * traffic that the time model uses is counted. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -26,7 +26,7 @@ static uint64_t extended(const uint8_t *at, const struct width *w)
     return value;
 }
 
-/* Loads of each type into registers of each width, lanes in a row or apart, all or some of them. */
+/* Loads of each type into registers of each width, contiguous or scattered over lanes, in all or some lanes. */
 static void loads_extend_into_wider_registers(void **state)
 {
     (void)state;
@@ -100,7 +100,7 @@ static void vectors_move_whole(void **state)
             assert_int_equal(m.to[31 * stride + vectors[v].bytes], 0xee);
             close_machine(&m);
         }
-    /* elements may be left out, constant, special registers; the base may be among the results */
+    /* Elements may be left out, constants or special registers; the base register may be among the results. */
     machine m;
     run_body(&m, "mul.wide.u32 %rd3, %r1, 16;\nadd.s64 %rd4, %rd3, %rd2;\nadd.s64 %rd3, %rd3, %rd1;\n"
                  "ld.global.v2.b64 {%rd3, _}, [%rd3];\nst.global.v2.b64 [%rd4], {%rd3, 5};\n"
@@ -133,11 +133,11 @@ static void every_space_is_reached_directly_and_generically(void **state)
                  "ld.param.v2.u32 {%r9, %r10}, [%rd10];\nst.global.u32 [%rd4+512], %r10;\n"
                  "cvta.to.shared.u64 %rd12, %rd7;\nld.shared.u32 %r11, [%rd12];\nst.global.u32 [%rd4+640], %r11;\n"
                  "cvta.global.u64 %rd13, %rd1;\ncvta.to.global.u64 %rd13, %rd13;\nld.u32 %r12, [%rd13+20];\nst.u32 [%rd4+768], %r12;\n"
-                 /* each lane its own space */
+                 /* each lane uses its own space */
                  "and.b32 %r13, %r1, 3;\nsetp.eq.u32 %p2, %r13, 0;\nsetp.eq.u32 %p3, %r13, 1;\nsetp.eq.u32 %p4, %r13, 2;\n"
                  "add.s64 %rd14, %rd9, 4;\n@%p2 mov.b64 %rd14, %rd7;\n@%p3 add.s64 %rd14, %rd1, %rd3;\n@%p4 add.s64 %rd14, %rd11, 4;\n"
                  "ld.u32 %r14, [%rd14];\nst.global.u32 [%rd4+896], %r14;\n"
-                 /* and stores to three of them */
+                 /* stores to three of the spaces */
                  "@%p4 mov.b64 %rd14, %rd7;\n@%p3 add.s64 %rd14, %rd4, 1024;\nst.u32 [%rd14], %r1;\nld.u32 %r15, [%rd14];\n"
                  "st.global.u32 [%rd4+1152], %r15;",
                  NULL, 1);
@@ -159,7 +159,7 @@ static void every_space_is_reached_directly_and_generically(void **state)
     close_machine(&m);
 }
 
-/* Constants and global variables are allocations whose addresses the code was decoded with. */
+/* Constant and global variables are allocations, whose addresses are known when the code is decoded. */
 static void module_variables_live_in_device_memory(void **state)
 {
     (void)state;
@@ -180,7 +180,7 @@ static void module_variables_live_in_device_memory(void **state)
     assert_int_equal(emu_run(&t), GS_OK);
     for (int v = 0; v < t.module->variables; v++)
         if (t.module->variable[v].space == GS_PTX_GLOBAL) assert_int_equal(u32_at(emu_bytes(&t, address[v], 4), 0), 496 + 2 * 32 + 496);
-    assert_int_equal(t.launch.counters.global_load, 32 + 128);   /* reads of constants do not ask L2, the generic one is not known to be one */
+    assert_int_equal(t.launch.counters.global_load, 32 + 128);   /* constant loads do not reach the L2; a generic load is not known to be a constant one */
     emu_end(&t);
 }
 
@@ -296,7 +296,7 @@ static void stray_accesses_are_found(void **state)
     for (size_t i = 0; i < GS_COUNT(stray); i++) expect_finding(stray[i].body, GS_EMU_OUT_OF_BOUNDS_FINDING, stray[i].words);
     expect_finding("mov.b64 %rd3, blob;\ncvta.param.u64 %rd3, %rd3;\nst.u32 [%rd3], %r1;", GS_EMU_TRAP_FINDING, "write to the kernel's parameters");
     expect_finding("mov.b64 %rd3, depot;\ncvta.local.u64 %rd3, %rd3;\nred.add.u32 [%rd3], 1;", GS_EMU_TRAP_FINDING, "does not have");
-    /* hints may reach a line past the end, no farther: what lies there is the next launch's; a null pointer names nothing */
+    /* Hints may reach a line past the end, but no farther, because the next launch may use that memory; a hint for a null pointer has no effect. */
     static const char *const hints[] = {"prefetch.global.L2 [%rd3];", "prefetch.L2 [%rd3];", "prefetch.global.L2::evict_last [%rd3];", "prefetchu.L1 [%rd3];",
                                         "applypriority.global.L2::evict_normal [%rd3], 128;", "cp.async.bulk.prefetch.L2.global [%rd3], 16;"};
     for (size_t i = 0; i < GS_COUNT(hints); i++) {
@@ -314,7 +314,7 @@ static void stray_accesses_are_found(void **state)
     }
     expect_finding("cp.async.bulk.prefetch.L2.global [%rd1], 1048576;", GS_EMU_OUT_OF_BOUNDS_FINDING, "hint");
     expect_finding("sub.u64 %rd3, %rd2, %rd1;\nadd.u64 %rd3, %rd3, 16;\ncvt.u32.u64 %r2, %rd3;\ncp.async.bulk.prefetch.L2.global [%rd1], %r2;", GS_EMU_OUT_OF_BOUNDS_FINDING,
-                   "hint");   /* all between two allocations */
+                   "hint");   /* everything between two allocations */
     expect_finding("mov.u32 %r2, 20;\ncp.async.cg.shared.global [smem], [%rd1], 16, %r2;", GS_EMU_TRAP_FINDING, "20 bytes for a copy of 16");
 }
 
@@ -350,7 +350,7 @@ static void reads_of_unwritten_global_memory_are_found(void **state)
             if (emu_found(&m.t, GS_EMU_UNINITIALIZED_FINDING) != (uint64_t)check) fail_msg("%s", bodies[i]);
             close_machine(&m);
         }
-    machine m;   /* what was written before is no finding, with gaps or without; an exchange with a result that nobody reads only writes */
+    machine m;   /* Written memory gives no finding, with or without gaps. An exchange whose result is unused only writes. */
     open_machine(&m, EACH_LANE "atom.global.exch.b32 %r2, [%rd3+256], 1;\nld.global.u32 %r2, [%rd3+256];\natom.shared.exch.b32 %r3, [smem], 1;\nst.global.u32 [%rd3], 1;\nld.global.u32 %r2, [%rd3];\nred.global.add.u32 [%rd3], 1;\nmul.wide.u32 %rd5, %r1, 64;\n"
                      "add.s64 %rd5, %rd5, %rd1;\nst.global.u32 [%rd5+1024], 1;\nld.global.u32 %r2, [%rd5+1024];", NULL, 0);
     run_clean(&m);
@@ -380,7 +380,7 @@ static void unordered_shared_accesses_are_found(void **state)
     open_machine(&m, "xor.b32 %r2, %r1, 32;\nshl.b32 %r3, %r1, 2;\nshl.b32 %r4, %r2, 2;\nst.shared.u32 [%r3], %r1;\nbar.sync 0;\n"
                      "ld.shared.u32 %r5, [%r4];\nred.shared.add.u32 [%r3+256], 1;\nbar.sync 0;", NULL, 1);
     m.t.launch.block[0] = 64;
-    assert_int_equal(emu_run(&m.t), GS_ERROR_FAULT);   /* the reductions add to what nobody wrote, and that is all */
+    assert_int_equal(emu_run(&m.t), GS_ERROR_FAULT);   /* the reductions add to unwritten memory: one finding, no others */
     assert_int_equal(m.t.launch.findings, 1);
     assert_int_equal(m.t.launch.finding[0].kind, GS_EMU_UNINITIALIZED_FINDING);
     close_machine(&m);
@@ -396,7 +396,7 @@ static void addresses_are_converted_and_classified(void **state)
         "mov.b64 %rd3, %rd1;", "mov.u64 %rd3, smem;\ncvta.shared.u64 %rd3, %rd3;", "mov.u64 %rd3, depot;\ncvta.local.u64 %rd3, %rd3;",
         "mov.b64 %rd3, blob;\ncvta.param.u64 %rd3, %rd3;",
     };
-    static const char right[][6] = {"10000", "01100", "00010", "10001"};   /* parameters lie in global memory, too */
+    static const char right[][6] = {"10000", "01100", "00010", "10001"};   /* parameters are also in global memory */
     for (size_t i = 0; i < GS_COUNT(makers); i++)
         for (size_t j = 0; j < GS_COUNT(spaces); j++) {
             char body[400];
@@ -409,7 +409,7 @@ static void addresses_are_converted_and_classified(void **state)
         }
 }
 
-/* Two blocks: each writes into the other's shared memory and reads it back through a generic address. */
+/* Two blocks: each writes to the other's shared memory and reads it back through a generic address. */
 #define CLUSTER_SYNC "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"
 
 static void blocks_of_a_cluster_reach_each_other(void **state)
@@ -420,9 +420,9 @@ static void blocks_of_a_cluster_reach_each_other(void **state)
                  "mov.u32 %r2, %cluster_ctarank;\nxor.b32 %r3, %r2, 1;\nshl.b32 %r4, %r1, 2;\nmov.u32 %r5, smem;\nadd.u32 %r5, %r5, %r4;\n"
                  "mapa.shared::cluster.u32 %r6, %r5, %r3;\nmad.lo.u32 %r7, %r2, 100, %r1;\n" CLUSTER_SYNC
                  "st.shared::cluster.u32 [%r6+512], %r7;\n" CLUSTER_SYNC
-                 "ld.shared.u32 %r8, [%r5+512];\n"                                    /* what the other one wrote here */
+                 "ld.shared.u32 %r8, [%r5+512];\n"                                    /* written by the other block */
                  "cvt.u64.u32 %rd3, %r5;\ncvta.shared.u64 %rd3, %rd3;\n"
-                 "mapa.u64 %rd4, %rd3, %r3;\nld.u32 %r9, [%rd4+512];\n"   /* what we wrote there */
+                 "mapa.u64 %rd4, %rd3, %r3;\nld.u32 %r9, [%rd4+512];\n"   /* written by this block */
                  CLUSTER_SYNC "red.shared::cluster.add.u32 [%r6+512], 1000;\n" CLUSTER_SYNC
                  "ld.shared::cluster.u32 %r10, [%r5+512];\ngetctarank.shared::cluster.u32 %r11, %r6;\ngetctarank.u64 %r12, %rd3;\n"
                  "isspacep.shared::cta %p2, %rd4;\nisspacep.shared::cluster %p3, %rd4;\nselp.u32 %r13, 1, 0, %p2;\nselp.u32 %r14, 1, 0, %p3;\n"
@@ -451,7 +451,7 @@ static void blocks_of_a_cluster_reach_each_other(void **state)
     assert_non_null(strstr(m.t.launch.finding[0].text, "which only .shared::cluster can"));
     close_machine(&m);
 
-    /* a variable's address names its block where there are others, as a value of 32 and of 64 bits, and with an offset */
+    /* In a cluster, a variable's address contains its block, in 32 and 64 bits, with and without an offset. */
     for (uint32_t blocks = 1; blocks <= 2; blocks++) {
         open_machine(&m, "mov.u32 %r2, %cluster_ctarank;\nmov.u32 %r3, smem;\nmov.u32 %r4, smem+512;\nmov.u64 %rd3, smem;\ncvta.shared.u64 %rd3, %rd3;\n"
                          "shl.b32 %r5, %r1, 2;\nadd.u32 %r6, %r4, %r5;\nst.shared.u32 [%r6], %r1;\nbar.warp.sync 0xffffffff;\ncvt.u64.u32 %rd4, %r5;\nadd.s64 %rd4, %rd4, %rd3;\n"
@@ -473,7 +473,7 @@ static void blocks_of_a_cluster_reach_each_other(void **state)
         close_machine(&m);
     }
 
-    /* block 1 has gone, which block 0 learns from global memory */
+    /* block 1 has ended when block 0 accesses its shared memory */
     open_machine(&m, "mov.u32 %r2, %cluster_ctarank;\nsetp.eq.u32 %p2, %r2, 1;\n@%p2 bra gone;\nmov.u32 %r5, 0;\n"
                      "again:\nadd.u32 %r5, %r5, 1;\nld.volatile.global.u32 %r3, [%rd2];\nsetp.lt.u32 %p3, %r5, 3000;\n@%p3 bra again;\n"
                      "mov.u32 %r4, smem;\nmapa.shared::cluster.u32 %r4, %r4, 1;\nst.shared::cluster.u32 [%r4], %r1;\ngone:\n", NULL, 1);

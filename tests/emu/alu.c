@@ -8,7 +8,7 @@ static const struct int_type { const char *name; int bits; bool is_signed; char 
     {"u16", 16, false, 'h'}, {"s16", 16, true, 'h'}, {"u32", 32, false, 'r'}, {"s32", 32, true, 'r'}, {"u64", 64, false, 'q'}, {"s64", 64, true, 'q'},
 };
 
-/* The number that the low bits are. */
+/* The integer in the low `width` bits. */
 static wide number(uint64_t bits, int width, bool is_signed)
 {
     const wide one = 1;
@@ -119,7 +119,7 @@ static void products_of_24_bits(void **state)
     check_int("mad24.hi", u, ref_mul24_hi_u, 3, false);
 }
 
-/* Two registers to one number of twice the width, through the carry flag. */
+/* Two 64-bit registers form one 128-bit number, with the carry flag. */
 static uint64_t long_add(const uint64_t v[4], const void *context)
 {
     const unsigned __int128 sum = ((unsigned __int128)v[1] << 64 | v[0]) + ((unsigned __int128)v[3] << 64 | v[2]);
@@ -206,14 +206,14 @@ static uint64_t ref_bfi(const uint64_t v[4], const void *context)
     }
     return out;
 }
-static uint64_t ref_shift(const uint64_t v[4], const void *context)   /* flag: left */
+static uint64_t ref_shift(const uint64_t v[4], const void *context)   /* flag: shift left */
 {
     const bit_case *const t = context;
     uint64_t out = v[0];
     for (uint64_t i = 0; i < v[1] && i < 64; i++) out = t->flag ? out << 1 : (out >> 1) | (t->is_signed ? out & 1ull << (t->bits - 1) : 0);
     return low((wide)out, t->bits);
 }
-static uint64_t ref_funnel(const uint64_t v[4], const void *context)   /* flag: left; is_signed: clamp */
+static uint64_t ref_funnel(const uint64_t v[4], const void *context)   /* flag: shift left; is_signed: clamp instead of wrap */
 {
     const bit_case *const t = context;
     const uint64_t both = v[1] << 32 | v[0];
@@ -328,7 +328,7 @@ static void prmt_in_all_modes(void **state)
 
 typedef struct dot { bool a_signed, b_signed; int bytes, first; } dot;
 
-static uint64_t ref_dot(const uint64_t v[4], const void *context)   /* bytes of a: 4 of 8 bits or 2 of 16 */
+static uint64_t ref_dot(const uint64_t v[4], const void *context)   /* bytes: parts of a, 4 of 8 bits or 2 of 16 */
 {
     const dot *const t = context;
     wide sum = (wide)v[2];
@@ -438,7 +438,7 @@ static void logic_on_registers_and_predicates(void **state)
 
 static uint64_t ref_pack(const uint64_t v[4], const void *context)
 {
-    const bit_case *const t = context;   /* bits of a part */
+    const bit_case *const t = context;   /* bits of each part */
     uint64_t out = 0;
     for (int i = 0; i < 64 / t->bits && i < 4; i++) out |= v[i] << t->bits * i;
     return out;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Floating-point arithmetic, comparisons and conversions of the emulated device: against the host's instructions in its own rounding
- * modes, against exact integers, and against rounding as the definition has it. */
+ * Floating-point arithmetic, comparisons and conversions of the emulated device, compared with the host's instructions in each rounding mode, with exact integers, and
+ * with rounding as defined by IEEE 754. */
 #include "emu_alu.h"
 
 #include <fenv.h>
@@ -75,7 +75,7 @@ static uint64_t ref_f32(const uint64_t v[4], const void *context)
     float a = (float)alu_f32(v[0]), b = (float)alu_f32(v[1]), c = (float)alu_f32(v[2]);
     if (t->flush) a = flushed(a), b = flushed(b), c = flushed(c);
     float result = host_f32(t, a, b, c);
-    if (t->flush) {   /* too small before the exponent's end rounds it */
+    if (t->flush) {   /* flushes results that are subnormal before rounding with an unbounded exponent */
         const alu_format endless = {24, -100000, 100000};
         const long double exact = t->op == '*' ? (long double)a * b : t->op == '/' ? (long double)a / b : (long double)result;
         if (fabs(alu_round(exact, endless, t->mode)) < 0x1p-126) result = copysignf(0, result);
@@ -119,7 +119,7 @@ static uint64_t one_f32(const char *statement, float a, float b, float c)
     return value;
 }
 
-/* Cases that two roundings would get wrong. */
+/* Cases in which rounding twice gives a wrong result. */
 static void fma_rounds_once(void **state)
 {
     (void)state;
@@ -206,7 +206,7 @@ static void signs(void **state)
 
 /* ---- f64 ---- */
 
-/* The nearest result, moved by the sign of what was rounded away; that is exact where nothing under- or overflows. */
+/* The nearest result, corrected by the sign of the rounding error; exact unless the operation under- or overflows. */
 static uint64_t ref_f64(const uint64_t v[4], const void *context)
 {
     const float_case *const t = context;
@@ -219,7 +219,7 @@ static uint64_t ref_f64(const uint64_t v[4], const void *context)
     default:  near = sqrt(a), rest = fma(-near, near, a); break;
     }
     const bool ordinary = fabs(near) < 0x1p1000 && fabs(near) > 0x1p-900 && fabs(a) > 0x1p-900 && fabs(b) < 0x1p900;
-    if (!ordinary) {   /* the host in that mode */
+    if (!ordinary) {   /* use the host's rounding mode */
         const volatile double x = a, y = b;
         volatile double result;
         fesetround(host_mode(t->mode));
@@ -251,14 +251,14 @@ static void f64_in_every_rounding(void **state)
             alu_check(text, &"dd"[2 - all[i].sources], ref_f64, &t);
         }
     alu_check("fma.rn.f64 %q0, %q1, %q2, %q3;", "ddd", ref_fma_f64, NULL);
-    assert_int_equal(alu_one("add.f64 %q0, %q1, 0f3FC00000;", "q0", gs_f64_bits(1), "q1", 0, NULL), gs_f64_bits(2.5));   /* a narrow literal is widened */
+    assert_int_equal(alu_one("add.f64 %q0, %q1, 0f3FC00000;", "q0", gs_f64_bits(1), "q1", 0, NULL), gs_f64_bits(2.5));   /* an f32 literal is widened */
     assert_int_equal(alu_one("add.rp.f64 %q0, %q1, %q2;", "q0", gs_f64_bits(1), "q1", gs_f64_bits(0x1p-80), "q2"), gs_f64_bits(1 + 0x1p-52));
-    assert_int_equal(fegetround(), FE_TONEAREST);   /* the host's mode is as before */
+    assert_int_equal(fegetround(), FE_TONEAREST);   /* the host's rounding mode is restored */
 }
 
 /* ---- f16 and bf16 ---- */
 
-/* An exact sum as an integer in units of 2^-unit, rounded by definition. */
+/* Rounds an exact sum, an integer in units of 2^-unit, as defined by IEEE 754. */
 static double round_integer(__int128 exact, int unit, alu_format f)
 {
     const bool negative = exact < 0;
@@ -335,7 +335,7 @@ static void halves_round_once(void **state)
         }
 }
 
-/* Pairs from all over the range: every number of a lattice with every other. */
+/* All pairs of numbers from a lattice over the whole range. */
 static void f16_pairs_of_a_lattice(void **state)
 {
     (void)state;

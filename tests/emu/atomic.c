@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Proves that atomics compute what the PTX ISA says, also between host threads, and that cp.async copies arrive, late or early, when
- * their groups or barriers say so, and not before. */
+ * Atomics compute what the PTX ISA says, also between host threads; and cp.async copies arrive, late or early, when their groups or barriers say so, and not before. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,7 +12,7 @@
 /* ---- atomics ---- */
 
 typedef struct step {
-    const char *operation, *type, *b, *c;   /* operands as the text has them */
+    const char *operation, *type, *b, *c;   /* operands as PTX text */
     uint64_t before, after;
 } step;
 
@@ -35,7 +34,7 @@ static const step steps[] = {
     {"cas", "b64", "0x400000000", "9", 0x400000000, 9},       {"cas", "b64", "4", "9", 0x400000004, 0x400000004},
     {"cas", "b16", "4", "9", 4, 9},                           {"cas", "b16", "5", "9", 4, 4},
     {"add", "f32", "0f3FC00000", NULL, 0x3f800000, 0x40200000},   /* 1.5 + 1 */
-    {"add", "f32", "0fFF800000", NULL, 0x7f800000, 0x7fffffff},   /* infinities cancel */
+    {"add", "f32", "0fFF800000", NULL, 0x7f800000, 0x7fffffff},   /* the infinities cancel */
     {"add", "f64", "0d3FF8000000000000", NULL, 0x3ff0000000000000, 0x4004000000000000},
     {"add.noftz", "f16", "0x3c00", NULL, 0x0001, 0x3c00},         {"add.noftz", "f16", "0x0003", NULL, 0x0001, 0x0004},
     {"add.noftz", "f16", "0x7c00", NULL, 0xfc00, 0x7fff},         {"add.noftz", "f16x2", "0x3c004000", NULL, 0x3c003c00, 0x40004200},
@@ -44,7 +43,7 @@ static const step steps[] = {
 
 static int bytes_of(const char *type) { return gs_ptx_type_bits(gs_ptx_type_of(type)) / 8; }
 
-/* Every operation in global and in shared memory, returning the old value and not. */
+/* Every operation in global and shared memory, with and without the old value. */
 static void atomics_compute_what_they_say(void **state)
 {
     (void)state;
@@ -127,7 +126,7 @@ static void vectors_are_reduced_by_element(void **state)
     close_machine(&m);
 }
 
-/* Many blocks on several threads: no addition is lost. */
+/* Many blocks on several host threads: no addition is lost. */
 static void threads_share_global_atomics(void **state)
 {
     (void)state;
@@ -172,7 +171,7 @@ static void a_spinning_warp_lets_others_run(void **state)
     }
 }
 
-/* Whatever may be the body of a loop that waits for somebody else ends its warp's turn. */
+/* Instructions that may form a waiting loop end the warp's turn. */
 static void waiting_loops_give_up_their_turn(void **state)
 {
     (void)state;
@@ -197,10 +196,10 @@ static void waiting_loops_give_up_their_turn(void **state)
         warp->registers = registers;
         assert_true(m.t.code->register_bytes <= sizeof registers);
         memcpy(registers, m.t.code->image, m.t.code->register_bytes);
-        const gs_emu_op *const op = &m.t.code->op[m.t.code->ops - 3];   /* before ret and the end */
+        const gs_emu_op *const op = &m.t.code->op[m.t.code->ops - 3];   /* the last one before ret and the end */
         for (int l = 0; l < LANES && op->src[0] != GS_EMU_NONE; l++) gs_emu_u64(warp, op->src[0])[l] = m.in;
         if (op->exec(warp, op, GS_EMU_FULL) != texts[i].right) fail_msg("%s", texts[i].text);
-        assert_int_equal(cluster.quiet_steps, texts[i].text[0] == 'l' ? 5 : 0);   /* a store is a sign of life */
+        assert_int_equal(cluster.quiet_steps, texts[i].text[0] == 'l' ? 5 : 0);   /* a store resets the count of steps without progress */
         free(warp);
         close_machine(&m);
     }
@@ -208,7 +207,7 @@ static void waiting_loops_give_up_their_turn(void **state)
 
 /* ---- cp.async ---- */
 
-/* Each lane copies 16 bytes to shared memory, from %rd3 to %r2, by the lines of `how`; then it gives them back. */
+/* Each lane copies 16 bytes from %rd3 to shared memory at %r2 with the instructions `how`, then writes them to `out`. */
 static void open_copy(machine *m, const char *how)
 {
     char body[2000];
@@ -227,7 +226,7 @@ static void copies_arrive_and_fill_with_zeros(void **state)
         {"cp.async.cg.shared.global.L2::cache_hint.L2::256B [%r2], [%rd3], 16, %rd5;", 16, false},
         {"cp.async.cg.shared.global [%r2], [%rd3], 16, 16;", 16, false},
         {"cp.async.cg.shared.global [%r2], [%rd3], 16, 6;", 6, false},
-        {"mov.b64 %rd3, 3;\ncp.async.cg.shared.global [%r2], [%rd3], 16, 0;", 0, false},   /* no source is looked at */
+        {"mov.b64 %rd3, 3;\ncp.async.cg.shared.global [%r2], [%rd3], 16, 0;", 0, false},   /* the source is not accessed */
         {"cp.async.cg.shared.global [%r2], [%rd3], 16, %p3;", 16, true},
         {"cp.async.cg.shared.global.L2::cache_hint [%r2], [%rd3], 16, !%p4, %rd5;", 16, true},
         {"selp.u32 %r3, 0, 9, %p3;\ncp.async.cg.shared.global [%r2], [%rd3], 16, %r3;", 9, true},
@@ -255,7 +254,7 @@ static void copies_arrive_and_fill_with_zeros(void **state)
         }
 }
 
-/* The copy happens late for some seed, so that a kernel that does not wait reads old bytes; and is found out for every seed. */
+/* With some seed the copy happens late, so that a kernel that does not wait reads old bytes; the checker finds it with every seed. */
 static void a_copy_is_asynchronous(void **state)
 {
     (void)state;
@@ -275,7 +274,7 @@ static void a_copy_is_asynchronous(void **state)
     assert_true(late > 0 && early > 0);
 }
 
-/* Twenty groups under way; waiting for all but the newest N gives every older one, and no right to the rest. */
+/* Twenty groups in flight: waiting for all but the newest N makes all older ones readable, and only those. */
 static void groups_are_counted_per_lane(void **state)
 {
     (void)state;
@@ -302,7 +301,7 @@ static void groups_are_counted_per_lane(void **state)
             }
 }
 
-/* Lanes that part: each waits for its own. */
+/* Diverged lanes: each waits for its own copies. */
 static void parted_lanes_wait_for_their_own_copies(void **state)
 {
     (void)state;
@@ -319,7 +318,7 @@ static void parted_lanes_wait_for_their_own_copies(void **state)
     }
 }
 
-/* After wait_all the next copy is a new one. */
+/* A copy after wait_all is not covered by it. */
 static void waiting_for_all_does_not_cover_what_follows(void **state)
 {
     (void)state;
@@ -330,14 +329,14 @@ static void waiting_for_all_does_not_cover_what_follows(void **state)
     close_machine(&m);
 }
 
-/* Warp 0 copies, warp 1 waits for the barrier that its arrivals complete. */
+/* Warp 0 copies, warp 1 waits for the mbarrier that the copies' arrivals complete. */
 static void copies_arrive_on_an_mbarrier(void **state)
 {
     (void)state;
     static const struct { const char *arrive; int count, own; } arrivals[] = {
         {"cp.async.mbarrier.arrive.noinc.shared::cta.b64 [smem+2048];", 32, 0},
         {"cp.async.mbarrier.arrive.noinc.b64 [%rd9];", 32, 0},
-        {"cp.async.mbarrier.arrive.shared.b64 [smem+2048];", 32, 1},   /* adds what it takes: the lanes arrive themselves, too */
+        {"cp.async.mbarrier.arrive.shared.b64 [smem+2048];", 32, 1},   /* increments the pending count, so the lanes must arrive too */
     };
     for (size_t i = 0; i < GS_COUNT(arrivals); i++)
         for (unsigned seed = 0; seed < 12; seed++) {

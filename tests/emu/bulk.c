@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Bulk copies on the emulated machine: what arrives and when, and what the checker says of kernels that are wrong. */
+ * Bulk copies on the emulated machine: what arrives and when, and what the checker finds in wrong kernels. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -32,7 +32,7 @@
 #define INIT "@%p0 mbarrier.init.shared::cta.b64 [%r11], 1;\n@%p0 fence.mbarrier_init.release.cluster;\nbar.sync 0;\n"
 #define EXPECT(bytes) "@%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r11], " bytes ";\n"
 #define WAIT "W: mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r11], 0;\n@!%p1 bra W;\n"
-/* words of the buffer from and to global memory, by all 32 threads */
+/* Copies words between the buffer and global memory, with all 32 threads. */
 #define LOOP(name, bytes, what)                                                                                           \
     "shl.b32 %r20, %r0, 2;\n" name ": setp.ge.u32 %p2, %r20, " bytes ";\n@%p2 bra " name "E;\n"                           \
     "add.u32 %r21, %r10, %r20; mov.b64 %rd20, {%r20, %r9};\n" what "add.u32 %r20, %r20, 128;\nbra " name ";\n" name "E:\n"
@@ -56,7 +56,7 @@ static gs_emu_map a_map(uint64_t address, uint8_t swizzle)
                         .element = 2, .type = GS_PTX_F16, .swizzle = swizzle};
 }
 
-/* in: 8192 bytes of numbers, out: 16384 unwritten bytes; the map is of `in`. */
+/* in: 8192 bytes of numbers; out: 16384 unwritten bytes. The map describes `in`. */
 static void start(const char *ptx)
 {
     for (size_t i = 0; i < sizeof data / 2; i++) memcpy(data + 2 * i, &(uint16_t){(uint16_t)(0x1000 + i)}, 2);
@@ -89,7 +89,7 @@ static void run_clean(uint64_t seed)
 
 static void clear_out(void) { memset(emu_bytes(&test, out, 16384), 0xdd, 16384); }
 
-/* The same for a cluster of two; enough if some seed has it. */
+/* Runs in a cluster of two; the finding must appear with some seed. */
 static void finds_in_cluster(const char *ptx, gs_emu_finding_kind kind, const char *word)
 {
     int said = 0;
@@ -104,7 +104,7 @@ static void finds_in_cluster(const char *ptx, gs_emu_finding_kind kind, const ch
     if (!said) fail_msg("never %s: \"%s\"", gs_emu_finding_name(kind), word);
 }
 
-/* Runs with several seeds; every run has this finding, and this word in it. */
+/* Runs with several seeds; every run must have this finding with this word. */
 static void finds(const char *ptx, gs_emu_finding_kind kind, const char *word)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -121,7 +121,7 @@ static void finds(const char *ptx, gs_emu_finding_kind kind, const char *word)
 
 /* ---- loads ---- */
 
-/* What a box of a_map at (x, y) is in shared memory. */
+/* Expected shared memory for the box of a_map at (x, y). */
 static void expect_box(uint8_t *to, const gs_emu_map *map, int32_t x, int32_t y)
 {
     for (int row = 0; row < 16; row++)
@@ -164,8 +164,8 @@ static void what_a_load_counts(void **state)
     start(load_box);
     memcpy(emu_bytes(&test, in + 8184, 8), (int32_t[]){0, 30}, 8);
     run_clean(1);
-    assert_int_equal(test.launch.counters.copy_load, 10 * 128);         /* ten rows inside, of 120 bytes */
-    assert_true(test.launch.counters.global_load > 10 * 128);           /* and the coordinates */
+    assert_int_equal(test.launch.counters.copy_load, 10 * 128);         /* ten rows inside, each 120 bytes, which touch 128 */
+    assert_true(test.launch.counters.global_load > 10 * 128);           /* plus the coordinates */
     assert_int_equal(test.launch.counters.shared_store, 2048);
     assert_int_equal(test.launch.counters.shared_passes, 32);
     assert_int_equal(test.launch.counters.issued[GS_EMU_COPY], 1);
@@ -173,7 +173,7 @@ static void what_a_load_counts(void **state)
     emu_end(&test);
 }
 
-/* Who does not wait is told so, and sees other data with some seeds also where nothing checks. */
+/* A kernel that does not wait is found; without the checker it sees wrong data with some seeds. */
 static void not_waiting_is_seen(void **state)
 {
     static const char kernel[] = HEAD INIT EXPECT("2048") "@%p0 " LOAD2 "[%r10], [%rd0, {%r9, %r9}], [%r11];\nbar.sync 0;\n" DUMP("2048") WAIT TAIL;
@@ -213,12 +213,12 @@ static void a_line_arrives(void **state)
         run_clean(seed);
         assert_memory_equal(data, emu_bytes(&test, out, 4112), 4112);
     }
-    assert_int_equal(test.launch.counters.copy_load, 2080 + 2080);   /* the second begins and ends within a sector */
+    assert_int_equal(test.launch.counters.copy_load, 2080 + 2080);   /* the second line starts and ends within a sector */
     assert_int_equal(test.launch.counters.shared_passes, 66);
     emu_end(&test);
 }
 
-/* Nothing to move: nothing happens, not even to the barrier that is none. */
+/* A copy of 0 bytes does nothing; the barrier need not even exist. */
 static void a_line_of_no_bytes(void **state)
 {
     (void)state;
@@ -227,7 +227,7 @@ static void a_line_of_no_bytes(void **state)
     emu_end(&test);
 }
 
-/* Half of the rows each to both blocks. */
+/* Each block copies half of the rows to both blocks. */
 static void multicast_reaches_every_block(void **state)
 {
     static const char kernel[] = HEAD INIT EXPECT("4096")
@@ -253,10 +253,10 @@ static void multicast_reaches_every_block(void **state)
     assert_int_equal(test.launch.counters.copy_load, 32 * 128);
     assert_int_equal(test.launch.counters.multicast, 4096);
     emu_end(&test);
-    finds(kernel, GS_EMU_OUT_OF_BOUNDS_FINDING, "multicast mask 0x3");   /* without a cluster */
+    finds(kernel, GS_EMU_OUT_OF_BOUNDS_FINDING, "multicast mask 0x3");   /* needs a cluster */
 }
 
-/* Block 0 sends what it has to block 1. */
+/* Block 0 copies its buffer to block 1. */
 static void between_blocks(void **state)
 {
     static const char kernel[] = HEAD INIT FILL("2048") FENCE
@@ -312,7 +312,7 @@ static void wrong_loads(void **state)
           GS_EMU_DESCRIPTOR_FINDING, "1 dimensions");
     start(HEAD INIT "@%p0 cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%r10+15360], [%rd0, {%r9, %r9, %r9}], [%r11];\n" TAIL);
     run(1);
-    assert_true(test.launch.findings == 1 && test.launch.finding[0].kind == GS_EMU_DESCRIPTOR_FINDING);   /* nothing more is said of its place */
+    assert_true(test.launch.findings == 1 && test.launch.finding[0].kind == GS_EMU_DESCRIPTOR_FINDING);   /* no further finding about its address */
     emu_end(&test);
     finds(HEAD INIT "mov.u32 %r1, 24;\n@%p0 " LOAD1 "[%r10], [%rd1], %r1, [%r11];\n" TAIL, GS_EMU_MISALIGNED_FINDING, "24 bytes");
     finds(HEAD INIT "@%p0 " LOAD1 "[%r10], [%rd1+8], 16, [%r11];\n" TAIL, GS_EMU_MISALIGNED_FINDING, "multiple of 16");
@@ -331,7 +331,7 @@ static void a_map_beyond_its_memory(void **state)
     start(load_box);
     memcpy(emu_bytes(&test, in + 8184, 8), (int32_t[]){0, 48}, 8);
     gs_emu_map map = a_map(in, 128);
-    map.extent[1] = 80;              /* `in` ends with row 64 */
+    map.extent[1] = 80;              /* `in` has 64 rows */
     set_map(&map);
     run_clean(1);
     memcpy(emu_bytes(&test, in + 8184, 8), (int32_t[]){0, 50}, 8);
@@ -362,7 +362,7 @@ static void a_box_is_stored(void **state)
             for (int column = 0; column < 64; column++) {
                 const uint32_t at = (uint32_t)(row * 128 + column * 2);
                 const uint16_t value = (uint16_t)(0x1000 + (at ^ (at >> 3 & 0x70)) / 2);
-                assert_int_equal(found[at / 2], row < 10 && column < 40 ? value : 0xdddd);   /* 37 columns: up to the next 16 bytes */
+                assert_int_equal(found[at / 2], row < 10 && column < 40 ? value : 0xdddd);   /* 37 columns, rounded up to 16 bytes */
             }
     }
     assert_int_equal(test.launch.counters.copy_store, 10 * 96);
@@ -382,13 +382,13 @@ static void a_line_is_stored(void **state)
         clear_out();
         run_clean(seed);
         assert_memory_equal(data, emu_bytes(&test, out + 16, 1040), 1040);
-        assert_memory_equal(data, emu_bytes(&test, out, 4), 4);         /* waited for: it sees its own store */
+        assert_memory_equal(data, emu_bytes(&test, out, 4), 4);         /* after the wait the thread sees its own store */
         assert_int_equal(*(uint8_t *)emu_bytes(&test, out + 16 + 1040, 1), 0xdd);
     }
     emu_end(&test);
 }
 
-/* Three groups, of which all but one are waited for: the first two buffers may be written again. */
+/* Three groups, waiting for all but one: the first two buffers may be overwritten. */
 static void groups_are_counted(void **state)
 {
 #define THREE                                                                                                         \
@@ -410,7 +410,7 @@ static void groups_are_counted(void **state)
     finds(THREE "@%p0 cp.async.bulk.wait_group.read 1;\n" TAIL, GS_EMU_EXIT_STORES_FINDING, "never waited for");
     finds(THREE TAIL, GS_EMU_EXIT_STORES_FINDING, "group 3");
     finds(STORE_HEAD "@%p0 " STORE1 "[%rd2], [%r10], 512;\n@%p0 cp.async.bulk.wait_group 0;\n" TAIL, GS_EMU_EXIT_STORES_FINDING, "committed");
-    /* all lanes forget: one finding of the warp, of its first lane */
+    /* No lane waits: one finding for the warp, at its first lane. */
     start(STORE_HEAD STORE1 "[%rd2], [%r10], 512;\n" COMMIT TAIL);
     run(1);
     const int found = emu_found(&test, GS_EMU_EXIT_STORES_FINDING);
@@ -420,7 +420,7 @@ static void groups_are_counted(void **state)
 #undef LAST
 }
 
-/* The data of a store that nobody waits for arrives all the same. */
+/* A store's data arrives even if no one waits for it. */
 static void stores_outlive_their_block(void **state)
 {
     (void)state;
@@ -434,7 +434,7 @@ static void stores_outlive_their_block(void **state)
     emu_end(&test);
 }
 
-/* A wait for the read says nothing of the write. */
+/* wait_group.read does not wait for the write. */
 static void a_read_wait_is_no_write_wait(void **state)
 {
     int early = 0;
@@ -451,7 +451,7 @@ static void a_read_wait_is_no_write_wait(void **state)
     emu_end(&test);
 }
 
-/* Overwriting the source early changes what arrives with some seeds. */
+/* Overwriting the source too early changes the stored data with some seeds. */
 static void not_waiting_for_the_read_is_seen(void **state)
 {
     int wrong = 0;
@@ -490,7 +490,7 @@ static void wrong_stores(void **state)
 
 /* ---- reductions ---- */
 
-/* The sum of 16 blocks that add at once, over several host threads. */
+/* 16 blocks add at the same time, on several host threads. */
 static void blocks_add_up(void **state)
 {
     static const char kernel[] = STORE_HEAD "@%p0 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd2], [%r10], 2048;\n" COMMIT
@@ -509,7 +509,7 @@ static void blocks_add_up(void **state)
         assert_int_equal(found[i], 16 * value);
     }
     emu_end(&test);
-    finds(kernel, GS_EMU_UNINITIALIZED_FINDING, "nothing wrote");   /* a sum needs something to add to */
+    finds(kernel, GS_EMU_UNINITIALIZED_FINDING, "nothing wrote");   /* the destination of a sum must be written before */
 }
 
 static void a_box_is_added(void **state)

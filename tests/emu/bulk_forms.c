@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which forms of bulk copies decode, and the arithmetic of their reductions. */
+ * Which forms of bulk copies can be decoded, and the arithmetic of their reductions. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -24,7 +24,7 @@ static uint64_t reduce(gs_emu_reduction reduction, gs_ptx_type type, uint64_t ol
     return to[0];
 }
 
-/* Results of an H200. */
+/* Results measured on an H200. */
 static void arithmetic_of_reductions(void **state)
 {
     static const struct { gs_emu_reduction reduction; gs_ptx_type type; uint64_t old, value, result; } cases[] = {
@@ -78,7 +78,7 @@ static void arithmetic_of_reductions(void **state)
     }
 }
 
-/* Those end a kernel on an H200. */
+/* These make a kernel fail on an H200. */
 static void what_a_type_has_not(void **state)
 {
     static const struct { gs_emu_reduction reduction; gs_ptx_type type; } cases[] = {
@@ -106,7 +106,7 @@ static gs_status decodes(const char *instruction, char *text, size_t size)
     return status;
 }
 
-/* What the assembler of CUDA 13 takes for sm_90a. */
+/* Forms that the assembler of CUDA 13 accepts for sm_90a. */
 static void forms_that_exist(void **state)
 {
     static const char *const forms[] = {
@@ -186,7 +186,7 @@ static void forms_that_do_not(void **state)
 
 /* ---- addresses ---- */
 
-/* Shared memory and the barrier are named by registers of 32 or of 64 bits, with an offset or without. */
+/* Addresses of shared memory and barriers in 32-bit or 64-bit registers, with and without an offset. */
 static void addresses_of_either_width(void **state)
 {
     (void)state;
@@ -210,7 +210,7 @@ static void addresses_of_either_width(void **state)
         t.launch.block[0] = 1;
         if (emu_run(&t) != GS_OK) fail_msg("%d: %s", wide, t.error.text);
         memcpy(words, emu_bytes(&t, data, sizeof words), sizeof words);
-        for (uint32_t i = 0; i < 4; i++) {   /* words 8 to 11 turned round */
+        for (uint32_t i = 0; i < 4; i++) {   /* words 8 to 11 in reverse order */
             assert_int_equal(words[64 + i], 1000 + 11 - i);
             assert_int_equal(words[80 + i], 1000 + 80 + i + 1000 + 11 - i);
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Functions on the emulated machine: what goes in and comes out, lanes that leave at different places, memory, races. PTX as NVRTC writes it. */
+ * Functions on the emulated machine: arguments and results, lanes that return at different places, memory, races. The PTX looks like NVRTC's output. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -37,7 +37,7 @@ static void clean(const char *ptx, uint32_t words[64])
     emu_end(&t);
 }
 
-/* Lanes of one warp return at three places, and the last lanes never call. */
+/* Lanes of one warp return at three places; the last lanes do not call. */
 static void ways_back(void **state)
 {
     (void)state;
@@ -48,7 +48,7 @@ static void ways_back(void **state)
     for (uint32_t i = 0; i < 64; i++) assert_int_equal(words[i], i < 10 ? i : i <= 50 ? i + 3 : i < 60 ? 3 * i : 77);
 }
 
-/* An array in the function's local memory, and a function that is called by a function, twice. */
+/* An array in the function's local memory; and a function that calls a function twice. */
 static void nested(void **state)
 {
     (void)state;
@@ -61,7 +61,7 @@ static void nested(void **state)
     for (uint32_t i = 0; i < 64; i++) assert_int_equal(words[i], i < 60 ? 4 * i : 77);
 }
 
-/* A barrier in a function stands for all threads; shared memory of a function is one, whoever calls; without the barrier it is a race. */
+/* A barrier inside a function is for all threads. A function's shared memory exists once for all callers; without the barrier there is a race. */
 static void shared_memory(void **state)
 {
     (void)state;

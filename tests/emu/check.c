@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves that the race checker of the emulated device is silent about kernels that synchronise as they must, and that each
- * missing barrier, wait or fence is found as what it is and told in words: pipelines of bulk copies and wgmma, cp.async stages,
- * proxy fences, reused buffers, single bytes, atomics. */
+ * The race checker of the emulated device reports nothing for correctly synchronised kernels, and finds each missing barrier, wait or fence, with the right kind and
+ * text: pipelines of bulk copies and wgmma, cp.async stages, proxy fences, reused buffers, single bytes, atomics. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -24,9 +23,9 @@
 static gs_emu_check *check;
 static int           found[GS_EMU_FINDING_KINDS];
 static int           found_warp;
-static char          found_text[1024];   /* of the first finding */
-static uint32_t      op;                 /* of the latest access: the accesses are numbered from 1 */
-static uint32_t      copies;             /* numbers of bulk copies */
+static char          found_text[1024];   /* text of the first finding */
+static uint32_t      op;                 /* number of the latest access, from 1 */
+static uint32_t      copies;             /* bulk copies so far */
 
 static void report(void *context, gs_emu_finding_kind kind, int warp, uint32_t at, const char *text)
 {
@@ -60,7 +59,7 @@ static int stop(void **state)
     return 0;
 }
 
-/* Only that kind was found (NONE: nothing), since the last look. */
+/* Since the last call only this kind was found (NONE: nothing). */
 static void expect(const char *name, gs_emu_finding_kind kind)
 {
     for (int i = 0; i < GS_EMU_FINDING_KINDS; i++)
@@ -70,7 +69,7 @@ static void expect(const char *name, gs_emu_finding_kind kind)
     found_text[0] = '\0';
 }
 
-/* ---- what warps do; memory is block 0's unless said ---- */
+/* ---- actions of warps; memory is that of block 0 unless stated otherwise ---- */
 
 static void touch(int warp, int block, uint32_t offset, uint32_t bytes, gs_emu_access access)
 {
@@ -94,7 +93,7 @@ static void copies_in(int warp, uint32_t offset, uint32_t group) { async(warp, 0
 static void waits(int warp, gs_emu_agent_kind kind, uint32_t group) { gs_emu_check_done(check, warp, kind, group); }
 static void fences(int warp) { gs_emu_check_fence_async(check, warp); }
 
-/* One warp hands on to another. */
+/* One warp releases, another acquires. */
 static void signals(int from, int to)
 {
     gs_emu_vector *const vector = gs_emu_vector_create(check);
@@ -113,7 +112,7 @@ static void barrier(int first, int end)
     gs_emu_vector_destroy(vector);
 }
 
-/* An mbarrier: the test completes its phases where it wants them. */
+/* An mbarrier. The test completes its phases explicitly. */
 typedef struct mbarrier {
     gs_emu_vector *now, *done;
     int            agent;
@@ -155,9 +154,9 @@ static void bulk_end(int block, uint32_t offset, uint32_t copy, const mbarrier *
     gs_emu_check_copy_end(check, block, offset, TILE, copy, b->agent, b->phase + 1);
 }
 
-/* ---- scenarios: right as they stand, and wrong in one way when something is left out ---- */
+/* ---- scenarios: correct as they are, and wrong in one way when something is left out ---- */
 
-/* What is left out, or done at the wrong place. */
+/* What is left out or done in the wrong place. */
 enum { NOTHING, WAIT_FULL, WAIT_EMPTY, WAIT_WGMMA, STAGE, LAND, PEER, BARRIER, LAST_BARRIER, WAIT_GROUP, FENCE, LATER_FENCE, ARRIVAL, SWAP };
 
 static void hand_over(int without)
@@ -174,7 +173,7 @@ static void write_after_read(int without)
     reads(1, 0x400, 4);
     reads(2, 0x400, 4);
     if (without == BARRIER)
-        signals(1, 0);   /* which says nothing of warp 2 */
+        signals(1, 0);   /* orders warp 1 only, not warp 2 */
     else
         barrier(0, WARPS);
     writes(0, 0x400, 4);
@@ -208,7 +207,7 @@ static void after_the_release(int without)
 #define STAGES     3
 #define ITERATIONS 8
 
-/* Warp 0 fills a ring of stages, warps 4 and 5 multiply from it, one group in flight. */
+/* Warp 0 fills a ring of stages; warps 4 and 5 multiply from it, with one group in flight. */
 static void consume(int warp, int i, mbarrier *full, mbarrier *empty, int without)
 {
     const int stage = i % STAGES, before = (i + STAGES - 1) % STAGES;
@@ -218,7 +217,7 @@ static void consume(int warp, int i, mbarrier *full, mbarrier *empty, int withou
         arrives(warp, &empty[stage]);
         return;
     }
-    waits(warp, GS_EMU_AGENT_WGMMA, (uint32_t)i);   /* all but the last one */
+    waits(warp, GS_EMU_AGENT_WGMMA, (uint32_t)i);   /* all groups but the last */
     if (i > 0) arrives(warp, &empty[before]);
 }
 
@@ -248,7 +247,7 @@ static void ring(int without)
     for (int s = 0; s < STAGES; s++) mbarrier_free(&full[s]), mbarrier_free(&empty[s]);
 }
 
-/* Warp 0 copies into both blocks; warp WARPS + 1 of the other block reads there. */
+/* Warp 0 copies into both blocks; warp WARPS + 1 reads in the other block. */
 static void multicast(int without)
 {
     mbarrier full[BLOCKS] = {mbarrier_make(0, 0x7000), mbarrier_make(1, 0x7000)}, empty = mbarrier_make(0, 0x7008);
@@ -291,7 +290,7 @@ static void cp_async_reuse(int without)
 {
     copies_in(0, 0, 1);
     waits(0, GS_EMU_AGENT_COPY, 1);
-    reads(0, 0, 64);         /* what a warp copied itself needs no barrier */
+    reads(0, 0, 64);         /* a warp's own copy needs no barrier */
     barrier(0, 4);
     reads(1, 0, TILE);
     if (without != BARRIER) barrier(0, 4);
@@ -305,7 +304,7 @@ static void cp_async_twice(int without)
     writes(0, 0, 16);
 }
 
-/* cp.async.mbarrier.arrive in the place of groups: an arrival covers the copies before it, and no later ones. */
+/* cp.async.mbarrier.arrive instead of groups: an arrival covers the copies before it, not later ones. */
 static void cp_async_arrivals(int without)
 {
     mbarrier full = mbarrier_make(0, 0x7000);
@@ -322,7 +321,7 @@ static void cp_async_arrivals(int without)
     mbarrier_free(&full);
 }
 
-/* Groups waited for beside such an arrival. */
+/* Waiting for groups in addition to such an arrival. */
 static void cp_async_both(int without)
 {
     gs_emu_vector *const vector = gs_emu_vector_create(check);
@@ -347,7 +346,7 @@ static void fence_by_the_writers(int without)
     writes(1, 0, TILE);
     if (without == NOTHING) fences(1);
     barrier(0, 4);
-    if (without == LATER_FENCE) fences(1);   /* after the barrier, and not by the reader */
+    if (without == LATER_FENCE) fences(1);   /* after the barrier, by another warp than the reader */
     stores(0, 0, 1);
 }
 
@@ -393,7 +392,7 @@ static void bulk_copy_over_writes(int without)
     mbarrier_free(&full);
 }
 
-/* A buffer filled by warps 0 and 1, stored by warp 0, and filled again. */
+/* A buffer filled by warps 0 and 1, stored by warp 0, then filled again. */
 static void store_buffer(int without)
 {
     for (uint32_t i = 0; i < 3; i++) {
@@ -417,7 +416,7 @@ static void own_wgmma(int without)
     writes(4, 0, 16);
 }
 
-/* Halves of a cell written by two warps, and read by each. */
+/* Two halves of a cell are written by two warps, and each is read by both. */
 static void halves(int without)
 {
     writes(0, 0x400, 2);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves what the race checker's calls promise beside finding races: bytes that nothing wrote, marks of barriers, clocks, one report of a
- * kind for an access, nothing left after a reset, and silence, never an invention, when its tables are full. */
+ * The calls of the race checker, apart from finding races: unwritten bytes, marks of barriers, clocks, one report of each kind for an access, no state left after a
+ * reset, and no false finding when its tables are full. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -93,7 +93,7 @@ static void barrier_operations_do_not_race(void **state)
     for (int warp = 0; warp < 3; warp++) touch(check, warp, 64, 8, GS_EMU_SYNC);
     touch(check, 2, 64, 8, GS_EMU_READ);
     assert_int_equal(total(), 0);
-    touch(check, 1, 64, 8, GS_EMU_READ);   /* but what is no barrier operation does race with them */
+    touch(check, 1, 64, 8, GS_EMU_READ);   /* an access that is no barrier operation races with them */
     assert_int_equal(found[GS_EMU_RACE_FINDING], 1);
     touch(check, 0, 64, 8, GS_EMU_SYNC);
     assert_int_equal(total(), 1);
@@ -106,7 +106,7 @@ static void an_access_reports_each_kind_once(void **state)
     touch(check, 1, 0, 16384, GS_EMU_READ);
     assert_int_equal(found[GS_EMU_RACE_FINDING], 1);
     assert_int_equal(found[GS_EMU_UNINITIALIZED_FINDING], 1);
-    touch(check, 1, 0, 16384, GS_EMU_READ);   /* the next access tells again */
+    touch(check, 1, 0, 16384, GS_EMU_READ);   /* the next access reports again */
     assert_int_equal(found[GS_EMU_RACE_FINDING], 2);
     assert_int_equal(total(), 4);
     for (int i = 0; i < 4; i++) touch(check, 1, 0, 4, GS_EMU_READ);
@@ -116,7 +116,7 @@ static void an_access_reports_each_kind_once(void **state)
 static void strong_accesses_race_only_with_others(void **state)
 {
     gs_emu_check *const check = *state;
-    touch(check, 0, 0, 4, GS_EMU_STRONG_WRITE);   /* reads nothing: the bytes need not be written */
+    touch(check, 0, 0, 4, GS_EMU_STRONG_WRITE);   /* a write may be first: it reads nothing */
     touch(check, 1, 0, 4, GS_EMU_STRONG_READ);
     touch(check, 2, 0, 4, GS_EMU_STRONG_WRITE);
     touch(check, 1, 0, 4, GS_EMU_ATOMIC);
@@ -129,13 +129,13 @@ static void strong_accesses_race_only_with_others(void **state)
     touch(check, 1, 0, 4, GS_EMU_STRONG_READ);
     touch(check, 2, 0, 4, GS_EMU_STRONG_READ);
     assert_int_equal(total(), 1);
-    touch(check, 2, 0, 4, GS_EMU_STRONG_WRITE);   /* on the read that is not strong */
+    touch(check, 2, 0, 4, GS_EMU_STRONG_WRITE);   /* races with the read that is not strong */
     assert_int_equal(found[GS_EMU_RACE_FINDING], 2);
     touch(check, 1, 8, 4, GS_EMU_STRONG_READ);
     assert_int_equal(found[GS_EMU_UNINITIALIZED_FINDING], 1);
 }
 
-/* The second atomic on the first word uses up the state that the first one made; the word beside goes its own way. */
+/* The second atomic on the first word replaces the state that the first atomic made; the other word's state is separate. */
 static void repeated_accesses_keep_cells_apart(void **state)
 {
     gs_emu_check *const check = *state;
@@ -152,7 +152,7 @@ static void repeated_accesses_keep_cells_apart(void **state)
     assert_int_equal(found[GS_EMU_RACE_FINDING], 1);
 }
 
-/* A table that warps read in turn keeps only the last read. */
+/* If several warps read a cell in turn, only the last read is kept. */
 static void reads_before_others_are_forgotten(void **state)
 {
     gs_emu_check *const check = *state;
@@ -168,7 +168,7 @@ static void reads_before_others_are_forgotten(void **state)
     barrier(check, 2);
     touch(check, 1, 0, 1, GS_EMU_READ);
     assert_int_equal(total(), 0);
-    touch(check, 2, 1, 1, GS_EMU_WRITE);   /* of this byte the read before is the last one */
+    touch(check, 2, 1, 1, GS_EMU_WRITE);   /* the last read of this byte */
     assert_int_equal(found[GS_EMU_RACE_FINDING], 1);
 }
 
@@ -258,12 +258,12 @@ static void barriers_beyond_the_limit_are_believed(void **state)
     gs_emu_check_phase(check, -1, 1, vector);
     touch(check, 1, 0x4000, 64, GS_EMU_READ);
     assert_int_equal(total(), 1);
-    touch(check, 2, 0x4000, 64, GS_EMU_WRITE);   /* the reads since are remembered */
+    touch(check, 2, 0x4000, 64, GS_EMU_WRITE);   /* reads since then are remembered */
     assert_int_equal(found[GS_EMU_RACE_FINDING], 1);
     gs_emu_vector_destroy(vector);
 }
 
-/* Of two blocks: what the other one wrote must have been released to the cluster by itself, what it read need not. */
+/* Two blocks: a block's writes are visible to another block only if it released them to the cluster itself; reads are ordered by any release. */
 static void other_blocks_read_what_was_released_to_them(void **state)
 {
     gs_emu_check *const check = *state;
@@ -274,17 +274,17 @@ static void other_blocks_read_what_was_released_to_them(void **state)
     touch(check, 0, 0, 16, GS_EMU_WRITE);
     touch(check, 0, 64, 16, GS_EMU_WRITE);
     touch(check, 0, 64, 16, GS_EMU_READ);
-    gs_emu_check_release(check, 0, vector);          /* for its block */
-    gs_emu_check_acquire(check, 1, vector);          /* a warp of it */
+    gs_emu_check_release(check, 0, vector);          /* within its block */
+    gs_emu_check_acquire(check, 1, vector);          /* a warp of the same block */
     touch(check, 1, 0, 16, GS_EMU_READ);
     assert_int_equal(total(), 0);
-    gs_emu_check_acquire(check, 3, vector);          /* one of the other block */
+    gs_emu_check_acquire(check, 3, vector);          /* a warp of the other block */
     assert_true(gs_emu_check_known(check, 3, 0, clock) && !gs_emu_check_clustered(check, 3, 0, clock) && gs_emu_check_clustered(check, 1, 0, clock));
-    touch(check, 3, 64, 16, GS_EMU_WRITE);           /* the buffer was given back */
+    touch(check, 3, 64, 16, GS_EMU_WRITE);           /* ordered: warp 0 has only read it */
     assert_int_equal(total(), 0);
     touch(check, 3, 0, 16, GS_EMU_READ);
     assert_int_equal(found[GS_EMU_RACE_FINDING], 1);
-    gs_emu_check_to_cluster(check, 3);               /* that block cannot release it for the other one */
+    gs_emu_check_to_cluster(check, 3);               /* the other block cannot release it to the cluster */
     assert_false(gs_emu_check_clustered(check, 3, 0, clock));
     gs_emu_check_to_cluster(check, 1);               /* another warp of the writer's block can */
     gs_emu_check_release(check, 1, vector);
@@ -292,7 +292,7 @@ static void other_blocks_read_what_was_released_to_them(void **state)
     memset(found, 0, sizeof found);
     touch(check, 4, 0, 16, GS_EMU_READ);
     assert_int_equal(total(), 0);
-    gs_emu_check_learn(check, 5, gs_emu_check_released(check, 1));   /* by a flag */
+    gs_emu_check_learn(check, 5, gs_emu_check_released(check, 1));   /* through a flag */
     touch(check, 5, 0, 16, GS_EMU_READ);
     assert_int_equal(total(), 0);
     gs_emu_vector_clear(vector);
@@ -302,7 +302,7 @@ static void other_blocks_read_what_was_released_to_them(void **state)
     gs_emu_vector_destroy(vector);
 }
 
-/* Every cell with a history of its own takes all the room there is. */
+/* Cells with separate histories fill all the space of the tables. */
 static void full_tables_invent_nothing(void **state)
 {
     enum { CELLS = GS_EMU_CHECK_TRACES / 4 + 1000 };
@@ -319,7 +319,7 @@ static void full_tables_invent_nothing(void **state)
         barrier(check, 2);
         touch(check, 1, 0, 4 * CELLS, GS_EMU_WRITE);
         assert_int_equal(total(), 0);
-        touch(check, 0, 0, 4 * CELLS, GS_EMU_READ);   /* there is room again: it goes on finding */
+        touch(check, 0, 0, 4 * CELLS, GS_EMU_READ);   /* there is space again, so races are found again */
         assert_int_equal(found[GS_EMU_RACE_FINDING], 1);
         memset(found, 0, sizeof found);
         gs_emu_check_reset(check);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves the race checker of the emulated device against the definition: in random programs of generic, asynchronous and copied
- * accesses with random synchronisation, it finds fault with exactly those accesses that a comparison with every earlier access,
- * with sets of events in place of clocks, finds fault with. */
+ * The race checker of the emulated device against the definition of a race: in random programs of generic, asynchronous and copied accesses with random synchronisation,
+ * it must report exactly the accesses that a comparison with every earlier access finds, which uses sets of events instead of clocks. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -21,7 +20,7 @@
 #define STEPS    150
 #define PROGRAMS 10000
 
-/* ---- events and what is known of them ---- */
+/* ---- events, and sets of known events ---- */
 
 typedef struct set {
     uint64_t word[(STEPS + 63) / 64];
@@ -42,9 +41,9 @@ typedef struct event {
     int      warp;
     uint32_t offset, bytes;
     uint32_t group;     /* MATRIX_READ, STORE_READ, COPY */
-    int      barrier;   /* BULK: that it completes on, -1: it has */
+    int      barrier;   /* BULK: the barrier on which it completes, -1: already complete */
     bool     ended;
-    set      known;     /* to the warp when it did it */
+    set      known;     /* events known to the warp at this event */
 } event;
 
 typedef struct carrier {
@@ -61,11 +60,11 @@ static struct program {
     carrier  object[OBJECTS];
     carrier  barrier[BARRIERS];
     uint32_t phase[BARRIERS];
-    uint32_t tainted;   /* bytes of an earlier race: what is found on them later is left open */
+    uint32_t tainted;   /* bytes with an earlier race, on which later findings are ignored */
 } p;
 
 static gs_emu_check *check;
-static uint32_t found;   /* bit per kind */
+static uint32_t found;   /* bit mask of kinds */
 
 static void report(void *context, gs_emu_finding_kind kind, int warp, uint32_t op, const char *text)
 {
@@ -93,7 +92,7 @@ static bool has_byte(const event *e, uint32_t byte) { return byte >= e->offset &
 
 enum { UNORDERED = 1, UNFENCED = 2, UNWRITTEN = 4 };
 
-/* Whether a later write of the byte came after that one. */
+/* Whether a later write of the byte was ordered after `write`. */
 static bool replaced(int write, int end, uint32_t byte)
 {
     for (int i = write + 1; i < end; i++)
@@ -101,7 +100,7 @@ static bool replaced(int write, int end, uint32_t byte)
     return false;
 }
 
-/* Known, or come before a bulk copy of the byte that is known: whoever waited for the copy knows no more of its issuer than that. */
+/* The event is known, or it precedes a known bulk copy of the byte: waiting for the copy tells nothing else about its issuer. */
 static bool ordered(const event *e, int before, int end, uint32_t byte)
 {
     if (in(&e->known, before)) return true;
@@ -129,7 +128,7 @@ static unsigned faults_of_byte(int number, uint32_t byte)
     return faults;
 }
 
-/* Compares the checker's findings with the definition, where no race spoils it; returns the faults. */
+/* Compares the checker's findings with the definition, except for tainted bytes; returns the faults. */
 static unsigned compare(int number)
 {
     const event *const e = &p.event[number];
@@ -151,7 +150,7 @@ static unsigned compare(int number)
     return faults;
 }
 
-/* ---- steps: each does the same to the checker and to the sets ---- */
+/* ---- steps: each changes the checker and the sets in the same way ---- */
 
 static unsigned access_step(int warp)
 {
@@ -296,7 +295,7 @@ static void start(uint64_t seed)
     for (int i = 0; i < BARRIERS; i++) p.barrier[i].vector = barrier[i].vector, clear(&p.barrier[i]);
 }
 
-/* Everybody comes to know and to fence everything, so that a program has more than one clean stretch. */
+/* Every warp learns and fences everything, so that a program has several parts without races. */
 static void settle(void)
 {
     for (int barrier = 0; barrier < BARRIERS; barrier++) phase_step(barrier);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Constants of a kernel by the thousand, of several widths with the same bits: each is what it says, whatever room they need; and how instructions are counted by
- * the memory that they reach. */
+ * Thousands of constants in a kernel, of several widths with the same bits: each has its value, however much space they need; and how instructions are counted by the
+ * memory that they access. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -53,7 +53,7 @@ static void each_is_what_it_says(void **state)
     }
 }
 
-/* The same bits as numbers of every width, and as predicates. */
+/* The same bits as numbers of every width and as predicates. */
 static void widths_are_told_apart(void **state)
 {
     (void)state;
@@ -84,7 +84,7 @@ static void classes_of_accesses(void **state)
         emu_test t;
         snprintf(text, sizeof text, "%s%s\nret;\n}\n", HEAD, cases[i].text);
         if (emu_load(&t, text, NULL) != GS_OK) fail_msg("%s: %s", cases[i].text, t.error.text);
-        const gs_emu_op *op = NULL;   /* the last of its name */
+        const gs_emu_op *op = NULL;   /* the last instruction of this name */
         for (uint32_t j = 0; j < t.code->ops; j++)
             if (t.code->op[j].name && strncmp(cases[i].text, t.code->op[j].name, strlen(t.code->op[j].name)) == 0) op = &t.code->op[j];
         assert_non_null(op);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Conversions, comparisons and approximations of the emulated device, against rounding as the definition has it. */
+ * Conversions, comparisons and approximations of the emulated device, compared with rounding as defined by IEEE 754. */
 #include "emu_alu.h"
 
 /* ---- types ---- */
@@ -20,7 +20,7 @@ static __int128 number(uint64_t bits, int width, bool is_signed)
     return is_signed && (bits >> (width - 1) & 1) ? value - (one << width) : value;
 }
 
-/* The low bits of a register of 16, 32 or 64 bits that holds the integer. */
+/* The low bits of a 16-, 32- or 64-bit register that holds the integer. */
 static uint64_t in_register(__int128 value, char letter)
 {
     return letter == 'q' ? (uint64_t)value : (uint64_t)value & ((1ull << alu_bits(letter)) - 1);
@@ -39,7 +39,7 @@ static uint64_t bits_of(double value, char kind)
 typedef struct cvt_case {
     const struct integer *to_integer, *from_integer;
     const struct real    *to_real, *from_real;
-    char mode;                 /* 0: none; n z m p to floating point, N Z M P to an integral value */
+    char mode;                 /* 0: none; n z m p: rounding to floating point; N Z M P: to an integral value */
     bool saturate, flush, relu, finite;
     char to_letter;
 } cvt_case;
@@ -150,7 +150,7 @@ static void floating_point_becomes_integers(void **state)
 
 /* ---- floating point ---- */
 
-/* What becomes of NaN depends on the types: bits that are only moved stay, an f64 keeps its sign and first bits, else there is one NaN. */
+/* NaN: copied bits stay, an f64 keeps the sign and the first bits, otherwise there is a single NaN. */
 static uint64_t nan_of(const cvt_case *t, uint64_t bits)
 {
     const char from = t->from_real->kind, to = t->to_real->kind;
@@ -168,7 +168,7 @@ static uint64_t ref_real(const uint64_t v[4], const void *context)
     const char from = t->from_real->kind, to = t->to_real->kind;
     double value = value_of(v[0], from);
     if (isnan(value)) return nan_of(t, v[0]);
-    if (from == 'f' && to != 'h') value = flushed(t, value);   /* f16 takes the smallest f32 numbers as they are */
+    if (from == 'f' && to != 'h') value = flushed(t, value);   /* f16 keeps subnormal f32 numbers */
     if (to_integral(t->mode)) value = integral(value, t->mode);
     const alu_format endless = {24, -100000, 100000};
     const char mode = t->mode >= 'a' ? t->mode : 'n';
@@ -225,7 +225,7 @@ static void pairs_of_halves_and_their_modifiers(void **state)
 
 static uint64_t ref_tf32(const uint64_t v[4], const void *context)
 {
-    const char *const mode = context;   /* and r: relu */
+    const char *const mode = context;   /* rounding mode, and r: relu */
     const double value = alu_f32(v[0]);
     if (isnan(value)) return *mode == 'a' ? (v[0] | (~v[0] >> 22 & 1 ? 0x400000 : 0)) & 0xffffe000 : 0x7fffe000;
     const double result = alu_round(value, ALU_TF32, *mode);
@@ -277,7 +277,7 @@ typedef struct compare_case {
 
 static bool holds(const char *name, bool less, bool equal, bool greater, bool unordered)
 {
-    static const struct { const char *name; int when; } all[] = {   /* less 1, equal 2, greater 4, unordered 8 */
+    static const struct { const char *name; int when; } all[] = {   /* when: 1 less, 2 equal, 4 greater, 8 unordered */
         {"eq", 2}, {"ne", 5}, {"lt", 1}, {"le", 3}, {"gt", 4}, {"ge", 6}, {"lo", 1}, {"ls", 3}, {"hi", 4}, {"hs", 6},
         {"equ", 10}, {"neu", 13}, {"ltu", 9}, {"leu", 11}, {"gtu", 12}, {"geu", 14}, {"num", 7}, {"nan", 8},
     };
@@ -341,7 +341,7 @@ static void floating_point_is_compared(void **state)
                 snprintf(text, sizeof text, "set.%s%s.u32.%s %%r0, %%%c1, %%%c2;", t.name, flush ? ".ftz" : "", n->name, n->letter, n->letter);
                 alu_check(text, kinds, ref_compare, &t);
                 if (n->bits != 16) continue;
-                t.yes = 1;   /* both of a pair */
+                t.yes = 1;   /* for both numbers of a pair */
                 snprintf(text, sizeof text, "setp.%s%s.%sx2 %%p0|%%p5, %%r1, %%r2;", t.name, flush ? ".ftz" : "", n->name);
                 alu_check(text, kinds, ref_compare, &t);
                 t.upper = true;
@@ -430,8 +430,8 @@ static void approximations_are_near_and_their_ends_are_right(void **state)
             if (fabs(got - want) > all[i].error * (all[i].absolute ? 1 : fmax(fabs(want), 1e-3))) fail_msg("%s(%g) gives %g, not %g", all[i].name, (double)x, got, want);
             worst[i] = fmax(worst[i], fabs(got - want) / fabs(want));
         }
-    assert_true(worst[4] > 0x1p-17);   /* an H200's is no better */
-    assert_true(worst[7] > 0x1p-12 && worst[8] > 0x1p-10);   /* of a logarithm near 0, and of a large angle, few bits are right */
+    assert_true(worst[4] > 0x1p-17);   /* like an H200 */
+    assert_true(worst[7] > 0x1p-12 && worst[8] > 0x1p-10);   /* few bits are right for a logarithm near 0 and for a large angle */
     assert_int_equal(f32_result("lg2.approx", 1), 0);
     assert_int_equal(f32_result("lg2.approx", 8), gs_f32_bits(3));
     assert_int_equal(f32_result("sin.approx", -0.0), 0x80000000);
@@ -452,7 +452,7 @@ static void approximations_are_near_and_their_ends_are_right(void **state)
     assert_int_equal(f32_result("sin.approx", INFINITY), 0x7fffffff);
     const char *const approx = "div.approx.f32 %r0, %r1, %r2;", *const full = "div.full.f32 %r0, %r1, %r2;";
     assert_int_equal(alu_one(approx, "r0", gs_f32_bits(6), "r1", gs_f32_bits(-4), "r2"), gs_f32_bits(-1.5f));
-    int unlike = 0;   /* x / x that is not 1: on a GPU, too, a quotient is a product with an approximate reciprocal */
+    int unlike = 0;   /* x / x may differ from 1: as on a GPU, a quotient is a product with an approximate reciprocal */
     for (int x = 1; x < 100; x++) {
         const uint32_t bits = gs_f32_bits((float)x);
         const double got = alu_f32(alu_one(x & 1 ? approx : full, "r0", bits, "r1", bits, "r2")), root = alu_f32(f32_result("sqrt.approx", x * x));
@@ -461,7 +461,7 @@ static void approximations_are_near_and_their_ends_are_right(void **state)
     }
     assert_in_range(unlike, 10, 90);
     assert_int_equal(alu_one(approx, "r0", gs_f32_bits(0x1p127f), "r1", gs_f32_bits(0x1p127f), "r2"), 0);
-    for (int sign = -1; sign <= 1; sign += 2) {   /* what lies on each side of the greatest divisor with a normal reciprocal */
+    for (int sign = -1; sign <= 1; sign += 2) {   /* on both sides of the largest divisor with a normal reciprocal */
         assert_int_equal(alu_one(approx, "r0", gs_f32_bits(0x1p126f), "r1", gs_f32_bits((float)sign * 0x1p126f), "r2"), gs_f32_bits((float)sign));
         assert_int_equal(alu_one(approx, "r0", gs_f32_bits(0x1p126f), "r1", gs_f32_bits((float)sign * 0x1.000002p126f), "r2"), gs_f32_bits((float)sign * 0.0f));
         assert_int_equal(alu_one(approx, "r0", gs_f32_bits(0x1p126f), "r1", gs_f32_bits((float)sign * 0x1.fffffep127f), "r2"), gs_f32_bits((float)sign * 0.0f));
@@ -474,7 +474,7 @@ static void approximations_are_near_and_their_ends_are_right(void **state)
     assert_int_equal(alu_one("tanh.approx.bf16x2 %r0, %r1;", "r0", 0x7f80ff80, "r1", 0, NULL), 0x3f80bf80);
 }
 
-/* A number in the place of a register has the type's own width. */
+/* A literal in place of a register has the width of the instruction's type. */
 static void numbers_are_converted(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Dependent launches on the emulated machine: every way into global memory is an early access before griddepcontrol.wait and free behind
- * it; what is no global memory is free; one thread's wait serves others where something orders them; some thread has to wait. */
+ * Dependent launches on the emulated machine: every kind of access to global memory before griddepcontrol.wait is reported, and after it allowed; other memory is always
+ * allowed; a thread's wait counts for other threads if something orders them after it; and some thread must wait. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -12,9 +12,9 @@
 #include "emu.h"
 
 #define WAIT "griddepcontrol.wait;\n"
-#define ONE  "setp.ne.u32 p, t, 0;\n@p bra DONE;\n"   /* the rest by thread 0 */
+#define ONE  "setp.ne.u32 p, t, 0;\n@p bra DONE;\n"   /* the rest runs in thread 0 only */
 
-/* x, y: this thread's 16 bytes of in and out; f: of shared memory; bar: an mbarrier for one arrival, initialised. */
+/* x, y: this thread's 16 bytes of in and out; f: of shared memory; bar: an initialised mbarrier with one arrival. */
 static void write_kernel(char *text, size_t size, const char *body)
 {
     snprintf(text, size,
@@ -27,7 +27,7 @@ static void write_kernel(char *text, size_t size, const char *body)
              "%s\nDONE:\nret;\n}\n", body);
 }
 
-/* Findings of early accesses under some seeds; everything else is a failure. */
+/* Number of seeds that give an early-access finding; any other finding fails the test. */
 static int early(const char *body, uint32_t threads, bool dependent, bool check, const char *words)
 {
     static char text[8192];
@@ -69,7 +69,7 @@ static void test_every_access(void **state)
     (void)state;
     static const struct {
         const char *access, *words;
-        bool        one;         /* by one thread */
+        bool        one;         /* in one thread only */
     } cases[] = {
         {"ld.global.u32 b, [x];\n",              "ld.global.u32 of", false},
         {"ld.global.nc.u32 b, [x];\n",           "ld.global.nc.u32 of", false},
@@ -116,7 +116,7 @@ static void test_what_is_free(void **state)
     assert_int_equal(early("st.shared.u32 [f], a;\n", 64, false, true, ""), 0);
 }
 
-/* Threads whose own wait is missing. */
+/* Threads that do not wait themselves. */
 static void test_the_wait_of_another_thread(void **state)
 {
     (void)state;
@@ -126,14 +126,14 @@ static void test_the_wait_of_another_thread(void **state)
     } cases[] = {
         {"setp.eq.u32 p, t, 0;\n@p " WAIT "bar.sync 0;\nld.global.u32 b, [x];\n", 0},
         {"setp.eq.u32 p, t, 0;\n@p " WAIT "ld.global.u32 b, [x];\n", 8},
-        {"setp.lt.u32 p, t, 32;\n@p " WAIT "ld.global.u32 b, [x];\n", 8},                      /* the other warp */
-        {"bar.sync 0;\nsetp.eq.u32 p, t, 0;\n@p " WAIT "ld.global.u32 b, [x];\n", 8},           /* the barrier comes too early */
-        {"and.b32 c, t, 31;\nsetp.eq.u32 p, c, 5;\n@p " WAIT "ld.global.u32 b, [x];\n", 8},     /* a lane of each warp */
+        {"setp.lt.u32 p, t, 32;\n@p " WAIT "ld.global.u32 b, [x];\n", 8},                      /* the other warp does not wait */
+        {"bar.sync 0;\nsetp.eq.u32 p, t, 0;\n@p " WAIT "ld.global.u32 b, [x];\n", 8},           /* the barrier precedes the wait */
+        {"and.b32 c, t, 31;\nsetp.eq.u32 p, c, 5;\n@p " WAIT "ld.global.u32 b, [x];\n", 8},     /* one lane of each warp */
         {"and.b32 c, t, 31;\nsetp.eq.u32 p, c, 5;\n@p " WAIT "bar.warp.sync -1;\nld.global.u32 b, [x];\n", 0},
-        /* the lane that waits is not among those that meet */
+        /* the waiting lane is not in the mask */
         {"and.b32 c, t, 31;\nsetp.eq.u32 p, c, 5;\n@p " WAIT "@p bra DONE;\nbar.warp.sync 0xffffffdf;\nld.global.u32 b, [x];\n", 8},
         {"and.b32 c, t, 31;\nsetp.eq.u32 p, c, 5;\n@p " WAIT "setp.eq.u32 q, c, 9;\n@q bra DONE;\n@p ld.global.u32 b, [x];\n", 0},
-        /* over an mbarrier: the first warp waits for the launch, the second for the first */
+        /* through an mbarrier: the first warp waits for the previous launch, the second for the first */
         {"setp.lt.u32 p, t, 32;\n@!p bra LOOP;\nsetp.ne.u32 p, t, 0;\n@p bra DONE;\n" WAIT "mbarrier.arrive.shared::cta.b64 _, [g];\nbra DONE;\n"
          "LOOP:\nmbarrier.try_wait.parity.shared::cta.b64 q, [g], 0;\n@!q bra LOOP;\nld.global.u32 b, [x];\n", 0},
         {"setp.lt.u32 p, t, 32;\n@!p bra LOOP;\nsetp.ne.u32 p, t, 0;\n@p bra DONE;\nmbarrier.arrive.shared::cta.b64 _, [g];\n" WAIT "bra DONE;\n"
@@ -145,7 +145,7 @@ static void test_the_wait_of_another_thread(void **state)
     }
 }
 
-/* What the launch was told is constant may be read early, and the launch before must not have written it, unless everything had ended in between. */
+/* Memory that the launch declares constant may be read early, if the previous launch did not write it, or if all launches had ended in between. */
 static void test_constant(void **state)
 {
     (void)state;
@@ -173,7 +173,7 @@ static void test_constant(void **state)
         emu_end(&t);
     }
     write_kernel(text, sizeof text, WAIT "st.global.u32 [y], a;\n");
-    for (int i = 0; i < 4; i++) {   /* it is written; another one is; it is, and everything has ended; nobody asks */
+    for (int i = 0; i < 4; i++) {   /* it was written; other memory was written; it was written, but everything has ended; nothing is declared constant */
         emu_test t;
         if (emu_load(&t, text, NULL) != GS_OK) fail_msg("%s", t.error.text);
         const uint64_t in = emu_buffer(&t, zero, sizeof zero), out = emu_buffer(&t, zero, sizeof zero), *const written = i == 1 ? &out : &in;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves that an emulated device keeps the contract of device/device.h as far as no code runs on it: names and options, memory, queues and
- * events; that nobody takes it for a GPU; and that it stands in only where nobody named a device. Code is emu_launch.c's. */
+ * An emulated device fulfils the contract of device/device.h, apart from running code: names and options, memory, queues and events. It is never taken for a GPU, and is
+ * the default only if no device is named. Code is tested in launch.c. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -81,7 +81,7 @@ static void test_environment(void **state)
     gs_device_close(&device);
 }
 
-/* Memory in this process: where it is, what counts as written, when it is nobody's business. */
+/* Host access to device memory: the address, which bytes count as written, and when it is refused. */
 static void test_host_memory(void **state)
 {
     (void)state;
@@ -107,7 +107,7 @@ static void test_host_memory(void **state)
     assert_null(emulating->ops->host(emulating, other, 8, false, NULL));
     assert_int_equal(device->ops->queue_create(device, &queue, &error), GS_OK);
     assert_int_equal(device->ops->capture_begin(device, queue, &error), GS_OK);
-    assert_null(device->ops->host(device, at, 8, false, queue));   /* the graph is to do it */
+    assert_null(device->ops->host(device, at, 8, false, queue));   /* the access must become part of the graph */
     assert_non_null(device->ops->host(device, at, 8, false, NULL));
     assert_int_equal(device->ops->capture_end(device, queue, &graph, &error), GS_OK);
     device->ops->graph_destroy(device, graph);
@@ -135,7 +135,7 @@ static void test_list_and_caps(void **state)
     }
     assert_true(count >= 2 && h200 && a100);
     gs_device *device = open_device("emu:h200,seed=5");
-    assert_string_equal(device->caps.slug, "emu-h200");   /* a table of its own, whatever the options */
+    assert_string_equal(device->caps.slug, "emu-h200");   /* its own tuned table, whatever the options */
     assert_string_equal(device->caps.target, "sm_90a");
     assert_int_equal(device->caps.sms, 132);
     gs_clocks clocks;
@@ -147,7 +147,7 @@ static void test_list_and_caps(void **state)
     gs_device_close(&device);
 }
 
-/* It stands in for a GPU only where nobody named a device, and never where that would be of no use. */
+/* The emulated device is the default only if no device is named, and never where it would be useless. */
 static void test_default(void **state)
 {
     (void)state;
@@ -169,7 +169,7 @@ static void test_default(void **state)
     assert_string_equal(device->name, "emu:a100");
     gs_device_close(&device);
     assert_string_equal(gs_device_gpu(), "emu:a100");
-    assert_int_equal(gs_open(&context, NULL, &error), GS_ERROR_ARGUMENT);   /* the environment alone does not divert a program */
+    assert_int_equal(gs_open(&context, NULL, &error), GS_ERROR_ARGUMENT);   /* the environment alone does not redirect a program to an emulated device */
     assert_string_equal(error.field, "GEMMSMITH_DEVICE");
     gs_config named = gs_config_default();
     named.device = "emu:a100";
@@ -179,7 +179,7 @@ static void test_default(void **state)
     unsetenv("GEMMSMITH_LIBCUDA");
 }
 
-/* cuBLAS, should this machine have it, must not be handed an emulated device's pointers. */
+/* cuBLAS, if this machine has it, must not get an emulated device's pointers. */
 static void test_no_library(void **state)
 {
     (void)state;
@@ -244,7 +244,7 @@ static void test_memory(void **state)
     gs_device_close(&device);
 }
 
-/* Handles of one name are one machine, as the devices of a GPU are; other options are another. */
+/* Handles with the same name share one emulated machine, like handles of a GPU; other options make another machine. */
 static void test_handles_share(void **state)
 {
     (void)state;
@@ -261,7 +261,7 @@ static void test_handles_share(void **state)
     OK(second->ops->copy_out(second, &back, at, 4, &error));
     gs_device_close(&second);
     gs_device_close(&other);
-    first = open_device("emu:h200");   /* the machine went with its last handle */
+    first = open_device("emu:h200");   /* the machine was freed with its last handle */
     assert_int_equal(first->ops->copy_out(first, &back, at, 4, &error), GS_ERROR_DEVICE);
     gs_device_close(&first);
 }
@@ -283,7 +283,7 @@ static void test_time(void **state)
     OK(ops->event_create(device, &start, &error));
     OK(ops->event_create(device, &end, &error));
     OK(ops->alloc(device, 512, &at, &error));
-    assert_int_equal(ops->fill(device, at, 0, 512, &us, &error), GS_ERROR_ARGUMENT);   /* anything may be given as a stream */
+    assert_int_equal(ops->fill(device, at, 0, 512, &us, &error), GS_ERROR_ARGUMENT);   /* a program may pass any pointer as a stream */
     assert_string_equal(error.field, "stream");
     ops->free(device, at);
     assert_int_equal(ops->event_us(device, start, end, &us, &error), GS_ERROR_DEVICE);
@@ -300,7 +300,7 @@ static void test_time(void **state)
     OK(ops->event_record(device, end, queue, &error));
     OK(ops->event_us(device, start, end, &longer, &error));
     assert_float_equal(longer, 2 * us, 1e-9);
-    OK(ops->event_record(device, start, idle, &error));   /* another queue, another line of time */
+    OK(ops->event_record(device, start, idle, &error));   /* each queue has its own time */
     OK(ops->event_record(device, end, idle, &error));
     OK(ops->event_us(device, start, end, &us, &error));
     assert_true(us == 0);
@@ -312,7 +312,7 @@ static void test_time(void **state)
     gs_device_close(&device);
 }
 
-/* All extents count. */
+/* All three extents count. */
 static void test_shape(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What the checker of the emulated device finds, and what it leaves alone: the project's own kernels, and split.cu, with one fault planted each
- * (an edit of the source that must match), and the same kernels changed in ways that are right. A planted fault must give one of
- * its findings, or where none is possible a wrong result, under every seed; an honest variant must give the right result and no finding. */
+ * What the checker of the emulated device finds and does not find: the project's own kernels, and split.cu, with one planted fault each (an edit that must match the
+ * source), and with changes that keep them right. A planted fault must give one of its findings, or if that is impossible a wrong result, with every seed; an honest
+ * variant must give the right result and no finding. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -24,20 +24,20 @@
 #include "verify/verify.h"
 
 #ifdef __SANITIZE_ADDRESS__
-#define SEEDS 1   /* the release build has the others */
+#define SEEDS 1   /* the release build tests more seeds */
 #else
 #define SEEDS 4
 #endif
 enum { EDITS = 3, WRONG_RESULT = GS_EMU_FINDING_KINDS };
 
 typedef struct edit {
-    const char *from, *to;   /* from stands in the source exactly once */
+    const char *from, *to;   /* from occurs exactly once in the source */
 } edit;
 
 typedef struct variant {
     const char *name, *base;
     edit        edits[EDITS];
-    int         accepted[6];   /* finding kinds plus 1, or WRONG_RESULT + 1; none: honest */
+    int         accepted[6];   /* finding kinds plus 1, or WRONG_RESULT + 1; none: an honest variant */
 } variant;
 
 #define TICKETS  "f16:40x50x70:tn gs_tickets"
@@ -48,7 +48,7 @@ typedef struct variant {
 
 static const variant variants[] = {
 #include "family_faults.h"   /* tests/family/<name>_faults.h of every family */
-    /* ---- blocks that meet in global memory, planted ---- */
+    /* ---- blocks that communicate through global memory, planted ---- */
     {"no fence before the ticket", TICKETS, {{"    __threadfence();   /* the sums */\n", ""}}, {F(UNORDERED)}},
     {"one thread fences, before the barrier", TICKETS, {{"    __threadfence();   /* the sums */\n", "    if (thread == 0) __threadfence();\n"}}, {F(UNORDERED)}},
     {"a fence for the block only", TICKETS, {{"    __threadfence();   /* the sums */\n", "    __threadfence_block();\n"}}, {F(UNORDERED)}},
@@ -109,13 +109,13 @@ typedef struct matrices {
     gs_problem problem;
     uint16_t  *a, *b;
     void      *c, *d, *bias, *aux, *sums;   /* sums: of D's columns */
-    gs_pointer of_d;                        /* on the device: of a batch by pointers args has arrays of them */
+    gs_pointer of_d;                        /* D in device memory, also if args has arrays of pointers */
     gs_args    args;
 } matrices;
 
 static uint16_t encode(const gs_problem *p, float value) { return p->in == GS_F16 ? gs_f32_to_f16(value) : gs_f32_to_bf16(value); }
 
-/* Of D's type. */
+/* Writes a number of D's type. */
 static void encode_out(const gs_problem *p, void *to, size_t i, float value)
 {
     if (p->out == GS_F32)
@@ -134,7 +134,7 @@ static gs_pointer to_device(gs_device *device, const void *from, size_t bytes)
     return at;
 }
 
-/* To matrices that lie one behind the other. */
+/* Makes arrays of pointers to consecutive matrices. */
 static void make_pointers(matrices *m, gs_device *device)
 {
     const gs_problem *const p = &m->problem;
@@ -153,7 +153,7 @@ static void make_pointers(matrices *m, gs_device *device)
     free(pointers);
 }
 
-/* Factors of a row or a column: of either sign, 0 among them; no two of rows and columns are equal everywhere. */
+/* Scales of a row or column: of either sign, some 0; row and column scales differ somewhere. */
 static float scale_of(int64_t i, bool of_column) { return of_column ? (float)(i % 4 + 1) / 2 : (float)(i % 5) - 2; }
 
 static const float *scales_on(gs_device *device, int64_t count, bool of_columns)
@@ -214,7 +214,7 @@ static float decode(gs_type type, const void *from, size_t i)
     return type == GS_F16 ? gs_f16_to_f32(bits) : gs_bf16_to_f32(bits);
 }
 
-/* A matrix as whole numbers, K the inner extent. */
+/* A matrix converted to integers, with K as the inner extent. */
 static int16_t *whole(const matrices *m, const uint16_t *from, int64_t rows, int64_t row_step, int64_t k_step)
 {
     int16_t *const numbers = malloc((size_t)(rows * m->problem.k) * sizeof *numbers);
@@ -224,7 +224,7 @@ static int16_t *whole(const matrices *m, const uint16_t *from, int64_t rows, int
     return numbers;
 }
 
-/* A times B, of every matrix of the batch, of the problem asked for last: all seeds and most neighbours in the table ask for the same, and its data are always the same. */
+/* A times B for all matrices of the last problem. Most neighbours in the table, and all seeds, use the same problem, whose data never change. */
 static struct {
     char text[GS_PROBLEM_TEXT];
     int *sum;
@@ -255,7 +255,7 @@ static const int *multiplied(const matrices *m)
     return product.sum = sum;
 }
 
-/* The same of a gate with relu, alone. */
+/* The same for a relu gate without bias, scales or C. */
 static bool right_of_gate(const matrices *m, const int *sum, int64_t row, int64_t n)
 {
     const gs_problem *const p = &m->problem;
@@ -271,13 +271,14 @@ static bool right_of_gate(const matrices *m, const int *sum, int64_t row, int64_
     return kept && decode(p->out, m->d, (size_t)(row * p->ldd + n)) == decode(p->out, &rounded, 0);
 }
 
-/* Whether D is A times B, with its scales, plus C (as D is laid out) and the bias, where the problem has them, and relu of that, which stands in aux, or drelu by aux, and the sums of its columns are right. */
+/* Whether D and all other outputs are right: A times B, with scales, C (laid out like D), bias, relu with aux or drelu by aux, and column sums, as far as the problem has
+ * them. */
 static bool right_result(const matrices *m)
 {
     const gs_problem *const p = &m->problem;
     const int *const sum = multiplied(m);
     bool right = true;
-    for (int64_t row = 0; row < p->batch * p->m && right; row++)   /* matrices lie one behind the other */
+    for (int64_t row = 0; row < p->batch * p->m && right; row++)   /* matrices follow each other */
         for (int64_t n = 0; n < p->n && right; n++) {
             const size_t at = (size_t)(row * p->ldd + n);
             if (p->gate) {
@@ -312,7 +313,7 @@ typedef struct outcome {
     char           text[512];
 } outcome;
 
-/* An entry of split.cu. Returns its text. */
+/* Reads an entry of split.cu. Returns its text, which the caller frees. */
 static char *read_split(const char *entry, gs_kernel *kernel)
 {
     char manifest[512], *text = NULL;
@@ -364,7 +365,7 @@ static outcome run_once(const variant *v, uint64_t seed, const char *options)
     if (result.status == GS_OK) result.status = gs_loaded_alloc(loaded, &workspace, &error);
     if (result.status != GS_OK) fail_msg("%s: %s", v->name, error.text);
     m.args.workspace = (void *)(uintptr_t)workspace;
-    if (m.problem.constant && gs_loaded_set_mode(loaded, GS_LAUNCH_DEPENDENT, &error) != GS_OK) fail_msg("%s", error.text);   /* B is read early */
+    if (m.problem.constant && gs_loaded_set_mode(loaded, GS_LAUNCH_DEPENDENT, &error) != GS_OK) fail_msg("%s", error.text);   /* so that B is read early */
     result.status = gs_loaded_run(loaded, &m.args, NULL, &error);
     snprintf(result.text, sizeof result.text, "%s", error.text);
     result.findings = gs_emu_findings(device, &findings);
@@ -396,7 +397,7 @@ static bool accepts(const variant *v, const outcome *o)
     return false;
 }
 
-/* Every variant of one sort under every seed; the planted ones must also say where. */
+/* Runs all honest or all planted variants with every seed. Findings of planted faults must have a source line. */
 static void check_variants(bool honest)
 {
     int missed = 0, count = 0;
@@ -431,7 +432,7 @@ static void test_honest_variants(void **state)
     check_variants(true);
 }
 
-/* Without the checker a fault shows as the hardware would show it: a hang is still a deadlock, a race may be a wrong result. */
+/* Without the checker a fault has the effect that it has on hardware: a hang is still a deadlock, a race may give a wrong result. */
 static void test_without_the_checker(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Proves that findings of the emulated device have names and read as they should, whatever of their place is known. */
+ * Findings of the emulated device have names and the right text, whatever part of their place is known. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

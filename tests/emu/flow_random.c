@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Random structured kernels on the emulated machine: nested branches and loops with trip counts of each lane, breaks, continues and early
- * ends, in the forms that compilers write. Each lane must compute what it computes alone, and where the source's lanes are together,
- * the warp's are: aligned barriers stand there. */
+ * Random structured kernels on the emulated machine: nested branches and loops with a different trip count in each lane, breaks, continues and early exits, written like
+ * compiler output. Each lane must compute what it computes alone. Where the source has all lanes together, the warp must be converged: aligned barriers are placed
+ * there. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -15,14 +15,14 @@ enum { PROGRAMS = 3000, SEEDS = 4, MOST_NODES = 160, MOST_DEPTH = 5, VALUES = 4,
 
 typedef enum kind { SET, GUARDED_SET, IF, LOOP, BREAK, CONTINUE, END, VOTE, BARRIER } kind;
 
-/* A condition holds when the top byte of value * multiplier + addend is below `limit`. */
+/* The condition is: the top byte of value * multiplier + addend is less than `limit`. */
 typedef struct node {
     kind     kind;
-    int      form;                 /* how it is written */
-    int      a, b, c;              /* values */
+    int      form;                 /* variant of the generated PTX */
+    int      a, b, c;              /* indices of values */
     uint32_t multiplier, addend, limit;
-    int      body, other;          /* first node, -1: none */
-    int      next;                 /* node behind this one */
+    int      body, other;          /* first node of each list, -1: empty */
+    int      next;                 /* the next node */
 } node;
 
 typedef struct program {
@@ -36,7 +36,7 @@ typedef struct program {
 
 static uint32_t below(program *p, uint32_t limit) { return (uint32_t)gs_random_below(&p->random, limit); }
 
-/* ---- making one ---- */
+/* ---- generation of a program ---- */
 
 static int make_list(program *p, int depth, int loops);
 
@@ -77,7 +77,7 @@ static int make_list(program *p, int depth, int loops)
     return first;
 }
 
-/* ---- a lane alone ---- */
+/* ---- one lane alone, on the host ---- */
 
 typedef enum way { ON, BROKEN, CONTINUED, ENDED } way;
 
@@ -94,7 +94,7 @@ static way run_list(const program *p, int at, lane *l);
 
 static way run_loop(const program *p, const node *n, lane *l)
 {
-    uint32_t trips = (l->value[n->b] >> 13 & 3) + (n->form & 1);   /* form 1, 3: the test is at the end */
+    uint32_t trips = (l->value[n->b] >> 13 & 3) + (n->form & 1);   /* odd form: the test is at the loop's end */
     while (trips > 0) {
         const way w = run_list(p, n->body, l);
         if (w == ENDED) return ENDED;
@@ -153,7 +153,7 @@ static void say(program *p, const char *format, ...)
     assert_true(p->size < TEXT);
 }
 
-/* Predicate p: the condition. */
+/* Sets predicate p to the condition. */
 static void say_condition(program *p, const node *n)
 {
     say(p, "mad.lo.u32 x, v%d, %u, %u;\nshr.u32 x, x, 24;\nsetp.lt.u32 p, x, %u;\n", n->a, n->multiplier, n->addend, n->limit);
@@ -165,7 +165,7 @@ static void say_if(program *p, const node *n, int depth, int again, int out)
 {
     const int other = p->labels++, end = p->labels++;
     say_condition(p, n);
-    if (n->form & 2) {   /* the body behind the other side */
+    if (n->form & 2) {   /* the body comes after the other branch */
         say(p, "@p bra L%d;\n", other);
         say_list(p, n->other, depth, again, out);
         say(p, "bra.uni L%d;\nL%d:\n", end, other);
@@ -215,7 +215,7 @@ static void say_node(program *p, const node *n, int depth, int again, int out)
         say_condition(p, n);
         say(p, "add.u32 x, v%d, 1;\n@p st.global.u32 [o], x;\n@p %s;\n", n->b, n->form == 0 ? "ret" : n->form == 1 ? "exit" : "bra DONE");
         break;
-    case VOTE:   /* of the lanes that happen to be together: changes nothing */
+    case VOTE:   /* among the lanes that happen to be converged; has no effect */
         say(p, "activemask.b32 m;\nvote.sync.ballot.b32 x, 1, m;\nxor.b32 x, x, m;\nadd.u32 v%d, v%d, x;\nbar.warp.sync m;\n", n->a, n->a);
         break;
     case BARRIER: say(p, n->form & 1 ? "bar.sync 0;\n" : "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"); break;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves that graphs of an emulated device hold what was captured, and nothing when memory is short, and that what a launch in one is given can be changed. Without NVRTC both are skipped and
- * the exit code is 77. */
+ * Graphs of an emulated device hold what was captured, and nothing if memory is short; and parameters of a captured launch can be changed. Without NVRTC both tests are
+ * skipped and the exit code is 77. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -33,12 +33,12 @@ static void test_graphs(void **state)
     assert_int_equal(ops->capture_begin(w.device, w.queue, &error), GS_ERROR_DEVICE);
     assert_int_equal(ops->queue_wait(w.device, w.queue, &error), GS_ERROR_DEVICE);
     OK(ops->launch(w.device, &launch, w.queue, &error));
-    more = 10;   /* parameters are those of the call */
+    more = 10;   /* parameters are copied at the call */
     OK(ops->launch(w.device, &launch, w.queue, &error));
     OK(ops->fill(w.device, w.memory + 4092, 77, 4, w.queue, &error));
     OK(ops->capture_end(w.device, w.queue, &graph, &error));
     more = 100;
-    assert_int_equal(number(&w, 5), 5);   /* nothing has run */
+    assert_int_equal(number(&w, 5), 5);   /* capturing runs nothing */
     for (int i = 1; i <= 2; i++) {
         OK(ops->event_record(w.device, w.start, w.queue, &error));
         OK(ops->graph_launch(w.device, graph, w.queue, &error));
@@ -52,13 +52,13 @@ static void test_graphs(void **state)
     }
     gs_graph other;
     more = 1;
-    OK(ops->capture_begin(w.device, w.queue, &error));   /* more launches than there is room for at first */
+    OK(ops->capture_begin(w.device, w.queue, &error));   /* more launches than fit at first */
     for (int i = 0; i < 40; i++) OK(ops->launch(w.device, &launch, w.queue, &error));
     OK(ops->capture_end(w.device, w.queue, &other, &error));
     OK(ops->graph_launch(w.device, other, w.queue, &error));
     assert_int_equal(number(&w, 5), 5 + 11 * 2 + 40);
     ops->graph_destroy(w.device, other);
-    OK(ops->capture_begin(w.device, w.queue, &error));   /* what a capture does not take */
+    OK(ops->capture_begin(w.device, w.queue, &error));   /* operations that cannot be captured */
     assert_int_equal(ops->graph_launch(w.device, graph, w.queue, &error), GS_ERROR_DEVICE);
     assert_int_equal(ops->event_record(w.device, w.end, w.queue, &error), GS_ERROR_DEVICE);
     OK(ops->capture_end(w.device, w.queue, &other, &error));
@@ -68,14 +68,14 @@ static void test_graphs(void **state)
     OK(ops->capture_begin(w.device, w.queue, &error));
     OK(ops->launch(w.device, &launch, w.queue, &error));
     for (int i = 0; i < 100 && lacks == GS_OK; i++) {
-        fail_at = 2;   /* where the list grows; its parameters are the first allocation of a launch */
+        fail_at = 2;   /* the list must grow; the launch's parameters are its first allocation */
         lacks = ops->launch(w.device, &launch, w.queue, &error);
     }
     fail_at = 0;
     assert_int_equal(lacks, GS_ERROR_MEMORY);
     assert_int_equal(ops->capture_end(w.device, w.queue, &other, &error), GS_ERROR_MEMORY);
     assert_null(other);
-    OK(ops->capture_begin(w.device, w.queue, &error));   /* nothing is left of it */
+    OK(ops->capture_begin(w.device, w.queue, &error));   /* nothing of the failed capture is left */
     OK(ops->launch(w.device, &launch, w.queue, &error));
     OK(ops->capture_end(w.device, w.queue, &other, &error));
     OK(ops->graph_launch(w.device, other, w.queue, &error));
@@ -91,12 +91,12 @@ static void test_graphs(void **state)
     assert_int_equal(ops->graph_launch(w.device, graph, w.queue, &error), GS_ERROR_FAULT);
     assert_int_equal(ops->queue_wait(w.device, w.queue, &error), GS_ERROR_FAULT);
     ops->graph_destroy(w.device, graph);
-    OK(ops->capture_begin(w.device, w.queue, &error));   /* a queue may go while it is captured */
+    OK(ops->capture_begin(w.device, w.queue, &error));   /* a queue may be destroyed during its capture */
     OK(ops->launch(w.device, &wild, w.queue, &error));
     end(&w);
 }
 
-/* A launch of a graph is given other parameters. */
+/* Changes the parameters of a captured launch. */
 static void test_graph_change(void **state)
 {
     (void)state;

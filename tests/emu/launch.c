@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves that an emulated device keeps the contract of device/device.h for code: from compile to launch, refusals, faults, predicted times;
- * and that a plan runs on it. Without NVRTC all of it is skipped and the exit code is 77. */
+ * An emulated device fulfils the contract of device/device.h for code: from compilation to launch, refusals, faults, predicted times; and a plan runs on it. Without
+ * NVRTC all of it is skipped and the exit code is 77. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 #include "launching.h"
 #include "loaded/loaded.h"
 
-/* Runs it over 16 blocks; what is said of its time. */
+/* Runs a kernel with 16 blocks and gets the reason why its time is not trusted. */
 static void say_of(const work *w, const char *name, char why[160])
 {
     gs_error error = {0};
@@ -30,7 +30,7 @@ static void say_of(const work *w, const char *name, char why[160])
     ops->untrusted(w->device, w->queue, why, 160);
 }
 
-/* Blocks that wait for each other have no time that could be believed; those that only ask for work have. */
+/* The time of blocks that wait for each other is not trusted; that of blocks that only fetch work is. */
 static void test_trust(void **state)
 {
     (void)state;
@@ -93,10 +93,10 @@ static void test_variables(void **state)
     const gs_launch launch = plain(&w, "look", 32);
     for (int i = 0; i < 3; i++) {
         OK(w.device->ops->launch(w.device, &launch, NULL, &error));
-        assert_int_equal(number(&w, 32), i);   /* one that has no initial value is 0 */
+        assert_int_equal(number(&w, 32), i);   /* without an initial value it is 0 */
     }
     for (int i = 0; i < 32; i++) assert_int_equal(number(&w, i), 10 * (i % 4 + 1));
-    size_t before, between, behind, total;   /* they go with their module */
+    size_t before, between, behind, total;   /* variables are freed with their module */
     gs_module again;
     OK(w.device->ops->memory_info(w.device, &before, &total, &error));
     OK(w.device->ops->load(w.device, &image, &again, &error));
@@ -107,7 +107,7 @@ static void test_variables(void **state)
     end(&w);
 }
 
-/* Variables that an inspection took for tables: no instruction writes there, however it came by the address. */
+/* Variables that the inspection treats as tables: no instruction may write them, however it got the address. */
 static void test_tables(void **state)
 {
     (void)state;
@@ -122,7 +122,7 @@ static void test_tables(void **state)
             for (uint32_t threads = 1; threads <= 32; threads += 31) {
                 numbers(&w);
                 const gs_launch read = plain(&w, "read", 32), launch = plain(&w, writing[i], threads);
-                if (tables == 0 && threads == 32 && i != 1) continue;   /* threads of a warp that write the same place */
+                if (tables == 0 && threads == 32 && i != 1) continue;   /* threads of a warp would write the same place */
                 assert_int_equal(w.device->ops->launch(w.device, &launch, NULL, &error), tables ? GS_ERROR_FAULT : GS_OK);
                 if (tables) assert_mentions(&error, "a variable of the module, which is read only");
                 w.device->ops->queue_wait(w.device, NULL, &error);
@@ -141,7 +141,7 @@ static void refused(const work *w, const gs_launch *launch, const char *field, c
     assert_mentions(&error, why);
 }
 
-/* Blocks that end at once take time as well: of a user kernel there may be 2^26. */
+/* Blocks that end at once also take time: a user kernel may have at most 2^26 blocks. */
 static void test_user_blocks(void **state)
 {
     (void)state;
@@ -153,7 +153,7 @@ static void test_user_blocks(void **state)
     launch.grid[0] = 1024, launch.grid[1] = 1024, launch.grid[2] = 65;
     refused(&w, &launch, "grid", "more than 2^26 blocks");
     launch.grid[2] = 64;
-    launch.smem = 50000;   /* what is looked at next: so many blocks are no reason */
+    launch.smem = 50000;   /* checked next: this number of blocks is accepted */
     refused(&w, &launch, "smem", "more dynamic shared memory than was asked for");
     end(&w);
 }
@@ -190,7 +190,7 @@ static void test_refusals(void **state)
     refused(&w, &launch, "block", "small: more threads than the kernel takes");
     launch.block[0] = 0;
     refused(&w, &launch, "grid", "an extent is 0");
-    launch = plain(&w, "many", 1024);   /* of more than 64 registers each */
+    launch = plain(&w, "many", 1024);   /* each thread uses more than 64 registers */
     refused(&w, &launch, "block", "many: a block does not fit on a multiprocessor");
     launch = plain(&w, "small", 64);
     launch.grid[1] = 65536;
@@ -208,14 +208,14 @@ static void test_refusals(void **state)
     OK(ops->function_smem(w.device, launch.function, 0, 16, &error));
     OK(ops->launch(w.device, &launch, w.queue, &error));
     assert_int_equal(ops->function_smem(w.device, launch.function, 0, 17, &error), GS_ERROR_LAUNCH);
-    OK(ops->queue_wait(w.device, w.queue, &error));   /* nothing of this was a fault */
+    OK(ops->queue_wait(w.device, w.queue, &error));   /* none of these was a fault */
     gs_module module;
     const gs_image empty = {.code = w.device, .size = 1};
     assert_int_equal(ops->load(w.device, &empty, &module, &error), GS_ERROR_ARGUMENT);
     char nonsense[] = ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k() { nonsense; }\n";
     const gs_image bad = {.ptx = nonsense, .ptx_size = sizeof nonsense - 1};
     gs_status status = ops->load(w.device, &bad, &module, &error);
-    if (status == GS_OK) {   /* what an instruction means is asked when its kernel is */
+    if (status == GS_OK) {   /* instructions are decoded only when a function is requested */
         gs_function function;
         status = ops->function(w.device, module, "k", &function, NULL, &error);
         ops->unload(w.device, module);
@@ -250,7 +250,7 @@ static void test_faults(void **state)
     assert_int_equal(found[0].kind, GS_EMU_OUT_OF_BOUNDS_FINDING);
 
     gs_error again = {0};
-    assert_int_equal(ops->queue_wait(w.device, w.queue, &again), GS_ERROR_FAULT);   /* whoever did not look hears of it once */
+    assert_int_equal(ops->queue_wait(w.device, w.queue, &again), GS_ERROR_FAULT);   /* a fault is reported once more to a program that did not look */
     assert_string_equal(again.text, error.text);
     OK(ops->queue_wait(w.device, w.queue, &error));
     OK(ops->queue_wait(w.device, NULL, &error));
@@ -258,13 +258,13 @@ static void test_faults(void **state)
     assert_int_equal(ops->launch(w.device, &wild, w.queue, &error), GS_ERROR_FAULT);
     assert_int_equal(gs_emu_findings(w.device, &found), 1);                         /* the same place again */
     assert_int_equal(found[0].times, 2);
-    assert_int_equal(ops->launch(w.device, &early, NULL, &error), GS_ERROR_FAULT);  /* reads what nobody wrote, and races */
+    assert_int_equal(ops->launch(w.device, &early, NULL, &error), GS_ERROR_FAULT);  /* reads unwritten memory, and races */
     assert_true(gs_emu_findings(w.device, &found) > 1);
     assert_int_equal(ops->queue_wait(w.device, NULL, &error), GS_ERROR_FAULT);
     gs_emu_findings_clear(w.device);
     assert_int_equal(gs_emu_findings(w.device, &found), 0);
 
-    numbers(&w);   /* the device goes on */
+    numbers(&w);   /* the device still works */
     const gs_launch good = plain(&w, "small", 64);
     ops->queue_wait(w.device, w.queue, NULL);
     OK(ops->launch(w.device, &good, w.queue, &error));
@@ -273,7 +273,7 @@ static void test_faults(void **state)
     assert_int_equal(number(&w, 64), 64);
     end(&w);
 
-    w = begin("emu:h200,check=0");   /* without the checker only what ends a launch is found */
+    w = begin("emu:h200,check=0");   /* without the checker only faults that end a launch are found */
     const gs_launch unchecked = plain(&w, "early", 64), still = plain(&w, "wild", 1);
     OK(w.device->ops->launch(w.device, &unchecked, w.queue, &error));
     assert_int_equal(w.device->ops->launch(w.device, &still, w.queue, &error), GS_ERROR_FAULT);
@@ -298,7 +298,7 @@ static gs_status accept_ptx(const char *ptx, size_t size, const gs_manifest *man
     return GS_OK;
 }
 
-/* A user kernel that no inspection looked at still writes no variable, and a family's kernel may. */
+/* A user kernel cannot write a variable even if the inspection accepted it; a family's kernel can. */
 static void test_user_kernel(void **state)
 {
     (void)state;
@@ -319,7 +319,7 @@ static void test_user_kernel(void **state)
         if (user) assert_mentions(&error, "a variable of the module, which is read only");
         gs_loaded_destroy(&loaded);
     }
-    gs_kernel eighths = kernel;   /* a map whose first unit may begin before the operand is for families alone */
+    gs_kernel eighths = kernel;   /* a map that may start before its operand is for families only */
     eighths.source = "#include \"common/args.h\"\n#include \"common/tma.cuh\"\nextern \"C\" __global__ void k(const __grid_constant__ gs_tensor_map map, const gs_kernel_args p) { }\n";
     eighths.manifest.entry[0].map_count = 1;
     eighths.manifest.entry[0].map[0] = (gs_map){.operand = 'a', .inner = 64, .outer = 16, .swizzle = 128, .eighth = 1};
@@ -343,7 +343,7 @@ static gs_status compile_serialized(gs_device *device, const gs_source *source, 
     return GS_OK;
 }
 
-/* Of a log of several lines the assembler's about it is told, to its end. */
+/* If the log has several lines, the assembler's line about it is reported completely. */
 static void test_serialized(void **state)
 {
     (void)state;
@@ -388,12 +388,12 @@ static void test_predicted_time(void **state)
         const double us = time_of(&w, &launch);
         assert_true(us >= w.device->caps.launch_us && us < 100);
         if (i == 0) first = us;
-        assert_float_equal(us, first, 0);   /* of the same launch in every process, on any number of threads */
+        assert_float_equal(us, first, 0);   /* the same launch takes the same time in every process and with any number of threads */
         end(&w);
     }
 }
 
-/* A program that asks for the device gets its answers through the library's own calls. */
+/* A program that uses the device through the library's public calls. */
 static void test_plan(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Small kernels on an emulated device, with memory that they work on, for tests of launches and of graphs. Included after cmocka, by one file of a program. */
+ * For tests of launches and graphs: small kernels on an emulated device, and memory that they use. Included after cmocka, by one file of a program. */
 #ifndef TESTS_EMU_LAUNCHING_H
 #define TESTS_EMU_LAUNCHING_H
 
@@ -84,7 +84,7 @@ typedef struct work {
     gs_module   module;
     gs_queue    queue;
     gs_event    start, end;
-    gs_pointer  memory;        /* 1024 ints, unwritten */
+    gs_pointer  memory;        /* 1024 ints, not written at first */
 } work;
 
 static gs_image image;
@@ -143,7 +143,7 @@ static int number(const work *w, int index)
     return value;
 }
 
-/* A launch of a kernel that takes the memory. */
+/* A launch of a kernel whose only parameter is the memory. */
 static gs_launch plain(const work *w, const char *name, uint32_t threads)
 {
     static void *params[1];
@@ -151,7 +151,7 @@ static gs_launch plain(const work *w, const char *name, uint32_t threads)
     return (gs_launch){.function = find(w, name, NULL), .grid = {1, 1, 1}, .block = {threads, 1, 1}, .cluster = {1, 1, 1}, .params = params};
 }
 
-/* The exit code of a program of these tests: 77 where those that compile are skipped. */
+/* Runs the tests and returns the exit code: 77 if NVRTC is missing. */
 static int run_launching(const char *name, const struct CMUnitTest *tests, size_t count)
 {
     gs_error error = {0};

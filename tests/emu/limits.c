@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What hostile kernels get from the emulated machine instead of all of the host's memory, or instead of a guess: found by fuzzing. */
+ * Hostile kernels found by fuzzing: the emulated machine must refuse them instead of using up the host's memory or guessing what they mean. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -57,7 +57,7 @@ static void found(gs_emu_finding_kind kind, const char *word)
     fail_msg("no %s with \"%s\", but %s", gs_emu_finding_name(kind), word, test.error.text);
 }
 
-/* ---- forms that were taken for something else ---- */
+/* ---- forms that were once taken for something else ---- */
 
 static void results_need_a_register(void **state)
 {
@@ -109,7 +109,7 @@ static void refusals_name_what_is_wrong(void **state)
     for (size_t i = 0; i < GS_COUNT(forms); i++) refused(forms[i].body, GS_ERROR_UNSUPPORTED, forms[i].words);
 }
 
-/* Opcodes of which only some forms exist, all of them without parts that can be left out. */
+/* Opcodes that exist only in some forms, each of which needs all its parts. */
 static void forms_that_do_not_exist(void **state)
 {
     (void)state;
@@ -151,12 +151,12 @@ static void local_memory(void **state)
     refused(".local .b8 a[300000]; .local .b8 b[300000]; st.local.u8 [a], %r1;", GS_ERROR_RANGE, "does not fit");
     start(KERNEL(".local .align 4 .b8 a[524288];\nst.local.u32 [a+524284], %r1;"));
     assert_int_equal(emu_run(&test), GS_OK);
-    test.launch.block[0] = 1024;   /* 32 warps of 16 MiB, and a little more */
+    test.launch.block[0] = 1024;   /* 32 warps of 16 MiB, plus a little */
     assert_int_equal(emu_run(&test), GS_ERROR_LAUNCH);
     assert_non_null(strstr(test.error.text, "MiB for registers, local and shared memory"));
 }
 
-/* 512 of them in a block are possible. */
+/* A block can have 512 mbarriers. */
 static void many_mbarriers(void **state)
 {
     (void)state;
@@ -168,7 +168,7 @@ static void many_mbarriers(void **state)
     found(GS_EMU_TRAP_FINDING, "more than 512 mbarriers");
 }
 
-/* Ten thousand copies, and nobody waits before all are issued: the queue holds a part of them, the others wait for a place. */
+/* 32 lanes issue 320 copies each before any of them waits: the queue holds only some, the others wait for space. */
 #define TURNS "setp.lt.u32 %p1, %r2, 320;\n@%p1 bra L;\n"
 static const char *const queues[] = {
     KERNEL("mov.u32 %r2, 0;\nL:\ncp.async.bulk.global.shared::cta.bulk_group [%rd1], [buf], 4096;\ncp.async.bulk.commit_group;\n"
@@ -185,7 +185,7 @@ static void a_full_queue(void **state)
             start(queues[i]);
             test.launch.block[0] = i ? 1024 : 32;
             test.launch.seed = seed;
-            test.launch.check = false;   /* nothing orders the copies: only that all of them arrive is of interest */
+            test.launch.check = false;   /* nothing orders the copies; the test only needs all of them to arrive */
             if (emu_run(&test) != GS_OK) fail_msg("%s", test.error.text);
             assert_true(test.launch.counters.issued[GS_EMU_COPY] >= 320);
         }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The emulated device's matrix units: operand layouts against the layouts as documented, products against naive ones, the registers
- * of mma.sync, rows of ldmatrix and stmatrix. */
+ * The emulated device's matrix units: operand layouts as documented, products compared with naive ones, the registers of mma.sync, rows of ldmatrix and stmatrix. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -22,12 +21,12 @@
 
 typedef struct layout {
     bool     mn_major;
-    int      width;              /* pieces of a row of the swizzle: 1, 2, 4, 8 */
+    int      width;              /* 16-byte pieces in a row of the swizzle: 1, 2, 4, 8 */
     uint32_t start, leading, stride;
 } layout;
 
-/* Where element (mn, k) of a tile stands whose start is a multiple of 1024, as the documentation draws it: rows of the swizzle's width,
- * the pieces of row r exchanged by r, r / 2 or r / 4. size: bytes of an element. */
+/* The offset of element (mn, k) of a tile that starts at a multiple of 1024, as drawn in the documentation: in rows of the swizzle's width, the pieces of row r are
+ * exchanged by r, r / 2 or r / 4. size: bytes of an element. */
 static uint32_t place_of(const layout *l, uint32_t mn, uint32_t k, uint32_t size)
 {
     const uint32_t width = (uint32_t)l->width, per_piece = 16 / size;
@@ -61,7 +60,7 @@ static void fill(uint8_t *shared, const layout *l, uint32_t rows, uint32_t depth
         }
 }
 
-/* rows of MN from `first` on, at [mn][k]. */
+/* Reads `rows` rows of MN from `first`, into out[mn][k]. */
 static void read_back(float *out, const uint8_t *shared, const layout *l, uint32_t start, uint32_t first, uint32_t rows, gs_ptx_type type)
 {
     uint32_t piece[GS_EMU_PIECES];
@@ -78,10 +77,10 @@ static void check_layout(uint8_t *shared, const layout *l, uint32_t rows, gs_ptx
 {
     static float got[GS_EMU_MOST_N * 16];
     const uint32_t depth = type == GS_PTX_TF32 ? 8 : 16, size = type == GS_PTX_TF32 ? 4 : 2;
-    const uint32_t held = l->mn_major ? depth : l->width == 1 ? depth : (uint32_t)l->width * 16 / size;   /* k in the tile */
+    const uint32_t held = l->mn_major ? depth : l->width == 1 ? depth : (uint32_t)l->width * 16 / size;   /* K of the tile */
     memset(shared, 0x55, SHARED);
     fill(shared, l, rows, held, type);
-    for (uint32_t step = 0; step < held / depth; step++) {   /* further k: the start advances inside the rows */
+    for (uint32_t step = 0; step < held / depth; step++) {   /* for further k the start moves inside the rows */
         read_back(got, shared, l, l->start + 32 * step, 0, rows, type);
         for (uint32_t mn = 0; mn < rows; mn++)
             for (uint32_t k = 0; k < depth; k++)
@@ -90,7 +89,7 @@ static void check_layout(uint8_t *shared, const layout *l, uint32_t rows, gs_ptx
                              (double)got[mn * depth + k]);
     }
     if (rows < 64) return;
-    read_back(got, shared, l, l->start, 32, 16, type);   /* a warp's share of A */
+    read_back(got, shared, l, l->start, 32, 16, type);   /* the rows of A that a warp uses */
     for (uint32_t mn = 0; mn < 16; mn++)
         for (uint32_t k = 0; k < depth; k++) assert_true(got[mn * depth + k] == element(32 + mn, k));
 }
@@ -114,7 +113,7 @@ static void layouts_are_as_documented(void **state)
     free(shared);
 }
 
-/* The pattern of a tile that does not start at a multiple of 1024 starts with it, if the base offset says so. */
+/* If a tile does not start at a multiple of 1024, the base offset shifts the swizzle pattern to its start. */
 static void a_base_offset_moves_the_pattern(void **state)
 {
     (void)state;
@@ -149,7 +148,7 @@ static void every_half_widens_as_defined(void **state)
     }
 }
 
-/* Sums that f32 holds exactly come out exact, whatever the steps of B; accumulating adds to what was there. */
+/* Sums that f32 holds exactly are exact for all strides of B; accumulation adds to the old value. */
 static void products_are_exact(void **state)
 {
     (void)state;
@@ -171,7 +170,7 @@ static void products_are_exact(void **state)
     }
 }
 
-/* Sums of 16 products are not those of a loop, up or down, or of halves: bits of a matrix unit are its own. */
+/* Sums of 16 products differ from those of a loop in either direction and of two halves: a matrix unit has its own order. */
 static void products_have_an_order_of_their_own(void **state)
 {
     (void)state;
@@ -194,7 +193,7 @@ static void products_have_an_order_of_their_own(void **state)
     for (int i = 0; i < 3; i++) assert_true(unlike[i] > 32);
 }
 
-/* Rounding is unbiased, and once per instruction: a long sum of positive numbers stays within a few units of the exact one. */
+/* Rounding is unbiased and happens once per instruction: a long sum of positive numbers differs from the exact one by only a few units. */
 static void long_sums_have_no_bias(void **state)
 {
     (void)state;
@@ -214,7 +213,7 @@ static void long_sums_have_no_bias(void **state)
         assert_true(fabs(error) < 64 * 0x1p-24);
         mean += error / 128;
     }
-    assert_true(fabs(mean) < 8 * 0x1p-24);   /* cutting off would give about 2000 of these */
+    assert_true(fabs(mean) < 8 * 0x1p-24);   /* truncation would give about 2000 of these units */
 }
 
 static void f16_accumulators_round_once(void **state)
@@ -225,12 +224,12 @@ static void f16_accumulators_round_once(void **state)
         for (int m = 0; m < 16; m++) at[16 * k + m] = 0.25f;
     for (int i = 0; i < 128; i++) b[i] = i % 16 < (i / 16 % 2 ? 5 : 4) ? 1.0f : 0.0f, tile[i] = 2048;
     gs_emu_multiply(tile, at, b, 8, 16, 1, 16, true, true);
-    for (int i = 0; i < 128; i++) assert_true(tile[i] == (i / 16 % 2 ? 2050.0f : 2048.0f));   /* 2049.25, and 2049, a tie: to the even one */
+    for (int i = 0; i < 128; i++) assert_true(tile[i] == (i / 16 % 2 ? 2050.0f : 2048.0f));   /* 2049.25, and 2049, which is a tie and goes to the even number */
 }
 
 /* ---- mma.sync ---- */
 
-/* Runs `body` on one warp: in[i] is word i of the lanes at the start, out[i] at the end. Names: i0.. o0.. (32 bits), x0.. y0.. (64 bits). */
+/* Runs `body` in one warp: in[i] and out[i] are word i of each lane at the start and the end. Registers: i0.. o0.. (32 bits), x0.. y0.. (64 bits). */
 static void run_warp(const char *body, int words_in, int words_out, int size, const void *in, void *out, uint32_t smem)
 {
     static char text[16384];
@@ -264,7 +263,7 @@ typedef struct mma_case {
     const char *name;
     gs_ptx_type type;
     bool half;
-    int  depth, a, b, c;         /* registers */
+    int  depth, a, b, c;         /* registers of each operand */
 } mma_case;
 
 static void put_element(uint32_t *word, gs_ptx_type type, int part, float value)
@@ -276,7 +275,7 @@ static void put_element(uint32_t *word, gs_ptx_type type, int part, float value)
         memcpy((uint16_t *)(void *)word + part, &narrow, 2);
 }
 
-/* Fragments by the formulas of the PTX manual, element i of a lane: group = lane / 4, t = lane % 4. */
+/* Fragments by the formulas of the PTX manual; element i of a lane: group = lane / 4, t = lane % 4. */
 static void mma_index(char matrix, gs_ptx_type type, int lane, int i, int *row, int *column)
 {
     const int group = lane / 4, t = lane % 4;
@@ -382,7 +381,7 @@ static void tf32_ignores_the_low_bits(void **state)
 
 /* ---- rows ---- */
 
-/* Matrix i has its rows at 16-byte places 5 * row + 40 * i, element (row, column) is 256 * i + 8 * row + column. */
+/* Row `row` of matrix i is at 16-byte place 5 * row + 40 * i; element (row, column) is 256 * i + 8 * row + column. */
 static void ldmatrix_and_stmatrix(void **state)
 {
     (void)state;
@@ -413,7 +412,7 @@ static void ldmatrix_and_stmatrix(void **state)
     }
 }
 
-/* The counters of one instruction: rows `step` bytes apart. */
+/* Shared memory passes of one instruction with rows `step` bytes apart. */
 static uint64_t passes_of_rows(int step)
 {
     char body[512];
@@ -443,7 +442,7 @@ static void bank_conflicts_are_counted(void **state)
     assert_int_equal(passes_of_rows(0), 1);   /* the same row eight times */
 }
 
-/* A finding of this kind is reported for a body that runs on `threads` threads. */
+/* Runs the body with `threads` threads and expects a finding of this kind. */
 static void expect_finding(const char *body, uint32_t threads, gs_emu_finding_kind kind)
 {
     static char text[4096];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves that the emulated device's memory gives reproducible, separated addresses, finds and describes them, and keeps an exact
- * record of the bytes that were written, also when threads mark neighbouring bytes at once. */
+ * The emulated device's memory: reproducible, separate addresses; finding and describing them; and an exact record of the written bytes, also if threads mark
+ * neighbouring bytes at the same time. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -50,7 +50,7 @@ static void addresses_are_aligned_separated_and_reused(void **state)
     assert_true(d > c);                              /* too wide for the gap */
     assert_int_equal(alloc(memory, 900), a);         /* fits where a was */
     const uint64_t at[] = {a, b, c, d}, size[] = {900, 1, 4096, 1300};
-    for (int i = 0; i < 4; i++) {                    /* those behind the gap are there as before */
+    for (int i = 0; i < 4; i++) {                    /* those after the gap did not move */
         const gs_emu_allocation *const found = gs_emu_memory_find(memory, at[i], size[i]);
         assert_non_null(found);
         assert_int_equal(found->address, at[i]);
@@ -110,7 +110,7 @@ static void ranges_are_found_only_within_one_allocation(void **state)
     assert_null(gs_emu_memory_find(memory, a + 8, UINT64_MAX));
     assert_null(gs_emu_memory_find(memory, UINT64_MAX, 8));
     assert_null(gs_emu_memory_find(memory, 0, 1));
-    /* what this thread remembers is of one memory and one state of it */
+    /* the thread's cache is valid for one memory and one state of it */
     assert_int_equal(gs_emu_memory_find(memory, a, 1000)->size, 1000);
     assert_int_equal(c, a);
     assert_null(gs_emu_memory_find(other, a, 1000));
@@ -190,7 +190,7 @@ static void the_bitmap_is_exact(void **state)
             for (uint64_t i = from; i < from + bytes; i++) all = all && expected[i];
             assert_int_equal(gs_emu_memory_written(a, address + from, bytes), all);
         }
-        for (int j = 0; j < 60; j++) {   /* mostly where something was marked, so that all of them are written now and then */
+        for (int j = 0; j < 60; j++) {   /* mostly where something was marked before, so that sometimes all are written */
             const uint32_t bytes = 1u << gs_random_below(&random, 6);
             uint64_t each[32];
             bool all = true;
@@ -221,7 +221,7 @@ static void without_a_bitmap_everything_counts_as_written(void **state)
     gs_emu_memory_destroy(&memory);
 }
 
-/* High words differ, every second allocation has a multiple of 4 GiB in its middle, and what is in the way is gone round. */
+/* High words of addresses differ, every second allocation contains a multiple of 4 GiB, and existing allocations are avoided. */
 static void scattered_allocations_share_no_high_word(void **state)
 {
     (void)state;
@@ -309,7 +309,7 @@ static void threads_do_not_lose_marks_of_each_other(void **state)
     gs_emu_memory_destroy(&memory);
 }
 
-/* Sectors of 32 bytes count once, loads and stores apart, and are forgotten when told; which were stored to is known until then. */
+/* Each 32-byte sector counts once, separately for loads and stores, until the counts are reset; until then it is known which sectors were stored to. */
 static void test_footprint(void **state)
 {
     (void)state;
@@ -322,7 +322,7 @@ static void test_footprint(void **state)
     const gs_emu_allocation *a = gs_emu_memory_find(memory, at, 1);
     gs_emu_memory_touch(a, at + 31, 2, false);          /* two sectors */
     gs_emu_memory_touch(a, at, 4, false);               /* one of them again */
-    gs_emu_memory_touch(a, at + 64, 100000 - 64, true); /* all but two, the last one in part */
+    gs_emu_memory_touch(a, at + 64, 100000 - 64, true); /* all but two, the last one partly */
     a = gs_emu_memory_find(memory, other, 1);
     gs_emu_memory_touch(a, other + 49, 1, false);
     gs_emu_memory_touch(a, other, 0, true);

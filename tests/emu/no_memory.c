@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Kernels are decoded and run, with each allocation failing once: decoding says that there is no memory, a launch says so or does without, and nothing is lost or
- * read that is not there (what the sanitizers see). */
+ * Kernels are decoded and run, and each allocation fails once: decoding reports that there is no memory; a launch reports it or continues without that memory; nothing
+ * leaks and no invalid memory is read, which the sanitizers check. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -40,7 +40,7 @@ static const struct { const char *text; uint32_t blocks, threads, cluster; bool 
     {"bfind.u32 c, 0x1234;\nmul.f32 f, f, 0f40000000;\nadd.f32 f, f, f;\nadd.cc.u32 c, c, 1;\naddc.u32 e, e, 0;\nmov.b64 x, {c, e};\nst.global.u64 [d], x;\n", 1, 32, 1, false},
 };
 
-/* What comes of a kernel of which allocation number `failing` fails (0: none); how many allocations were made to decode it, and whether it was launched. */
+/* Decodes and runs a kernel; allocation number `failing` fails (0: none). of_decoding: allocations needed to decode it; ran: whether it was launched. */
 static gs_status decode_and_run(size_t which, int failing, int *of_decoding, bool *ran)
 {
     enum { BYTES = 4096 };
@@ -86,7 +86,7 @@ static void every_allocation_fails_once(void **state)
             failures += status != GS_OK;
             if (failing <= of_decoding && (ran || status != GS_ERROR_MEMORY)) fail_msg("kernel %d: allocation %d of %d to decode it: %s", (int)i, failing, of_decoding, gs_status_name(status));
         }
-        assert_true(failures > of_decoding);   /* some of the launch's, too: not all of those can be done without */
+        assert_true(failures > of_decoding);   /* some of the launch's allocations are required, too */
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The order of global memory between blocks: which chains of fences, barriers and operations on flags order what one block wrote before
- * what another one reads or overwrites, and which do not. Blocks are told apart by %ctaid; block 0 writes, the others look. */
+ * The order of global memory between blocks: which sequences of fences, barriers and flag operations order one block's writes before another block's reads or writes,
+ * and which do not. Blocks are told apart by %ctaid; block 0 writes, the others read. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 enum { SEEDS = 8, BYTES = 1 << 20 };
 
-/* d: data, w: flags, both zero; b: this block, t: this thread, m: this thread's word of d; s: 16 bytes of shared memory for each thread. */
+/* d: data, w: flags, both zero; b: this block, t: this thread, m: this thread's place in d; s: 16 bytes of shared memory for each thread. */
 #define HEAD                                                                                                                        \
     ".version 8.4\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 data, .param .u64 flags)\n{\n"                     \
     ".reg .pred p, q, r;\n.reg .b16 h;\n.reg .b32 a, b, c, e, s, t, n;\n.reg .f32 f;\n.reg .b64 d, w, m, x;\n.shared .align 16 .b8 buf[4096];\n" \
@@ -24,7 +24,7 @@ enum { SEEDS = 8, BYTES = 1 << 20 };
 #define FENCE    "fence.acq_rel.gpu;\n"
 #define SYNC     "bar.sync 0;\n"
 #define WRITE    "@p st.global.u32 [m], a;\n"                               /* by all threads of block 0 */
-#define GIVE     "@!p bra TAKE;\n@q red.global.add.u32 [w], 1;\nbra DONE;\nTAKE:\n"   /* block 0 changes the flag and ends; the others go on */
+#define GIVE     "@!p bra TAKE;\n@q red.global.add.u32 [w], 1;\nbra DONE;\nTAKE:\n"   /* block 0 sets the flag and ends; the others continue */
 #define GIVE_RELEASE "@!p bra TAKE;\n@q red.release.gpu.global.add.u32 [w], 1;\nbra DONE;\nTAKE:\n"
 #define GIVE_STORE "@!p bra TAKE;\n@q st.release.gpu.global.u32 [w], a;\nbra DONE;\nTAKE:\n"
 #define SPIN(load) "@!q bra CAME;\nLOOP:\n" load " c, [w];\nsetp.eq.u32 r, c, 0;\n@r bra LOOP;\nCAME:\n"
@@ -38,7 +38,7 @@ typedef struct shape {
     bool     order, unchecked;
 } shape;
 
-/* One launch; returns where the flags are. */
+/* Launches once; returns the address of the flags. */
 static uint64_t run(emu_test *t, const char *body, shape of, uint64_t seed)
 {
     static char text[16384];
@@ -62,7 +62,7 @@ static uint64_t run(emu_test *t, const char *body, shape of, uint64_t seed)
     return flags;
 }
 
-/* Under how many seeds there is a finding of this kind; no other one may be, and its text has the words. */
+/* The number of seeds with a finding of this kind. Other findings fail the test, and the text must contain `words`. */
 static int unordered(const char *body, shape of, const char *words)
 {
     int found = 0;
@@ -97,7 +97,7 @@ static void test_chains(void **state)
     (void)state;
     static const char *const right[] = {
         WRITE FENCE SYNC GIVE TAKE FENCE SYNC READ,
-        WRITE SYNC FENCE GIVE TAKE SYNC FENCE READ,                  /* the thread that gives fences; those that read do */
+        WRITE SYNC FENCE GIVE TAKE SYNC FENCE READ,                  /* fenced by the thread that sets the flag, and by those that read */
         WRITE "membar.gl;\n" SYNC GIVE TAKE "membar.gl;\n" SYNC READ,
         WRITE "fence.sc.sys;\n" SYNC GIVE TAKE FENCE SYNC READ,
         WRITE SYNC GIVE_RELEASE TAKE_ACQUIRE SYNC READ,
@@ -112,7 +112,7 @@ static void test_chains(void **state)
         const char *body, *words;
     } wrong[] = {
         {WRITE SYNC GIVE TAKE FENCE SYNC READ,                                     "no fence (__threadfence), or no barrier"},
-        {WRITE FENCE GIVE TAKE FENCE SYNC READ,                                    "no fence (__threadfence), or no barrier"},   /* of the other warp */
+        {WRITE FENCE GIVE TAKE FENCE SYNC READ,                                    "no fence (__threadfence), or no barrier"},   /* the fence of the other warp is missing */
         {WRITE "@q " FENCE SYNC GIVE TAKE FENCE SYNC READ,                         "no fence (__threadfence), or no barrier"},
         {WRITE "fence.acq_rel.cta;\n" SYNC GIVE TAKE FENCE SYNC READ,              "no fence (__threadfence), or no barrier"},
         {WRITE "fence.acq_rel.cluster;\n" SYNC GIVE TAKE FENCE SYNC READ,          "no fence (__threadfence), or no barrier"},
@@ -149,18 +149,18 @@ static void test_knowledge_is_passed_on(void **state)
 static void test_what_does_not_conflict(void **state)
 {
     (void)state;
-    const shape told = {8, 64, 1, true, false}, one = {8, 32, 1, true, false};   /* one: a warp a block */
+    const shape told = {8, 64, 1, true, false}, one = {8, 32, 1, true, false};   /* one: one warp for each block */
     static const char *const right[] = {
-        /* neighbours of one word */
+        /* separate bytes of one word */
         "mad.wide.u32 x, b, 2, d;\ncvt.u16.u32 h, b;\nst.global.u16 [x], h;\nld.global.u16 h, [x];\n",
         "mad.wide.u32 x, b, 1, d;\nst.global.u8 [x], b;\n",
-        /* whoever expects others */
+        /* accesses that allow for other blocks */
         "red.global.add.f32 [d], f;\n", "st.volatile.global.u32 [d], a;\nld.volatile.global.u32 c, [d];\n", "red.global.add.u32 [d], 1;\natom.global.add.u32 c, [d], 1;\n",
         "st.relaxed.gpu.global.u32 [d], a;\nld.relaxed.gpu.global.u32 c, [d];\n",
-        /* lanes of a warp are not told apart */
+        /* lanes of a warp are not distinguished */
         "@p st.global.u32 [d], a;\n@p ld.global.u32 c, [d];\n",
         "ld.global.u32 c, [d];\n",
-        /* a line that is discarded ends before the next word */
+        /* a discarded line ends before the next word */
         "@p discard.global.L2 [d], 128;\n@!p ld.global.u32 c, [d+128];\n",
     };
     for (size_t i = 0; i < GS_COUNT(right); i++) expect_right(right[i], one);
@@ -172,7 +172,7 @@ static void test_what_does_not_conflict(void **state)
     expect_wrong("@p st.global.u32 [m], a;\n@!p st.u32 [m], a;\n", told, "write of");
     expect_wrong("@p discard.global.L2 [d], 128;\n@!p ld.global.u32 c, [d+124];\n", one, "read of 4 bytes");
     expect_wrong("st.global.u32 [d], a;\nred.global.add.f32 [d], f;\n", told, "of 4 bytes");
-    /* only where it is asked for, or blocks talk */
+    /* Checked only if requested, or if blocks communicate. */
     expect_right("st.global.u32 [d], a;\n", (shape){8, 64, 1, false, false});
     expect_right("st.global.u32 [d], a;\n", (shape){8, 64, 1, true, true});
     expect_wrong("st.global.u32 [d], a;\n" FENCE, (shape){8, 64, 1, false, false}, "write of 4 bytes");
@@ -180,10 +180,10 @@ static void test_what_does_not_conflict(void **state)
 
 typedef struct width {
     int         bytes;
-    const char *type, *from, *to;   /* registers: what is stored, and where a load puts it */
+    const char *type, *from, *to;   /* from: the register that is stored; to: the register that is loaded */
 } width;
 
-/* Block 0 stores so at every place of 12 bytes, block 1 loads so from every one: something is found where the two have a byte in common, and only there. */
+/* Block 0 stores at every place of 12 bytes, block 1 loads at every place: there must be a finding if, and only if, they share a byte. */
 static void store_and_load(width store, width load)
 {
     for (int at = 0; at < 12; at += store.bytes)
@@ -200,7 +200,7 @@ static void store_and_load(width store, width load)
         }
 }
 
-/* Every byte of a word is told apart, in whichever of them an access begins and ends. */
+/* The bytes of a word are distinguished, wherever an access begins and ends. */
 static void test_bytes_of_a_word(void **state)
 {
     (void)state;
@@ -209,7 +209,7 @@ static void test_bytes_of_a_word(void **state)
         for (size_t j = 0; j < GS_COUNT(widths); j++) store_and_load(widths[i], widths[j]);
 }
 
-/* Inside a cluster its barrier orders, without a fence. */
+/* In a cluster its barrier orders without a fence. */
 static void test_clusters(void **state)
 {
     (void)state;
@@ -239,7 +239,7 @@ static void test_bulk_copies(void **state)
     expect_wrong(WRITE SYNC GIVE TAKE FENCE SYNC "cp.async.ca.shared.global [s], [m], 16, 4;\ncp.async.wait_all;\n", one, "read of 4 bytes");
 }
 
-/* What a thread has seen by a strong load it may overwrite by a weak store; not what lies beside it. */
+/* A thread may overwrite by a weak store what it has seen by a strong load, but not the memory beside it. */
 #define SEE "@p st.relaxed.gpu.global.v2.u32 [m], {a, a};\n@p bra DONE;\nLOOK:\nld.relaxed.gpu.global.u32 c, [m];\nsetp.eq.u32 r, c, 0;\n@r bra LOOK;\n"
 
 static void test_what_was_seen(void **state)
@@ -253,7 +253,7 @@ static void test_what_was_seen(void **state)
                  "setp.eq.u32 r, c, 0;\n@r bra LOOP;\nCAME:\n" FENCE SYNC READ "@q st.global.u8 [w+3], 0;\n", two);
 }
 
-/* Under how many seeds two blocks of one warp leave one of two words at zero: what the first one wrote is not what the second one read, or neither saw the other's flag. */
+/* The number of seeds with which two one-warp blocks leave both words at zero: the second block did not read the first one's store, or neither block saw the other's flag. */
 static int stale(const char *body, uint32_t cluster)
 {
     enum { LAUNCHES = 150 };
@@ -273,23 +273,23 @@ static int stale(const char *body, uint32_t cluster)
     "setp.eq.u32 r, c, 0;\n@r bra LOOP;\n" FENCE "ld.relaxed.gpu.global.u32 e, [d];\nst.global.u32 [w+64], e;\n"
 #define FLAG "st.relaxed.gpu.global.u32 [w], a;\n"
 #define RED  "red.relaxed.gpu.global.add.u32 [w], 1;\n"
-/* Each block sets its own flag and looks at the other's. */
+/* Each block sets its own flag and reads the other's. */
 #define LOOK(set, between) "@!q bra DONE;\nshl.b32 c, b, 2;\nxor.b32 e, c, 4;\ncvt.u64.u32 m, c;\nadd.s64 m, m, w;\ncvt.u64.u32 x, e;\nadd.s64 x, x, w;\n" set between \
     "ld.acquire.gpu.global.u32 n, [x];\nst.global.u32 [m+64], n;\n"
-/* Each block adds to one word and looks at the sum: one of them sees both. */
+/* Each block adds to one word and reads the sum: one of them sees both. */
 #define SUM "@!q bra DONE;\nmad.wide.u32 m, b, 4, w;\nred.relaxed.gpu.global.add.u32 [w+128], 1;\nld.relaxed.gpu.global.u32 n, [w+128];\nsub.u32 n, n, 1;\nst.global.u32 [m+64], n;\n"
-/* The same in a cluster, behind its barrier: block 0 sees both. */
+/* The same in a cluster, after its barrier: block 0 sees both. */
 #define BOTH "@q red.relaxed.gpu.global.add.u32 [w+128], 1;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n@!p bra DONE;\n@!q bra DONE;\n" \
     "ld.relaxed.gpu.global.u32 n, [w+128];\nsub.u32 n, n, 1;\nst.global.u32 [w+64], n;\n"
 #define SET  "st.release.gpu.global.u32 [m], a;\n"
 
-/* Stores are seen late and in any order, unless something wide enough is between. */
+/* Stores become visible late and in any order, unless something with a sufficient scope orders them. */
 static void test_late_stores(void **state)
 {
     (void)state;
     static const char *const right[] = {
         HAND(FENCE, FLAG), HAND("", "st.release.gpu.global.u32 [w], a;\n"), HAND("", "red.release.gpu.global.add.u32 [w], 1;\n"), HAND(FENCE, RED), LOOK(SET, "fence.sc.gpu;\n"), SUM,
-        LOOK("atom.acq_rel.gpu.global.exch.b32 c, [m], a;\nadd.u32 c, c, c;\n", ""),   /* its result is read: an atomic operation is not late */
+        LOOK("atom.acq_rel.gpu.global.exch.b32 c, [m], a;\nadd.u32 c, c, c;\n", ""),   /* its result is used: an atomic operation is never late */
     };
     static const char *const wrong[] = {
         HAND("", FLAG), HAND("", RED), HAND("fence.acq_rel.cta;\n", FLAG), HAND("fence.acq_rel.cluster;\n", FLAG), HAND("", "st.release.cluster.global.u32 [w], a;\n"), LOOK(SET, ""),
@@ -303,7 +303,7 @@ static void test_late_stores(void **state)
     if (stale(BOTH, 2) != 0) fail_msg("a sum that was released to the cluster is not seen");
 }
 
-/* Under every seed the read leaves in e what the block has just stored: 1. Block 1 looks at a flag, which says that blocks talk. */
+/* With every seed the read must return 1, which the block has just stored. Block 1 reads a flag, so that blocks count as communicating. */
 static void own_store(const char *store, const char *read)
 {
     enum { LAUNCHES = 80 };
@@ -319,7 +319,7 @@ static void own_store(const char *store, const char *read)
     }
 }
 
-/* A block sees its own stores at once, whatever it reads them with. */
+/* A block sees its own stores at once, with every kind of read. */
 static void test_own_stores(void **state)
 {
     (void)state;
@@ -336,7 +336,7 @@ static void test_own_stores(void **state)
         for (size_t j = 0; j < GS_COUNT(stores); j++) own_store(stores[j], reads[i]);
 }
 
-/* More flags than are kept: nothing is found any more, and nothing invented. */
+/* More flags than can be kept: nothing is found any more, and there are no false findings. */
 static void test_too_many_flags(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The peak of a launch: the cluster with the warp that executed most, of two alike the one with the lower number. Several host threads run clusters, which end in any order: under every order the
- * peak must be the same cluster, with the same figures, and the sum of polls the same. */
+ * The peak of a launch is the cluster whose warp executed most instructions; among equals, the one with the lowest number. Several host threads run clusters, which end
+ * in any order: in every order the peak and its figures, and the sum of polls, must be the same. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 
 enum { CLUSTERS = 4, BLOCKS = 2, WARPS = 2 };
 
-/* What each warp executed, and the polls of the first warp of each block. The longest warps, of 9 steps, are in clusters 1 and 3: the peak is cluster 1. */
+/* Steps of each warp, and polls of each block's first warp. The longest warps, of 9 steps, are in clusters 1 and 3: the peak is cluster 1. */
 static const struct { uint64_t steps[BLOCKS][WARPS]; uint64_t polls[BLOCKS]; } sample[CLUSTERS] = {
     {{{5, 6}, {7, 8}}, {1, 0}}, {{{9, 1}, {1, 1}}, {0, 2}}, {{{2, 2}, {2, 2}}, {4, 0}}, {{{1, 1}, {1, 9}}, {0, 8}}};
 
@@ -39,7 +39,7 @@ static void end_in_order(const int order[CLUSTERS], gs_emu_peak *peak, uint64_t 
             for (int w = 0; w < WARPS; w++) warp[b * WARPS + w].steps = sample[id].steps[b][w];
             warp[b * WARPS].all_polls = sample[id].polls[b];
         }
-        memset(&cluster->counters, 1, sizeof cluster->counters);   /* what clusters before it left there: not to be seen in the peak */
+        memset(&cluster->counters, 1, sizeof cluster->counters);   /* left by earlier clusters; must not be counted */
         gs_emu_peak_start(cluster);
         uint64_t *const counters = (uint64_t *)(void *)&cluster->counters;
         for (size_t c = 0; c < sizeof cluster->counters / sizeof *counters; c++) counters[c] += 100 * (uint64_t)id + c;
@@ -60,13 +60,13 @@ static void clusters_end_in_any_order(void **state)
         const int order[CLUSTERS] = {i / 64, i / 16 % 4, i / 4 % 4, i % 4};
         int seen = 0;
         for (int j = 0; j < CLUSTERS; j++) seen |= 1 << order[j];
-        if (seen != (1 << CLUSTERS) - 1) continue;   /* no order: a cluster twice */
+        if (seen != (1 << CLUSTERS) - 1) continue;   /* a cluster occurs twice */
         gs_emu_peak peak;
         uint64_t polls;
         end_in_order(order, &peak, &polls);
         assert_int_equal(peak.cluster, 1);
         assert_int_equal(peak.longest, 9);
-        assert_true(peak.share == 9 * 4 / 12.0);   /* the longest of its four warps by their average */
+        assert_true(peak.share == 9 * 4 / 12.0);   /* the longest warp over the mean of the cluster's four warps */
         assert_int_equal(polls, 15);
         const uint64_t *const counters = (const uint64_t *)(const void *)&peak.counters;
         for (size_t c = 0; c < sizeof peak.counters / sizeof *counters; c++) assert_int_equal(counters[c], 100 + c);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Random pipelines on the emulated machine: producers fill the stages of a ring, consumers empty them, ordered by mbarriers or by named
- * barriers. A right one ends with the right data and no finding under every seed; with one synchronisation taken out, each run has a
- * finding. The kernels are unrolled: each warp and item has its own instructions, so that one of them can be missing. */
+ * Random pipelines on the emulated machine: producers fill the stages of a ring, consumers empty them, ordered by mbarriers or named barriers. A correct one ends with
+ * the right data and no finding with every seed; if one synchronisation is removed, each run has a finding. The kernels are unrolled: each warp and item has its own
+ * instructions, so that a single one can be removed. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -15,28 +15,28 @@ enum { PROGRAMS = 90, RIGHT_SEEDS = 6, BROKEN_SEEDS = 3, MOST_ITEMS = 10, MOST_W
 
 typedef enum filling { BY_STORES, BY_COPIES, BY_COPIES_AND_ARRIVAL, BY_BULK, BY_STORES_AND_BARRIERS, FILLINGS } filling;
 
-/* What is taken out, at one item of one warp. */
+/* What is removed, at one item of one warp. */
 typedef enum fault {
     NOTHING,
-    FULL_WAIT, EMPTY_WAIT,          /* of a consumer, of a producer; of named barriers: becomes an arrival */
+    FULL_WAIT, EMPTY_WAIT,          /* of a consumer, of a producer; a named barrier's wait becomes an arrival */
     FULL_ARRIVAL, EMPTY_ARRIVAL,
-    FULL_RELEASE, EMPTY_RELEASE,    /* the arrival becomes a relaxed one */
-    READ_WAIT,                      /* of bulk stores, before the stage is given back */
-    PROXY_FENCE,                    /* of stores, before bulk stores read them */
-    INIT_BARRIER, INIT_FENCE,       /* behind the initialisation */
-    BYTES,                          /* fewer are announced than come */
+    FULL_RELEASE, EMPTY_RELEASE,    /* the arrival becomes relaxed */
+    READ_WAIT,                      /* of bulk stores, before the stage is released */
+    PROXY_FENCE,                    /* after stores, before bulk stores read them */
+    INIT_BARRIER, INIT_FENCE,       /* after the initialisation */
+    BYTES,                          /* too few bytes are expected */
     FAULTS
 } fault;
 
 typedef struct pipeline {
     filling   how;
     bool      stores;               /* consumers store to global memory in bulk */
-    bool      elected;              /* one lane of a warp arrives, not all */
-    bool      tests;                /* waits by test_wait */
-    bool      fenced;               /* arrivals are relaxed ones behind a fence */
+    bool      elected;              /* one lane of each warp arrives instead of all */
+    bool      tests;                /* waits with test_wait */
+    bool      fenced;               /* relaxed arrivals after a fence */
     int       producers, consumers, stages, items;
     fault     wrong;
-    int       warp, item;           /* where */
+    int       warp, item;           /* where the fault is */
     gs_random random;
     int       labels;
     size_t    size;
@@ -60,8 +60,8 @@ static void draw(pipeline *p)
 
 static bool named(const pipeline *p) { return p->how == BY_STORES_AND_BARRIERS; }
 
-/* Whether a pipeline can have the fault, and not without harm; then where it is. A stage that nobody fills again need not be given back,
- * and a consumer without a row to store reads nothing. */
+/* Whether the pipeline can have the fault with an effect; if so, chooses its place. A stage that is not filled again need not be released, and a consumer without a row to
+ * store reads nothing. */
 static bool place_fault(pipeline *p, fault wrong)
 {
     const bool consumer = wrong == FULL_WAIT || wrong == EMPTY_ARRIVAL || wrong == EMPTY_RELEASE || wrong == READ_WAIT;
@@ -98,7 +98,7 @@ static void say(pipeline *p, const char *format, ...)
     assert_true(p->size < TEXT);
 }
 
-/* Barriers: full ones of the stages, then the empty ones. */
+/* Barriers: the full barriers of all stages, then the empty ones. */
 static int full(const pipeline *p, int item) { return item % p->stages; }
 static int empty(const pipeline *p, int item) { return p->stages + item % p->stages; }
 static int row_of(const pipeline *p, int item, int producer) { return 4 * ROW * (item % p->stages * p->producers + producer); }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Blocks that wait for others, where the device holds fewer than there are: whoever waits for one that has not started is told, whoever
- * waits for one that started before, or with it, is not. */
+ * Blocks that wait for others, if the device holds fewer blocks than the grid has: a block that waits for one that has not started is reported; one that waits for a
+ * block that started before it, or with it, is not. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 
 #include "emu.h"
 
-/* w: a flag, zero at first; b: this block; n: blocks; p: the first one; q: the last one. Only the first thread acts. */
+/* w: a flag, initially zero; b: this block; n: number of blocks; p: this is the first block; q: the last one. Only thread 0 acts. */
 #define HEAD                                                                                                                 \
     ".version 8.4\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 flags)\n{\n.reg .pred p, q, r, s;\n"     \
     ".reg .b32 a, b, c, n, t;\n.reg .b64 w;\nld.param.u64 w, [flags];\nmov.u32 b, %ctaid.x;\nmov.u32 n, %nctaid.x;\n"       \
@@ -74,7 +74,7 @@ static void test_earlier_blocks(void **state)
     expect(COME("@p") UNTIL("@!p", LOOK_ATOM, "1"), 40, 1, NULL);
 }
 
-/* A barrier of the whole grid, which is larger than what runs side by side as a rule. */
+/* A barrier of a grid that is larger than the number of blocks that usually run at once. */
 static void test_grid_barrier(void **state)
 {
     (void)state;

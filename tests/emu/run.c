@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The emulated machine's control: divergence, exchanges between lanes, barriers, mbarriers, clusters, setmaxnreg, deadlocks,
- * and that a seed repeats. Every kernel here is PTX text. */
+ * Control flow of the emulated machine: divergence, exchanges between lanes, barriers, mbarriers, clusters, setmaxnreg, deadlocks, and that a seed gives the same run
+ * again. Every kernel here is PTX text. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@
     HEAD ".visible .entry k(.param .u64 out)\n{\n.reg .pred p, q, r;\n.reg .b32 a, b, c, d, e, f, t;\n.reg .b64 o, x, y, s;\n"    \
          ".shared .align 8 .b8 bar[64];\n.shared .align 16 .b8 buf[1024];\n"                                                      \
          "ld.param.u64 o, [out];\nmov.u32 t, %tid.x;\n" body "\nret;\n}\n"
-/* out[thread of the block] = a; also advances nothing else */
+/* out[thread of the block] = a */
 #define STORE "mul.wide.u32 x, t, 4;\nadd.s64 x, x, o;\nst.global.u32 [x], a;\n"
 
 enum { WORDS = 1024 };
@@ -42,7 +42,7 @@ static void run_clean(run *r, const char *ptx, uint32_t threads)
     if (emu_run(&r->t) != GS_OK) fail_msg("%s", r->t.error.text);
 }
 
-/* Runs with several seeds; each must report the kind (and may report others after it). */
+/* Runs with several seeds; each must report this kind, and may report others after it. */
 static void expect(const char *ptx, uint32_t threads, uint32_t cluster, gs_emu_finding_kind kind, const char *part)
 {
     run r;
@@ -65,7 +65,7 @@ static void test_nested_divergence(void **state)
 {
     (void)state;
     run r;
-    /* odd lanes loop lane/2 times, even ones branch again; all meet for a shuffle that needs everybody */
+    /* Odd lanes loop lane/2 times, even lanes branch again; all reconverge for a shuffle of the whole warp. */
     run_clean(&r, KERNEL("and.b32 b, t, 1;\nsetp.eq.u32 p, b, 0;\nmov.u32 a, 0;\n@p bra EVEN;\n"
                          "shr.u32 c, t, 1;\nLOOP:\nadd.u32 a, a, 3;\nsetp.eq.u32 q, c, 0;\nsub.u32 c, c, 1;\n@q bra MEET;\nbra LOOP;\n"
                          "EVEN:\nand.b32 b, t, 2;\nsetp.eq.u32 q, b, 0;\n@q bra FOUR;\nadd.u32 a, a, 1000;\nbra MEET;\nFOUR:\nadd.u32 a, a, 2000;\n"
@@ -90,7 +90,7 @@ static void test_spin_inside_a_warp(void **state)
 static void test_exit_of_some_lanes(void **state)
 {
     (void)state;
-    run r;   /* half of the lanes end inside a branch; the rest still meet */
+    run r;   /* half of the lanes end inside a branch; the others still reconverge */
     run_clean(&r, KERNEL("setp.lt.u32 p, t, 16;\n@p bra LOW;\nand.b32 b, t, 1;\nsetp.eq.u32 q, b, 0;\n@q exit;\nmov.u32 a, 5;\nbra MEET;\nLOW:\nmov.u32 a, 6;\n"
                          "MEET:\nvote.sync.ballot.b32 c, 1, 0xaaaaffff;\nmov.u32 a, c;\n" STORE), 32);
     for (uint32_t lane = 0; lane < 32; lane++) assert_int_equal(r.words[lane], lane >= 16 && lane % 2 == 0 ? 0 : 0xaaaaffffu);
@@ -125,7 +125,7 @@ static uint32_t reduced(const char *how, uint32_t a, uint32_t b)
     return strcmp(how, "and.b32") == 0 ? a & b : strcmp(how, "or.b32") == 0 ? a | b : a ^ b;
 }
 
-/* each half of the warp on its own; bit 0 is in all of the upper half, the highest bits are mixed */
+/* Reduces each half of the warp. Bit 0 is set in all of the upper half; the highest bits are mixed. */
 #define REDUX(how)                                                                                                                           \
     {how, KERNEL("mul.lo.u32 b, t, 0x9e3779b1;\nshr.u32 c, t, 4;\nor.b32 b, b, c;\nsetp.lt.u32 p, t, 16;\n@p bra LOW;\n"                     \
                  "redux.sync." how " a, b, 0xffff0000;\nbra MEET;\nLOW:\nredux.sync." how " a, b, 0xffff;\nMEET:\n" STORE)}
@@ -148,7 +148,7 @@ static void test_reductions_of_a_warp(void **state)
     }
 }
 
-/* q holds in the lanes below */
+/* q is true in lanes 0 to below - 1. */
 #define VOTES(below)                                                                                                                         \
     KERNEL("setp.lt.u32 q, t, " below ";\nvote.sync.all.pred r, q, -1;\nselp.u32 a, 100, 0, r;\nvote.sync.any.pred r, q, -1;\n"              \
            "selp.u32 b, 10, 0, r;\nadd.u32 a, a, b;\nvote.sync.uni.pred r, q, -1;\nselp.u32 b, 1, 0, r;\nadd.u32 a, a, b;\n" STORE)
@@ -205,7 +205,7 @@ static void test_barrier_misuse(void **state)
 static void test_mbarrier(void **state)
 {
     (void)state;
-    run r;   /* an exchange ordered by two phases */
+    run r;   /* two phases order an exchange */
     run_clean(&r, KERNEL(INIT(64) "mov.u32 b, buf;\nshl.b32 c, t, 2;\nadd.u32 d, b, c;\nst.shared.u32 [d], t;\nmbarrier.arrive.shared::cta.b64 s, [f];\n" WAIT(0)
                          "xor.b32 e, c, 252;\nadd.u32 e, b, e;\nld.shared.u32 a, [e];\nmbarrier.arrive.shared::cta.b64 _, [f];\n" WAIT(1)
                          "add.u32 e, t, 100;\nst.shared.u32 [d], e;\n" STORE), 64);
@@ -227,7 +227,7 @@ static void test_mbarrier_misuse(void **state)
     expect(KERNEL(INIT(64) "st.shared.u64 [f], 0;\nbar.sync 0;\nmbarrier.arrive.shared::cta.b64 _, [f];\n"), 32, 1, GS_EMU_BARRIER_FINDING, "overwritten");
 }
 
-/* Warp 1 looks for phase 0, then the others run two phases further. */
+/* Warp 1 tests phase 0, then the others advance two phases. */
 static void test_phase_behind(void **state)
 {
     (void)state;
@@ -272,8 +272,8 @@ static void test_exit_before_a_peer_writes(void **state)
     emu_end(&r.t);
 }
 
-/* A block may reach into another one behind the cluster's barrier, which may be relaxed, or behind something that the other one did; others of the launch, whose blocks met
- * before on the same host thread, do not count. */
+/* A block may access another block's shared memory after the cluster's barrier, which may be relaxed, or after something that the other block did. Earlier clusters of the
+ * launch on the same host thread do not count. */
 static void test_blocks_begin(void **state)
 {
     (void)state;
@@ -301,7 +301,7 @@ static void test_blocks_begin(void **state)
     }
 }
 
-/* The blocks of one cluster meet after a write; those that follow on the same host thread neither write nor meet. */
+/* The blocks of one cluster synchronise after a write; later clusters on the same host thread neither write nor synchronise. */
 static void test_clusters_know_nothing_of_earlier_ones(void **state)
 {
     (void)state;
@@ -327,16 +327,16 @@ static void test_setmaxnreg(void **state)
     start(&r, ptx, 256);
     r.t.code->registers = 128;
     if (emu_run(&r.t) != GS_OK) fail_msg("%s", r.t.error.text);
-    r.t.code->registers = 112;   /* 8 given back, 40 wanted */
+    r.t.code->registers = 112;   /* 8 registers are free, 40 are wanted */
     assert_int_equal(emu_run(&r.t), GS_ERROR_FAULT);
     assert_true(emu_found(&r.t, GS_EMU_DEADLOCK_FINDING) > 0);
     assert_non_null(strstr(r.t.launch.finding[0].text, "spare"));
-    r.t.code->registers = 96;    /* dec to more than there is */
+    r.t.code->registers = 96;    /* dec to more registers than a thread has */
     assert_int_equal(emu_run(&r.t), GS_ERROR_FAULT);
     assert_true(emu_found(&r.t, GS_EMU_REGISTERS_FINDING) > 0);
     emu_end(&r.t);
 
-    /* three of a warpgroup's four warps; a lone warp */
+    /* three of a warpgroup's four warps; a single warp */
     static const struct { const char *ptx; uint32_t threads; } alone[] = {
         {KERNEL("setp.lt.u32 p, t, 96;\n@!p bra END;\nsetmaxnreg.dec.sync.aligned.u32 104;\nEND:\n"), 128},
         {KERNEL("setp.lt.u32 p, t, 128;\n@p bra END;\nsetmaxnreg.dec.sync.aligned.u32 104;\nEND:\n"), 160},
@@ -363,7 +363,7 @@ static void test_endless(void **state)
     expect(KERNEL("trap;"), 32, 1, GS_EMU_TRAP_FINDING, "stopped itself");
 }
 
-/* A finding says where: PTX line, source line, inlined place. */
+/* A finding names the PTX line, the source line and the place of inlining. */
 static void test_place(void **state)
 {
     (void)state;
@@ -407,7 +407,7 @@ static void test_shapes(void **state)
     }
 }
 
-/* The same seed does the same; others do not. An unordered pair of stores shows the order. */
+/* The same seed gives the same run, other seeds other runs. The order of two unordered stores shows it. */
 static void test_seed(void **state)
 {
     (void)state;
@@ -429,7 +429,7 @@ static void test_seed(void **state)
     emu_end(&r.t);
 }
 
-/* More blocks than threads of the host, and a wait between blocks that needs all of them to be under way. */
+/* More blocks than host threads, and a wait between blocks that needs all of them to run. */
 static void test_many_blocks(void **state)
 {
     (void)state;
@@ -464,7 +464,7 @@ static void test_unknown_instruction(void **state)
     }
 }
 
-/* A loop that begins with the kernel's first instruction and has no end but the kernel's: its lanes meet inside, where the whole warp is needed. */
+/* An endless loop that begins with the kernel's first instruction: its lanes must reconverge inside the loop, where a whole-warp instruction is. */
 static void test_loop_at_the_first_instruction(void **state)
 {
     (void)state;
@@ -476,7 +476,7 @@ static void test_loop_at_the_first_instruction(void **state)
     emu_end(&r.t);
 }
 
-/* Lanes that exchange through shared memory: each writes its word and reads the next one's. */
+/* Lanes exchange words in shared memory: each writes its own and reads its neighbour's. */
 #define SWAP_WORDS(between) "mov.u64 s, buf;\nmul.wide.u32 x, t, 4;\nadd.s64 x, x, s;\nst.shared.u32 [x], t;\n" between \
                           "xor.b32 b, t, 1;\nmul.wide.u32 x, b, 4;\nadd.s64 x, x, s;\nld.shared.u32 a, [x];\n"
 
@@ -486,8 +486,8 @@ static void test_lanes_that_exchange(void **state)
     run r;
     static const char *const right[] = {
         KERNEL(SWAP_WORDS("bar.warp.sync -1;\n")), KERNEL(SWAP_WORDS("bar.sync 0;\n")), KERNEL(SWAP_WORDS("shfl.sync.idx.b32 c, t, 0, 31, -1;\n")),
-        KERNEL("mov.u64 s, buf;\nmul.wide.u32 x, t, 4;\nadd.s64 x, x, s;\nst.shared.u32 [x], t;\nld.shared.u32 a, [x];\n"),   /* its own */
-        KERNEL("mov.u64 s, buf;\nmov.u32 c, 7;\nst.shared.u32 [s], c;\nld.shared.u32 a, [s];\n"),                               /* all the same */
+        KERNEL("mov.u64 s, buf;\nmul.wide.u32 x, t, 4;\nadd.s64 x, x, s;\nst.shared.u32 [x], t;\nld.shared.u32 a, [x];\n"),   /* each lane its own word */
+        KERNEL("mov.u64 s, buf;\nmov.u32 c, 7;\nst.shared.u32 [s], c;\nld.shared.u32 a, [s];\n"),                               /* all lanes the same word */
     };
     for (size_t i = 0; i < GS_COUNT(right); i++) {
         run_clean(&r, right[i], 32);
@@ -496,14 +496,14 @@ static void test_lanes_that_exchange(void **state)
     expect(KERNEL(SWAP_WORDS("")), 32, 1, GS_EMU_RACE_FINDING, "no __syncwarp between");
     expect(KERNEL("setp.eq.u32 p, t, 0;\nmov.u64 s, buf;\n@p st.shared.u32 [s], t;\nld.shared.u32 a, [s];\n"), 32, 1, GS_EMU_RACE_FINDING,
            "written by lane 0 of the same warp");
-    /* what one lane has read another one overwrites */
+    /* A lane overwrites what another lane has read. */
 #define AGAIN "add.u32 c, a, 1;\nmul.wide.u32 x, t, 4;\nadd.s64 x, x, s;\nst.shared.u32 [x], c;\n"
     run_clean(&r, KERNEL(SWAP_WORDS("bar.warp.sync -1;\n") "bar.warp.sync -1;\n" AGAIN), 32);
     emu_end(&r.t);
     expect(KERNEL(SWAP_WORDS("bar.warp.sync -1;\n") AGAIN), 32, 1, GS_EMU_RACE_FINDING, "read by lane 1 of the same warp");
 }
 
-/* Each lane copies its word and reads the next one's, or its own where `other` is 0. */
+/* Each lane copies its own word and reads its neighbour's, or its own if `other` is 0. */
 #define COPY_WORDS(wait, between, other) "mul.wide.u32 y, t, 4;\nmov.u64 s, buf;\nadd.s64 x, y, s;\nadd.s64 y, y, o;\ncp.async.ca.shared.global [x], [y], 4;\ncp.async.commit_group;\n" wait between \
                                          "xor.b32 b, t, " other ";\nmul.wide.u32 x, b, 4;\nadd.s64 x, x, s;\nld.shared.u32 a, [x];\n"
 
@@ -521,12 +521,12 @@ static void test_lanes_that_copy(void **state)
     }
     expect(KERNEL(COPY_WORDS("cp.async.wait_group 0;\n", "", "1")), 32, 1, GS_EMU_RACE_FINDING, "by lane 1 of the same warp");
     expect(KERNEL(COPY_WORDS("cp.async.wait_all;\n", "", "1")), 32, 1, GS_EMU_RACE_FINDING, "no __syncwarp between");
-    /* of two groups the first one alone is waited for, and met; the second one is waited for behind that */
+    /* Two groups: the first is waited for before the barrier, the second only after it. */
     expect(KERNEL(COPY_WORDS("cp.async.ca.shared.global [x+128], [y], 4;\ncp.async.commit_group;\ncp.async.wait_group 1;\n", "bar.warp.sync -1;\n", "1")
                   "cp.async.wait_group 0;\nld.shared.u32 a, [x+128];\n"), 32, 1, GS_EMU_RACE_FINDING, "no __syncwarp between");
 }
 
-/* What no thread of the block wrote to its local memory is the same garbage in every block, also behind one that wrote there. */
+/* Unwritten local memory has the same garbage in every block, also after a block that wrote there. */
 static void test_local_memory_begins_unwritten(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * st.async on the emulated machine: what arrives where, on which barrier it completes, and what the checker says of kernels that are wrong. */
+ * st.async on the emulated machine: what arrives where, on which barrier it completes, and what the checker finds in wrong kernels. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -14,8 +14,8 @@
 
 #define SEEDS 16
 
-/* %r0: thread, %r1: rank, %r2: the other block, %r10: buffer there, %r11: barrier there, %r12, %r13: the own ones, %r20..23: 4 words of the
- * thread, %rd2: out. The barriers are initialised and both blocks know of it. */
+/* %r0: thread, %r1: rank, %r2: the other block, %r10, %r11: buffer and barrier of the other block, %r12, %r13: this block's, %r20..23: four words of the thread, %rd2:
+ * out. The barriers are initialised, and both blocks know it. */
 #define HEAD                                                                                                                       \
     ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n"                                      \
     ".reg .b32 %r<40>; .reg .b64 %rd<10>; .reg .pred %p<8>;\n"                                                                      \
@@ -48,7 +48,7 @@ static void start(const char *ptx)
 
 static gs_status run(uint64_t seed) { return emu_rerun(&test, seed); }
 
-/* Some seed finds it, with this word. */
+/* The finding, with this word, must appear with some seed. */
 static void finds(const char *ptx, gs_emu_finding_kind kind, const char *word)
 {
     int said = 0;
@@ -66,7 +66,7 @@ static void finds(const char *ptx, gs_emu_finding_kind kind, const char *word)
     if (!said) fail_msg("never %s: \"%s\", but \"%s\"", gs_emu_finding_name(kind), word, other);
 }
 
-/* Each block has the other's words behind its barrier, and may end then. */
+/* After its barrier each block has the other's words, and may end. */
 static void arrives(void **state)
 {
     (void)state;
@@ -82,7 +82,7 @@ static void arrives(void **state)
     emu_end(&test);
 }
 
-/* One element, and 64-bit ones; to the own block; a predicate; a displacement. */
+/* One element, and 64-bit ones; to this block itself; with a predicate; with an offset. */
 static void forms(void **state)
 {
     static const struct {

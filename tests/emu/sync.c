@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The emulated machine's synchronisation in its rarer forms: lanes that end inside branches, masks of a part of a warp, barriers by parted
- * lanes, relaxed arrivals after fences, waits that give up, progress of copies beside warps that spin. */
+ * Rare forms of synchronisation on the emulated machine: lanes that end inside branches, masks of part of a warp, barriers with diverged lanes, relaxed arrivals after
+ * fences, waits that give up, progress of copies next to spinning warps. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static void start(run *r, const char *ptx, uint32_t threads, uint32_t cluster)
     r->t.launch.step_limit = 20000000;
 }
 
-/* No finding under any seed; `word` of each run by the caller. */
+/* Prepares the next run. It must have no finding; the caller checks the words. */
 static void next_seed(run *r, uint64_t seed)
 {
     r->t.launch.seed = seed;
@@ -74,7 +74,7 @@ static void expect_finding(const char *ptx, uint32_t threads, uint32_t cluster, 
 
 /* ---- lanes that end inside a branch ---- */
 
-/* The rest meets behind the branch, as the hardware's assembler arranges it: aligned barriers follow. */
+/* The other lanes reconverge after the branch, as arranged by the hardware's assembler: aligned barriers follow. */
 static void test_exit_inside_a_branch(void **state)
 {
     (void)state;
@@ -88,7 +88,7 @@ static void test_exit_inside_a_branch(void **state)
     expect_words(KERNEL("mov.u32 a, 0;\nmov.u32 b, 0;\nOUTER:\nmov.u32 c, 0;\nINNER:\nadd.u32 d, b, c;\nadd.u32 d, d, 50;\nsetp.eq.u32 p, d, t;\n@p bra DONE;\n"
                         "add.u32 a, a, 1;\nadd.u32 c, c, 1;\nsetp.lt.u32 q, c, t;\n@q bra INNER;\nbar.warp.sync 0xffffffff;\nadd.u32 b, b, 1;\nsetp.lt.u32 q, b, 3;\n@q bra OUTER;\n"
                         "bar.sync 0;\nmov.u32 a, 5;\n" STORE "DONE:"), 64, 1, 50, 5);
-    /* a worker that never leaves its loop but by returning must not be waited for */
+    /* Lanes that loop until they return must not be waited for at a reconvergence point. */
     expect_words(KERNEL("setp.ge.u32 p, t, 16;\nmov.u32 a, 3;\n@p bra CLIENT;\nSERVE:\nld.volatile.global.u32 b, [o+1024];\nsetp.eq.u32 q, b, 16;\n@q bra DONE;\nbra SERVE;\n"
                         "CLIENT:\nred.global.add.u32 [o+1024], 1;\nDONE:\nret;"), 32, 1, 1, 0);
 }
@@ -98,19 +98,19 @@ static void test_exit_inside_a_branch(void **state)
 static void test_masks_of_halves(void **state)
 {
     (void)state;
-    /* two halves of the warp with masks of their own, in one instruction; and parted into four fragments of it */
+    /* Two halves of the warp with separate masks in one instruction; then each half diverged further. */
     expect_words(KERNEL("setp.lt.u32 p, t, 16;\nselp.b32 b, 0x0000ffff, 0xffff0000, p;\nshfl.sync.bfly.b32 c, t, 1, 31, b;\nxor.b32 c, c, t;\n"
                         "redux.sync.add.u32 d, 1, b;\nvote.sync.ballot.b32 e, 1, b;\npopc.b32 e, e;\nelect.sync f|q, b;\nselp.u32 a, 1, 0, q;\n"
                         "redux.sync.add.u32 a, a, b;\nadd.u32 a, a, c;\nadd.u32 a, a, d;\nadd.u32 a, a, e;\n" STORE), 32, 1, 32, 34);
     expect_words(KERNEL("and.b32 c, t, 1;\nsetp.eq.u32 q, c, 0;\nsetp.lt.u32 p, t, 16;\nselp.b32 b, 0x0000ffff, 0xffff0000, p;\n@q bra EVEN;\nand.b32 c, t, 16;\nsetp.eq.u32 q, c, 0;\n@q bra ODD;\nbra ODD;\n"
                         "ODD:\nEVEN:\nnanosleep.u32 1;\nshfl.sync.bfly.b32 c, t, 1, 31, b;\nxor.b32 a, c, t;\n" STORE), 32, 1, 32, 1);
-    /* the first four lanes part in front of one instruction with two masks: nobody may be taken along by the others */
+    /* The first four lanes diverge before one instruction with two masks: each group must wait for its own members only. */
     expect_words(KERNEL("setp.ge.u32 p, t, 4;\n@p exit;\nsetp.lt.u32 p, t, 2;\nselp.b32 b, 3, 12, p;\nand.b32 c, t, 1;\nsetp.eq.u32 q, c, 0;\nmov.u32 d, 1;\n@q bra SLOW;\nbra GO;\n"
                         "SLOW:\nnanosleep.u32 1;\nGO:\nshfl.sync.bfly.b32 c, t, 1, 31, b;\nxor.b32 a, c, t;\n" STORE), 32, 1, 4, 1);
     expect_finding(KERNEL("setp.lt.u32 p, t, 16;\nselp.b32 b, 0x0000ffff, 0x0ff00000, p;\nshfl.sync.bfly.b32 c, t, 1, 31, b;\n"), 32, 1, GS_EMU_TRAP_FINDING, "mask");
 }
 
-/* Two parts of a warp come to one instruction of theirs from different ways: who is there first waits, and reads what the others then have. */
+/* Two parts of a warp reach the same instruction on different paths: the first one waits, and reads the values that the others have then. */
 static void test_members_are_waited_for(void **state)
 {
     (void)state;
@@ -118,7 +118,7 @@ static void test_members_are_waited_for(void **state)
                         "SLOW:\nnanosleep.u32 1;\nnanosleep.u32 1;\nmov.u32 c, 5;\nBOTH:\nshfl.sync.bfly.b32 a, c, 16, 31, 0xffffffff;\n" STORE "END:\n"), 32, 1, 32, 5);
 }
 
-/* Lanes without a place where they must meet are together again behind a warp barrier. */
+/* Lanes without a common reconvergence point are converged after a warp barrier. */
 static void test_warp_barrier_joins(void **state)
 {
     (void)state;
@@ -127,7 +127,7 @@ static void test_warp_barrier_joins(void **state)
 
 /* ---- barriers of a block ---- */
 
-/* The barrier goes on with other warps before the first waiter looks at its result. */
+/* The barrier is used by other warps before the first waiting warp reads its result. */
 static void test_reduction_of_subsets(void **state)
 {
     (void)state;
@@ -137,7 +137,7 @@ static void test_reduction_of_subsets(void **state)
 
 /* ---- mbarriers ---- */
 
-/* A barrier of which nothing is pending may begin a new life, and no other one. */
+/* A barrier without pending arrivals may be initialised again, others must not. */
 static void test_mbarrier_initialised_again(void **state)
 {
 #define AGAIN "@!p mbarrier.init.shared::cta.b64 [f], 1;\n"
@@ -158,14 +158,14 @@ static void test_cluster_barrier_by_parted_lanes(void **state)
     (void)state;
     expect_words(KERNEL("mov.u32 a, 1;\nsetp.lt.u32 p, t, 16;\n@p bra LOW;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\nbra MEET;\nLOW:\nnanosleep.u32 1;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n"
                         "MEET:\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\nmov.u32 b, %cluster_ctarank;\nmad.lo.u32 t, b, 32, t;\n" STORE), 32, 2, 64, 1);
-    /* the rest of a warp ends: who arrived goes on */
+    /* the other lanes of the warp end, and those that arrived continue */
     expect_words(KERNEL("mov.u32 a, 1;\nsetp.ge.u32 p, t, 16;\n@p bra HIGH;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n" STORE "bra END;\nHIGH:\nnanosleep.u32 1;\nEND:"), 32, 1, 16, 1);
-    /* a whole warp ends when the other one waits already */
+    /* a whole warp ends while the other one is waiting */
     expect_words(KERNEL("mov.u32 a, 1;\nsetp.ge.u32 p, t, 32;\n@p bra HIGH;\nbarrier.cluster.arrive;\nred.global.add.u32 [o+1024], 1;\nbarrier.cluster.wait;\n" STORE "bra END;\n"
                         "HIGH:\nld.volatile.global.u32 b, [o+1024];\nsetp.ne.u32 q, b, 32;\n@q bra HIGH;\nEND:"), 64, 1, 32, 1);
     expect_finding(KERNEL("setp.lt.u32 p, t, 16;\nbarrier.cluster.arrive.aligned;\n@p barrier.cluster.wait.aligned;\n"), 32, 1, GS_EMU_DIVERGED_FINDING, "cluster");
     expect_finding(KERNEL("setp.lt.u32 p, t, 16;\n@p barrier.cluster.arrive;\n@p barrier.cluster.arrive;\n"), 32, 1, GS_EMU_BARRIER_FINDING, "second arrival");
-    /* lanes that are refused have not arrived a second time */
+    /* refused lanes do not count as a second arrival */
     run r;
     start(&r, KERNEL("setp.lt.u32 p, t, 16;\nbarrier.cluster.arrive.aligned;\n@p barrier.cluster.arrive.aligned;\n"), 32, 1);
     assert_int_equal(emu_run(&r.t), GS_ERROR_FAULT);
@@ -177,7 +177,7 @@ static void test_cluster_barrier_by_parted_lanes(void **state)
 #define MEET    "READY:\nbarrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;\n"
 #define ARRIVE  "mbarrier.arrive.shared::cta.b64 _, [f];\n"
 
-/* A relaxed arrival carries what a fence before it released; that of an initialisation only the initialisation. */
+/* A relaxed arrival releases what a preceding fence covers; the fence of an initialisation covers only the initialisation. */
 static void test_relaxed_arrival(void **state)
 {
     (void)state;
@@ -196,7 +196,7 @@ static void test_relaxed_arrival(void **state)
 
 /* ---- mbarriers ---- */
 
-/* Leaves with more than one arrival at once. */
+/* Drops more than one arrival at once. */
 static void test_drop_of_many(void **state)
 {
     (void)state;
@@ -205,7 +205,7 @@ static void test_drop_of_many(void **state)
                         "OTHER:\nsetp.eq.u32 q, t, 32;\n@q mbarrier.arrive_drop.shared::cta.b64 _, [f], 2;\nEND:"), 64, 1, 32, 6);
 }
 
-/* A wait may give up, so that a warp can do what it waits for itself. */
+/* A wait may give up, so that a warp can do itself what it waits for. */
 static void test_wait_gives_up(void **state)
 {
     (void)state;
@@ -214,7 +214,7 @@ static void test_wait_gives_up(void **state)
     expect_finding(KERNEL(INIT(2) "AGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 q, [f], 0;\n@!q bra AGAIN;\n"), 32, 1, GS_EMU_DEADLOCK_FINDING, "2 of 2 arrivals");
 }
 
-/* A look that found nothing binds nobody: the phases may go on without this warp. */
+/* A test without success does not bind the warp: the phases may advance without it. */
 static void test_look_without_wait(void **state)
 {
     (void)state;
@@ -223,7 +223,7 @@ static void test_look_without_wait(void **state)
                         "FIRST:\nbar.sync 1, 64;\nsetp.eq.u32 r, t, 0;\n@r mbarrier.arrive.shared::cta.b64 _, [f];\n@r mbarrier.arrive.shared::cta.b64 _, [f];\nbar.sync 2, 64;\nEND:\n" STORE), 64, 1, 64, 2);
 }
 
-/* A state of the second phase is not one of the first: a look with it finds nothing before that phase ends. */
+/* A state of the second phase: a test with it fails until that phase ends. */
 static void test_state_of_a_later_phase(void **state)
 {
     (void)state;
@@ -232,7 +232,7 @@ static void test_state_of_a_later_phase(void **state)
                         "selp.u32 a, 1, 2, q;\nselp.u32 b, 4, 8, r;\nadd.u32 a, a, b;\n" STORE "END:"), 32, 1, 1, 6);
 }
 
-/* Without the checker, too, a wait for what is no mbarrier is told as such. */
+/* Waiting for something that is no mbarrier is reported without the checker too. */
 static void test_wait_for_nothing(void **state)
 {
     (void)state;
@@ -246,7 +246,7 @@ static void test_wait_for_nothing(void **state)
 
 /* ---- progress ---- */
 
-/* A warp that polls with fences, or with atomics that change nothing, does not keep copies from their end. */
+/* A warp that polls with fences, or with atomics that change nothing, does not prevent copies from completing. */
 static void test_copies_beside_a_poll(void **state)
 {
     (void)state;
@@ -280,7 +280,7 @@ static void test_grid_barrier(void **state)
 
 /* ---- what a seed decides ---- */
 
-/* Registers that nothing wrote hold the same garbage whatever ran before on the same host thread; a finding is the same for any number of threads. */
+/* Unwritten registers have the same garbage, whatever ran before on the same host thread; a finding is the same for any number of host threads. */
 static void test_threads_change_nothing(void **state)
 {
     (void)state;
@@ -306,12 +306,12 @@ static void test_threads_change_nothing(void **state)
     emu_end(&r.t);
 }
 
-/* The same of registers that are written on one way and read behind both, by some lanes alone, or at the end of a loop that reads them first, and of the carry: each block
- * finds what the first one found. */
+/* The same for the carry, and for registers that are written on one path and read after both, written by some lanes only, or written at the end of a loop that reads them
+ * first: each block sees what the first one sees. */
 static void test_every_block_starts_alike(void **state)
 {
     (void)state;
-    static const struct { const char *ptx; uint32_t even, odd, each; } cases[] = {   /* even and odd: of such a block; each: more for each number of it */
+    static const struct { const char *ptx; uint32_t even, odd, each; } cases[] = {   /* even, odd: the value in such a block; each: added for each block number */
         {KERNEL("mov.u32 t, %ctaid.x;\nand.b32 d, t, 1;\nsetp.eq.u32 p, d, 1;\n@p bra BOTH;\nmov.u32 a, 7;\nBOTH:\n" STORE), 7, 0x7f7f7f7f, 0},
         {KERNEL("mov.u32 t, %ctaid.x;\nand.b32 d, t, 1;\nsetp.eq.u32 p, d, 0;\n@p mov.u32 a, 7;\n" STORE), 7, 0x7f7f7f7f, 0},
         {KERNEL("mov.u32 t, %ctaid.x;\nmov.u32 a, t;\nmov.u32 e, 0;\nLOOP:\nadd.u32 a, a, c;\nmov.u32 c, 5;\nadd.u32 e, e, 1;\nsetp.lt.u32 q, e, 3;\n@q bra LOOP;\n" STORE),

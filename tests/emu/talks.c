@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What decoding says of an instruction. It makes its kernel talk if the result may depend on the order of blocks: then one host thread runs all blocks, in an order of its own. It meets other blocks
- * if they may see what it does: in a kernel that talks, others may have their turn behind it. */
+ * What decoding derives from an instruction. `talks`: the result may depend on the order of blocks, so one host thread runs all blocks of the kernel, in its own order.
+ * `meets`: other blocks may see the effect, so in a kernel that talks other blocks may run after it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "emu.h"
 
-/* d: an address of global memory, s: of shared memory. `e` is written to memory behind the instruction, `c` and `f` are not: a result in `e` is used, one in `c` or `f` is not. Nothing else here
+/* d: an address in global memory, s: in shared memory. `e` is written to memory after the instruction, so a result in `e` is used; `c` and `f` are not. Nothing else here
  * talks or meets. */
 #define HEAD                                                                                                                              \
     ".version 8.4\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 data)\n{\n"                                          \
@@ -30,10 +30,10 @@ static const struct { const char *text; bool talks, meets; } cases[] = {
     {"ld.acquire.cta.shared::cta.u32 e, [s];", false, false},
     {"st.global.u32 [d], a;", false, false},
     {"st.u32 [d], a;", false, false},
-    {"st.volatile.global.u32 [d], a;", false, true},          /* no block sees it without a load that talks */
+    {"st.volatile.global.u32 [d], a;", false, true},          /* visible to a block only through a load that talks */
     {"st.relaxed.gpu.global.u32 [d], a;", false, true},
     {"st.release.gpu.global.u32 [d], a;", false, true},
-    {"st.volatile.u32 [d], a;", true, true},                  /* perhaps to shared memory of another block */
+    {"st.volatile.u32 [d], a;", true, true},                  /* may be the shared memory of another block */
     {"st.relaxed.cluster.u32 [d], a;", true, true},
     {"st.release.cluster.u32 [d], a;", false, true},
     {"st.volatile.shared.u32 [s], a;", false, false},
@@ -47,7 +47,7 @@ static const struct { const char *text; bool talks, meets; } cases[] = {
     {"membar.gl;", true, false},
     {"membar.sys;", true, false},
     {"membar.cta;", false, false},
-    {"red.global.add.u32 [d], a;", false, true},              /* the same sum in any order */
+    {"red.global.add.u32 [d], a;", false, true},              /* the sum is the same in any order */
     {"red.relaxed.gpu.global.max.u32 [d], a;", false, true},
     {"red.global.add.f32 [d], f;", true, true},
     {"red.global.add.noftz.f16 [d], h;", true, true},
@@ -56,8 +56,8 @@ static const struct { const char *text; bool talks, meets; } cases[] = {
     {"red.global.dec.u32 [d], a;", true, true},
     {"red.shared.add.f32 [s], f;", false, false},
     {"red.shared::cluster.add.u32 [s], a;", false, false},
-    {"atom.global.add.u32 e, [d], a;", true, true},           /* the value before depends on the order, */
-    {"atom.global.add.u32 c, [d], a;", false, true},          /* but nothing uses it */
+    {"atom.global.add.u32 e, [d], a;", true, true},           /* the old value depends on the order, ... */
+    {"atom.global.add.u32 c, [d], a;", false, true},          /* ... but is not used */
     {"atom.global.exch.b32 c, [d], a;", true, true},
     {"atom.global.cas.b32 c, [d], a, a;", true, true},
     {"atom.global.add.f32 f, [d], f;", true, true},

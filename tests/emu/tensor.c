@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Tensor maps and tiles of the emulated device: what is encoded, what is refused, and every byte of a box against a model that goes
- * element by element. */
+ * Tensor maps and tiles of the emulated device: what is encoded, what is refused, and every byte of a box compared with an element-by-element model. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -70,7 +69,7 @@ static void a_map_of_a_batch(void **state)
     assert_int_equal(gs_emu_map_encode(&tensor, &out, &error), GS_ERROR_ARGUMENT);
 }
 
-/* Rows that are eight of one half, eight of the other. */
+/* Rows alternate: eight of one half, eight of the other. */
 static void a_map_in_turn(void **state)
 {
     (void)state;
@@ -180,7 +179,7 @@ static gs_emu_map random_map(gs_random *random)
     return map;
 }
 
-/* The bytes of one element of the box: where they stand in shared memory. */
+/* The offset of one element of the box in shared memory. */
 static uint32_t model_offset(const gs_emu_map *map, uint32_t shared, uint32_t row, uint32_t column)
 {
     const uint32_t width = map->box[0] * (uint32_t)map->element, pitch = width > map->swizzle ? width : map->swizzle;
@@ -191,7 +190,7 @@ static uint32_t model_offset(const gs_emu_map *map, uint32_t shared, uint32_t ro
 
 typedef void visit(void *context, uint32_t offset, bool inside, uint64_t address);
 
-/* Every element of the box, in nested loops. */
+/* Visits every element of the box, in nested loops. */
 static void model(const gs_emu_map *map, const int32_t *coordinate, uint32_t shared, bool stored, visit *fn, void *context)
 {
     uint32_t index[5] = {0}, box[5] = {1, 1, 1, 1, 1}, row = 0;
@@ -206,7 +205,7 @@ static void model(const gs_emu_map *map, const int32_t *coordinate, uint32_t sha
                         for (int i = 0; i < map->dimensions; i++) {
                             int64_t at = (int64_t)coordinate[i] + index[i];
                             address += (uint64_t)at * (i ? map->stride[i - 1] : map->element);
-                            if (i == 0 && stored && at >= 0) at = at * map->element / 16 * 16 / map->element;   /* decided by its 16-byte unit */
+                            if (i == 0 && stored && at >= 0) at = at * map->element / 16 * 16 / map->element;   /* stores are limited by 16-byte units */
                             inside = inside && at >= 0 && (uint64_t)at < map->extent[i];
                         }
                         fn(context, model_offset(map, shared, row, index[0]), inside, address);
@@ -331,7 +330,7 @@ static void as_the_model(void **state)
     free(b);
 }
 
-/* ---- what was measured ---- */
+/* ---- behaviour measured on hardware ---- */
 
 static gs_emu_map rows_of(uint64_t columns, uint16_t box, uint8_t swizzle)
 {
@@ -380,7 +379,7 @@ static void sectors_are_counted(void **state)
     gs_emu_tile_box(&tile, &map, (int32_t[]){0, 0}, 0, false);
     assert_int_equal(gs_emu_tile_sectors(&tile), 4 * 96);             /* 74 bytes */
     gs_emu_tile_box(&tile, &map, (int32_t[]){0, 13}, 0, false);
-    assert_int_equal(gs_emu_tile_sectors(&tile), 3 * 96);             /* a row is outside */
+    assert_int_equal(gs_emu_tile_sectors(&tile), 3 * 96);             /* one row is outside */
     gs_emu_tile_box(&tile, &map, (int32_t[]){64, 0}, 0, false);
     assert_int_equal(gs_emu_tile_sectors(&tile), 0);
     map = rows_of(48, 64, 128);
@@ -392,7 +391,7 @@ static void sectors_are_counted(void **state)
     assert_int_equal(gs_emu_tile_sectors(&tile), 96);
 }
 
-/* Rows of a box that has nothing in the tensor, in either direction, are none; of one that has a part of it, that part. */
+/* A row of a box that lies completely outside the tensor is outside; a row that lies partly inside has that part. */
 static void rows_that_are_outside(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What findings say, word for word and number for number: one kernel for each. Which mistakes are found, under all orders, is proved where their instructions are. */
+ * The exact texts and numbers of findings: one kernel for each. That the faults are found in every order is tested with their instructions. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 
 enum { WRITTEN = 2048 };
 
-/* s: 16 bytes of shared memory for each thread, d: of global memory, where WRITTEN bytes are written; t: this thread; p: thread 0, q: threads from 32 on. */
+/* s: 16 bytes of shared memory for each thread; d: the same of global memory, of which WRITTEN bytes are written; t: this thread; p: thread 0; q: threads from 32 on. */
 #define HEAD                                                                                                                                  \
     ".version 8.4\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 data)\n{\n"                                              \
     ".reg .pred p, q, r;\n.reg .b32 a, c, e, s, t, z;\n.reg .f32 %f<8>;\n.reg .b64 d, x;\n.shared .align 1024 .b8 buf[4096];\n.shared .align 8 .b64 bar[600];\n" \
@@ -47,7 +47,7 @@ static const struct { const char *text; uint32_t threads, cluster; const char *s
     {"@p mov.u64 x, 0x10000800f0;\nwgmma.fence.sync.aligned;\nwgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, x, x, 0, 1, 1, 0, 0;", 128, 1, "the lanes of the warp have different descriptors"},
     {"mov.u64 x, 0x0050003000020ff0;\nwgmma.fence.sync.aligned;\nwgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, x, x, 0, 1, 1, 0, 0;", 128, 1, "the descriptor of A has bits in no field: 0x50000000000000"},
     {"mov.u64 x, 0x4000005000030ff0;\nwgmma.fence.sync.aligned;\nwgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, x, x, 0, 1, 1, 0, 0;", 128, 1, "A reaches from 65376 to 67584, shared memory from 0 to 8896: start 65280, leading 48, stride 1280, 128-byte swizzle"},
-    {"wgmma.wait_group.sync.aligned 0;\nwgmma.wait_group.sync.aligned 1;\n@p wgmma.commit_group.sync.aligned;", 128, 1, "lanes 0x1 execute it; it takes all threads of the warp"},   /* waiting for nothing is none */
+    {"wgmma.wait_group.sync.aligned 0;\nwgmma.wait_group.sync.aligned 1;\n@p wgmma.commit_group.sync.aligned;", 128, 1, "lanes 0x1 execute it; it takes all threads of the warp"},   /* waiting for no group is right */
     {"wgmma.commit_group.sync.aligned;\n@!p wgmma.wait_group.sync.aligned 0;", 128, 1, "lanes 0xfffffffe execute it; it takes all threads of the warp"},
     {"@p wgmma.fence.sync.aligned;", 128, 1, "lanes 0x1 execute it; it takes all threads of the warp"},
     {"setp.lt.u32 r, t, 5;\n@r bra L;\nshfl.sync.idx.b32 e, a, 0, 31, 0xff;\nL:", 32, 1, "lanes 0xffffffe0 execute it, but its mask names 0xff"},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The emulated device's wgmma as instructions: results under any timing, accumulators that are not there before their wait, and what
- * the checker finds. All with m64n8k16: A at 0 (64 x 16, K-major, no swizzle), B at 2048 (16 x 8). */
+ * wgmma instructions of the emulated device: results for any timing, accumulators that are not available before their wait, and what the checker finds. All use
+ * m64n8k16: A at 0 (64 x 16, K-major, no swizzle), B at 2048 (16 x 8). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -37,7 +37,7 @@
 #define PROXY     "fence.proxy.async.shared::cta;\n"
 #define SYNC      "bar.sync 0;\n"
 
-/* The operands come to shared memory, %r11.. hold this thread's registers of A, and results go to [%rd2]. */
+/* Copies the operands to shared memory; %r11.. get this thread's registers of A; results go to [%rd2]. */
 static const char prologue[] =
     ".version 8.0\n.target sm_90a\n.address_size 64\n.extern .shared .align 1024 .b8 sm[];\n.visible .entry k(.param .u64 from, .param .u64 to)\n{\n"
     ".reg .pred %p<8>;\n.reg .b32 %r<32>;\n.reg .f32 %f<32>;\n.reg .b64 %rd<16>;\n"
@@ -110,7 +110,7 @@ static gs_status go(run *r, uint64_t seed)
 
 static void end(run *r) { emu_end(&r->t); }
 
-/* Registers first..first + 3 hold `times` the product plus `plus`, in all threads. */
+/* Whether registers first to first + 3 hold `times` the product plus `plus` in all threads. */
 static bool holds(const run *r, int first, float times, float plus)
 {
     for (int thread = 0; thread < 128; thread++)
@@ -121,7 +121,7 @@ static bool holds(const run *r, int first, float times, float plus)
     return true;
 }
 
-/* No finding, and the first four registers as told, whatever the timing, with and without the checker. */
+/* Expects no finding and these registers, for any timing, with and without the checker. */
 static void expect_product(const char *body, int first, float times, float plus)
 {
     run r;
@@ -176,7 +176,7 @@ static void f16_accumulators(void **state)
     end(&r);
 }
 
-/* All of shared memory is 1: a result is the depth of the product. */
+/* All of shared memory is 1, so a result is the depth of the product. */
 static void other_types(void **state)
 {
     (void)state;
@@ -199,7 +199,7 @@ static void other_types(void **state)
     }
 }
 
-/* B is K x N: element (k, n) of what stands there as (n, k) when it is read the other way. */
+/* B is K x N: read transposed, element (k, n) is what is stored as (n, k). */
 static void counters_and_transposed_operands(void **state)
 {
     (void)state;
@@ -220,13 +220,13 @@ static void counters_and_transposed_operands(void **state)
     end(&r);
     start(&r, PROXY SYNC FENCE COMMIT WAIT(0) STORE_1);
     if (go(&r, 1) != GS_OK) fail_msg("%s", r.t.error.text);
-    assert_int_equal(with_a - r.t.launch.counters.shared_passes, 4 * 5);   /* each warp reads 512 bytes of A, and a fourth of B */
+    assert_int_equal(with_a - r.t.launch.counters.shared_passes, 4 * 5);   /* each warp reads 512 bytes of A, and a quarter of B */
     end(&r);
 }
 
-/* ---- accumulators under way ---- */
+/* ---- accumulators in flight ---- */
 
-/* The compiler may write copies of accumulators between wgmmas: they are the same registers to the hardware. */
+/* The compiler may copy accumulators between wgmmas: in hardware both are the same registers. */
 static void moves_carry_accumulators(void **state)
 {
     (void)state;
@@ -238,7 +238,7 @@ static void moves_carry_accumulators(void **state)
     snprintf(body, sizeof body, "%s%s%s%s%s", PROXY SYNC FENCE MMA(D1, SET) COMMIT, forth, FENCE MMA(D2, ADD) COMMIT WAIT(1), back,
              FENCE MMA(D1, ADD) COMMIT WAIT(0) STORE_1);
     expect_product(body, 0, 3, 0);
-    /* a loop as compiled: the accumulators of one turn are those of the next by moves at its end */
+    /* A compiled loop: moves at its end make the accumulators those of the next iteration. */
     snprintf(body, sizeof body, "%s%s%s", PROXY SYNC CLEAR "mov.u32 %r20, 0;\nL2:\n" FENCE MMA(D1, ADD) COMMIT WAIT(1), forth,
              "mov.f32 %f1, %f5;\nmov.f32 %f2, %f6;\nmov.f32 %f3, %f7;\nmov.f32 %f4, %f8;\n"
              "add.u32 %r20, %r20, 1;\nsetp.lt.u32 %p6, %r20, 5;\n@%p6 bra L2;\n" WAIT(0) STORE_2);
@@ -252,9 +252,9 @@ static void a_wait_ends_what_it_covers(void **state)
     expect_product(PROXY SYNC FENCE MMA(D1, SET) COMMIT MMA(D2, SET) COMMIT WAIT(1) STORE_1 WAIT(0) STORE_2, 0, 1, 0);
     expect_product(PROXY SYNC FENCE MMA(D1, SET) COMMIT MMA(D2, SET) COMMIT WAIT(1) STORE_1 WAIT(0) STORE_2, 4, 1, 0);
     expect_product(PROXY SYNC FENCE MMA(D1, SET) COMMIT COMMIT COMMIT WAIT(2) STORE_1, 0, 1, 0);
-    /* the same registers again, for something else, after the wait */
+    /* the same registers reused after the wait */
     expect_product(PROXY SYNC FENCE MMA(D1, SET) COMMIT WAIT(0) CLEAR FENCE MMA(D1, ADD) COMMIT WAIT(0) STORE_1, 0, 1, 0);
-    /* a register that is given a new value leaves the group: its old value never comes back */
+    /* A register that gets a new value leaves the group: the old value must not return. */
     start(&r, PROXY SYNC FENCE MMA(D1, SET) COMMIT "mov.f32 %f2, 0f40A00000;\n" WAIT(0) STORE_1);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         assert_int_equal(go(&r, seed), GS_OK);
@@ -277,7 +277,7 @@ static void a_result_is_not_there_before_its_wait(void **state)
     }
     assert_non_null(strstr(r.t.error.text, "%f1, an accumulator of the wgmma of line"));
     end(&r);
-    /* a wait that leaves the group pending does not help, nor one before the commit */
+    /* A wait that leaves the group pending does not help, nor does one before the commit. */
     expect_finding(PROXY SYNC FENCE MMA(D1, SET) COMMIT WAIT(1) STORE_1 WAIT(0), GS_EMU_WGMMA_REGISTER_FINDING);
     expect_finding(PROXY SYNC FENCE MMA(D1, SET) WAIT(0) STORE_1 COMMIT WAIT(0), GS_EMU_WGMMA_REGISTER_FINDING);
     expect_finding(PROXY SYNC FENCE MMA(D1, SET) COMMIT "add.f32 %f9, %f2, %f2;\n" WAIT(0), GS_EMU_WGMMA_REGISTER_FINDING);
@@ -285,7 +285,7 @@ static void a_result_is_not_there_before_its_wait(void **state)
     expect_finding(PROXY SYNC FENCE MMA(D1, SET) COMMIT "@%p3 mov.f32 %f2, 0f00000000;\n" WAIT(0), GS_EMU_WGMMA_REGISTER_FINDING);
     expect_finding(PROXY SYNC FENCE MMA(D1, SET) COMMIT, GS_EMU_WGMMA_REGISTER_FINDING);   /* nobody waits */
     expect_finding(PROXY SYNC FENCE MMA(D1, SET), GS_EMU_WGMMA_REGISTER_FINDING);
-    /* registers of a group under way, in another order or mixed with others */
+    /* Registers of a group in flight, in another order or mixed with others. */
     expect_finding(PROXY SYNC FENCE MMA(D1, SET) COMMIT MMA("{%f2, %f1, %f3, %f4}", ADD) COMMIT WAIT(0), GS_EMU_WGMMA_REGISTER_FINDING);
     expect_finding(PROXY SYNC FENCE MMA(D1, SET) COMMIT MMA("{%f1, %f2, %f5, %f6}", SET) COMMIT WAIT(0), GS_EMU_WGMMA_REGISTER_FINDING);
 }
@@ -307,7 +307,7 @@ static void fences_are_asked_for(void **state)
     expect_finding(PROXY SYNC CLEAR FENCE "add.f32 %f3, %f3, %f3;\n" MMA(D1, ADD) COMMIT WAIT(0), GS_EMU_WGMMA_FENCE_FINDING);
     expect_finding(PROXY SYNC FENCE "add.u32 %r14, %r14, 0;\n" MMA_AR(D1, SET) COMMIT WAIT(0), GS_EMU_WGMMA_FENCE_FINDING);
     expect_finding(PROXY SYNC FENCE MMA(D1, SET) COMMIT WAIT(0) "add.f32 %f1, %f1, %f1;\n" MMA(D1, ADD) COMMIT WAIT(0), GS_EMU_WGMMA_FENCE_FINDING);
-    /* a move carries what its source needs */
+    /* A move passes on the fence that its source needs. */
     expect_finding(PROXY SYNC CLEAR FENCE "add.f32 %f9, %f1, %f2;\nmov.f32 %f1, %f9;\n" MMA(D1, ADD) COMMIT WAIT(0), GS_EMU_WGMMA_FENCE_FINDING);
     expect_product(PROXY SYNC FENCE CLEAR MMA(D1, ADD) COMMIT WAIT(0) MMA(D1, ADD) COMMIT WAIT(0) STORE_1, 0, 2, 0);
 }
@@ -350,8 +350,8 @@ static void descriptors_are_checked(void **state)
     expect_finding(PROXY SYNC "mov.u64 %rd10, 0x10000800f0;\n" FENCE MMA(D1, SET) COMMIT WAIT(0), GS_EMU_DESCRIPTOR_FINDING);    /* A ends at 5888 */
     expect_finding(PROXY SYNC "mov.u64 %rd11, 0x1000ff0000;\n" FENCE MMA(D1, SET) COMMIT WAIT(0), GS_EMU_DESCRIPTOR_FINDING);    /* B's second half */
     expect_finding(PROXY SYNC "or.b64 %rd10, %rd10, 0x10000000000000;\n" FENCE MMA(D1, SET) COMMIT WAIT(0), GS_EMU_DESCRIPTOR_FINDING);   /* bit 52 has no meaning */
-    expect_finding(PROXY SYNC "@%p3 mov.u64 %rd11, 0x1000080000;\n" FENCE MMA(D1, SET) COMMIT WAIT(0), GS_EMU_DESCRIPTOR_FINDING);   /* one lane */
-    expect_finding(PROXY SYNC "@%p2 mov.u64 %rd11, 0x1000080000;\n" FENCE MMA(D1, SET) COMMIT WAIT(0), GS_EMU_DESCRIPTOR_FINDING);   /* three warps */
+    expect_finding(PROXY SYNC "@%p3 mov.u64 %rd11, 0x1000080000;\n" FENCE MMA(D1, SET) COMMIT WAIT(0), GS_EMU_DESCRIPTOR_FINDING);   /* in one lane */
+    expect_finding(PROXY SYNC "@%p2 mov.u64 %rd11, 0x1000080000;\n" FENCE MMA(D1, SET) COMMIT WAIT(0), GS_EMU_DESCRIPTOR_FINDING);   /* in three warps */
 }
 
 /* ---- all threads together ---- */
@@ -370,7 +370,7 @@ static void warps_go_together(void **state)
     r.t.launch.block[0] = 96;
     assert_int_equal(go(&r, 1), GS_ERROR_FAULT);
     assert_true(emu_found(&r.t, GS_EMU_DIVERGED_FINDING) > 0);
-    r.t.launch.block[0] = 124;   /* whole warps beside one that is not */
+    r.t.launch.block[0] = 124;   /* whole warps next to a partial one */
     assert_int_equal(go(&r, 1), GS_ERROR_FAULT);
     bool whole = false;
     for (int i = 0; i < r.t.launch.findings; i++) whole = whole || strstr(r.t.launch.finding[i].text, "lanes 0xffffffff of warp");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * wmma: products of all shapes, layouts and types against naive ones, from and to global and shared memory, with room between the lines;
- * what is refused, and a product that states another layout than its load. */
+ * wmma: products of all shapes, layouts and types compared with naive ones, from and to global and shared memory, with gaps between the lines; what is refused; and a
+ * product that states another layout than its load. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -55,7 +55,7 @@ static void write_kernel(char *text, size_t size, const wmma_case *c, bool wrong
              c->shape, types, acc, a, b, acc, dl, c->shape, c->shared ? "shared" : "global", result, c->shared ? "s" : "d", acc, ldd);
     if (!c->shared) return;
     char *const end = strstr(text, "ret;");
-    snprintf(end, size - (size_t)(end - text),   /* the lines, copied out by one thread */
+    snprintf(end, size - (size_t)(end - text),   /* copies the lines out, by one thread */
              "bar.warp.sync -1;\nmul.wide.u32 o, t, 4;\nadd.s64 o, o, d;\nshl.b32 t, t, 2;\nadd.u32 s, s, t;\n.reg .pred p;\nmov.u32 t, 0;\n"
              "L:\nld.shared.u32 v, [s];\nst.global.u32 [o], v;\nadd.u32 s, s, 128;\nadd.s64 o, o, 128;\nadd.u32 t, t, 1;\nsetp.lt.u32 p, t, 16;\n@p bra L;\nret;\n}\n");
 }
@@ -81,7 +81,7 @@ static int wrong_elements(const wmma_case *c, bool wrong_layout)
     if (emu_load(&t, text, NULL) != GS_OK) fail_msg("%s: %s", t.error.text, text);
     const uint64_t at[] = {emu_buffer(&t, a, BYTES), emu_buffer(&t, b, BYTES), emu_buffer(&t, acc, BYTES), emu_buffer(&t, acc, BYTES)};
     for (int i = 0; i < 4; i++) emu_param(&t, i, &at[i], sizeof at[i]);
-    if (c->shared) t.launch.check = false;   /* the room between lines is never written */
+    if (c->shared) t.launch.check = false;   /* gaps between lines are never written */
     if (emu_run(&t) != GS_OK) fail_msg("%s: %s", t.error.text, text);
     assert_int_equal(t.launch.counters.matrix_flops, 2 * c->m * c->n * DEPTH);
     const uint8_t *const d = emu_bytes(&t, at[3], BYTES);
@@ -113,7 +113,7 @@ static void test_products(void **state)
             }
 }
 
-/* A fragment that was loaded by rows and is multiplied as one by columns. */
+/* A fragment is loaded row-major and multiplied as column-major. */
 static void test_layouts_must_agree(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The environment against a scripted worker: what each candidate's verdict and reward are, what is measured twice and which figures count then,
- * what the store keeps, and which failures are the machine's. */
+ * The environment with a scripted worker: each candidate's verdict and reward, what is measured twice and which times count then, what the store keeps, and which
+ * failures are the machine's. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -21,7 +21,7 @@ static void rewards_have_names(void **state)
     for (int i = 0; i < GS_REWARDS; i++) assert_int_equal(gs_reward_find(gs_reward_name((gs_reward_kind)i)), i);
     assert_int_equal(gs_reward_find("applause"), GS_REWARDS);
     assert_int_equal(gs_reward_find("milestones"), GS_REWARD_MILESTONES);
-    assert_int_equal(gs_reward_find("room"), GS_REWARD_HEADROOM);   /* its name before */
+    assert_int_equal(gs_reward_find("room"), GS_REWARD_HEADROOM);   /* its former name */
     for (int i = 0; i < GS_REWARDS; i++) assert_non_null(strstr(GS_REWARD_WORDS, gs_reward_name((gs_reward_kind)i)));
 }
 
@@ -37,9 +37,9 @@ static void rewards_of_measured_times(void **state)
     const double room = log(1.2) / log(2);
     assert_float_equal(reward_at(GS_REWARD_HEADROOM, 1.2), room, 1e-12);
     assert_float_equal(reward_at(GS_REWARD_COMPOSITE, 1.2), 0.8 * room + 0.15 * 0.6 + 0.05, 1e-12);
-    assert_float_equal(reward_at(GS_REWARD_COMPOSITE, 1.005), 0.15 * 0.6 + 0.05, 1e-12);   /* the dead zone: as fast */
+    assert_float_equal(reward_at(GS_REWARD_COMPOSITE, 1.005), 0.15 * 0.6 + 0.05, 1e-12);   /* within the dead zone: counts as equally fast */
     assert_float_equal(reward_at(GS_REWARD_COMPOSITE, 0.01), -0.8 + 0.15 * 0.6 + 0.05, 1e-12);
-    /* legend: the lower end of the ratio, the milestone */
+    /* cases: lower end of the ratio, milestone */
     static const double milestones[][2] = {{0.5, 1 / 3.0}, {0.989, 1 / 3.0}, {0.991, 2 / 3.0}, {1.0, 2 / 3.0}, {1.009, 2 / 3.0}, {1.049, 2 / 3.0}, {1.051, 1}, {3, 1}};
     for (size_t i = 0; i < GS_COUNT(milestones); i++)
         assert_float_equal(reward_at(GS_REWARD_MILESTONES, milestones[i][0]), milestones[i][1], 1e-12);
@@ -52,7 +52,7 @@ static void rewards_of_measured_times(void **state)
             assert_true(reward >= last && reward >= -1 && reward <= 1);
             last = reward;
         }
-        /* right alone counts, and a figure must be there */
+        /* A positive reward needs a right result and a time. */
         gs_judged wrong = {.ratio = {2, 2, 2, GS_FASTER}, .us = 10, .library_us = 20, .floor_us = 10, .l2_hit = 1};
         assert_float_equal(gs_reward_of((gs_reward_kind)kind, &wrong), -1, 0);
         wrong.alone = true;
@@ -77,11 +77,11 @@ static void rewards_of_predicted_times(void **state)
     assert_float_equal(gs_reward_of(GS_REWARD_MILESTONES, &judged), 1, 0);
 }
 
-/* Those of the paper; the numbers are computed by hand. */
+/* Rewards as in the paper; expected numbers computed by hand. */
 static void rewards_of_the_paper(void **state)
 {
     (void)state;
-    /* legend: lower end of the ratio, bytes of source, difference, length, clipped */
+    /* cases: lower end of the ratio, bytes of source, difference, length, clipped */
     static const double measured[][5] = {
         {1.25, 16384, 0.2, 0.175, 0.7}, {1.25, 0, 0.2, 0.2, 0.8}, {2, 65536, 0.5, 0.4, 1}, {2, 1 << 20, 0.5, 0.4, 1}, {1.005, 32768, 0, -0.05, -0.2}, {0.995, 0, 0, 0, 0},
         {0.8, 0, -0.25, -0.25, -1}, {0.96, 6553.6, -1 / 24.0, -1 / 24.0 - 0.01, -4 / 24.0 - 0.04}, {0.5, 65536, -1, -1, -1}, {0.1, 0, -1, -1, -1},
@@ -93,7 +93,7 @@ static void rewards_of_the_paper(void **state)
         assert_float_equal(gs_reward_of(GS_REWARD_LENGTH, &judged), measured[i][3], 1e-12);
         assert_float_equal(gs_reward_of(GS_REWARD_CLIPPED, &judged), measured[i][4], 1e-12);
     }
-    gs_judged alone = {.passed = true, .alone = true, .us = 60, .floor_us = 8, .l2_hit = -1, .bytes = 32768};   /* 60 of 80 us */
+    gs_judged alone = {.passed = true, .alone = true, .us = 60, .floor_us = 8, .l2_hit = -1, .bytes = 32768};   /* 60 us of 80 */
     assert_float_equal(gs_reward_of(GS_REWARD_DIFFERENCE, &alone), 0.25, 1e-12);
     assert_float_equal(gs_reward_of(GS_REWARD_LENGTH, &alone), 0.2, 1e-12);
     assert_float_equal(gs_reward_of(GS_REWARD_CLIPPED, &alone), 0.8, 1e-12);
@@ -106,7 +106,7 @@ static void rewards_of_the_paper(void **state)
     assert_float_equal(gs_reward_of(GS_REWARD_LENGTH, &alone), -1, 0);
 }
 
-/* It gives nothing beyond what is right, and hides nothing that is slow. */
+/* An untrusted time earns nothing beyond being right, but a slow time still counts. */
 static void rewards_of_times_that_nobody_trusts(void **state)
 {
     (void)state;
@@ -146,7 +146,7 @@ static void the_rules_of_disbelief(void **state)
     assert_false(gs_ratios_agree(&a, &far) || gs_ratios_agree(&far, &a));
 }
 
-/* What a policy that learns is told, of a candidate as it stands in a run. */
+/* What a learning policy is told about a candidate during a run. */
 static void rewards_of_a_run(void **state)
 {
     (void)state;
@@ -167,7 +167,7 @@ static void rewards_of_a_run(void **state)
     c.source = c.manifest = "";
     assert_float_equal(gs_evaluator_reward(&e, &c), 0.95 * log(1.15) / log(2) + 0.05, 1e-12);
     e.options.reward = GS_REWARD_HEADROOM;
-    e.search = true;   /* raced without the library */
+    e.search = true;   /* raced without cuBLASLt */
     assert_float_equal(gs_evaluator_reward(&e, &c), gs_reward_predicted(5, 3), 1e-12);
     c.verdict = GS_VERDICT_EXACT;
     assert_float_equal(gs_evaluator_reward(&e, &c), -1, 0);
@@ -227,7 +227,7 @@ static void a_good_kernel_too(void **state)
     free(kept);
     free(manifest);
 
-    /* what the store says of schedules is not mixed up with it */
+    /* The store must not take it for the best schedule. */
     char own[GS_SCHEDULE_TEXT];
     const gs_problem problem = problem_of(PROBLEM);
     assert_int_equal(gs_tune_best_own(b->store, &b->session, &problem, own, &error), GS_OK);
@@ -273,7 +273,7 @@ static gs_evaluation evaluate_beside(gs_environment *e, const char *schedule, co
     return evaluate(e, &(gs_submission){.schedule = schedule, .beside = beside, .besides = count});
 }
 
-/* One run times all of them; of those whose turn has not come nothing is kept. */
+/* One run times all of them; nothing is stored about a schedule before it is evaluated itself. */
 static void schedules_are_timed_together(void **state)
 {
     bench *const b = *state;
@@ -288,7 +288,7 @@ static void schedules_are_timed_together(void **state)
     assert_int_equal(requests(b, "\"op\":\"bench\""), 1);
     assert_int_equal(trials(b, PROBLEM), 1);
 
-    const gs_evaluation second = evaluate_schedule(e, best[2].text);   /* proved, not timed again */
+    const gs_evaluation second = evaluate_schedule(e, best[2].text);   /* verified, but not timed again */
     assert_string_equal(gs_verdict_word(second.verdict), "pass");
     assert_int_equal(requests(b, "\"op\":\"bench\""), 1);
     assert_int_equal(requests(b, "\"op\":\"verify\""), 2);
@@ -296,17 +296,17 @@ static void schedules_are_timed_together(void **state)
     assert_float_equal(second.library_us, first.library_us, 0);
     assert_true(second.rounds == first.rounds && second.ratio.low > 0 && second.mhz == first.mhz);
     assert_string_equal(trial_of(b, PROBLEM, best[2].text).stage, "final");
-    assert_float_equal(evaluate_schedule(e, best[2].text).us / best[2].us, 1, 0.01);   /* once more: measured */
+    assert_float_equal(evaluate_schedule(e, best[2].text).us / best[2].us, 1, 0.01);   /* the second time it is measured */
     assert_int_equal(requests(b, "\"op\":\"bench\""), 2);
 
-    /* what is wrong with the others is theirs to hear */
+    /* Faults of the schedules beside it become their own verdicts. */
     assert_string_equal(gs_verdict_word(evaluate_schedule(e, best[3].text).verdict), "exact");
     assert_string_equal(gs_verdict_word(evaluate_schedule(e, best[4].text).verdict), "timed");
     assert_int_equal(requests(b, "\"op\":\"bench\""), 3);
-    assert_true(evaluate_schedule(e, best[5].text).jumped);   /* doubted: not taken */
+    assert_true(evaluate_schedule(e, best[5].text).jumped);   /* implausibly fast, so it is measured again */
     gs_environment_destroy(&e);
 
-    /* one that takes the worker down is left out, and costs the others nothing */
+    /* A schedule that crashes the worker is left out and costs the others nothing. */
     snprintf(rules, sizeof rules, "crash=%s", best[1].text);
     e = environment_of(b, rules, &(gs_environment_options){0}, false);
     const char *const bad[] = {best[1].text, best[2].text};
@@ -318,7 +318,7 @@ static void schedules_are_timed_together(void **state)
 
 static void bad_ones_get_verdicts(void **state)
 {
-    /* legend: what the kernel does, the verdict that follows */
+    /* cases: what the kernel does, the expected verdict */
     static const char *const bad[][2] = {
         {"stuck", "compile"}, {"choke", "compile"}, {"compile", "compile"}, {"hang", "hang"}, {"crash", "fault"}, {"garbage", "hang"},
         {"wrong", "exact"}, {"fault", "fault"}, {"timed", "timed"}, {"fast", "floor"},
@@ -357,7 +357,7 @@ static void texts_that_cannot_be_read(void **state)
     assert_string_equal(got.candidate, "");
     assert_int_equal(trials(b, PROBLEM), 0);
     assert_string_equal(gs_verdict_word(evaluate_schedule(e, "").verdict), "launch");
-    got = evaluate_schedule(e, "gemv/w4/r16/c1/k16/s1/g1");   /* K in eights and few rows: not here, or no such schedule string any more */
+    got = evaluate_schedule(e, "gemv/w4/r16/c1/k16/s1/g1");   /* refused for K and its few rows, or no longer a valid schedule string */
     assert_true(strcmp(gs_verdict_word(got.verdict), "unsupported") == 0 || strcmp(gs_verdict_word(got.verdict), "launch") == 0);
     static const char *const manifests[] = {"", "manifest 2\n", "\x01\xff{{{", SIMPLE_MANIFEST "entry", "manifest 1\naccumulator f64\n"};
     for (size_t i = 0; i < GS_COUNT(manifests); i++) {
@@ -372,7 +372,7 @@ static void texts_that_cannot_be_read(void **state)
     assert_string_equal(gs_verdict_word(got.verdict), "forbidden");
     assert_non_null(strstr(got.reason, "size"));
     free(huge);
-    assert_false(gs_file_exists(b->log_path));   /* the worker has seen none of them */
+    assert_false(gs_file_exists(b->log_path));   /* none of them reached the worker */
     gs_environment_destroy(&e);
 }
 
@@ -406,15 +406,15 @@ static void a_jump_is_measured_again(void **state)
     assert_int_equal(gs_environment_known(e, &problem, &us, &error), GS_OK);
     assert_float_equal(us / best[0].us, 1, 0.01);
 
-    got = evaluate_schedule(e, best[8].text);   /* as fast the second time */
+    got = evaluate_schedule(e, best[8].text);   /* equally fast the second time */
     assert_true(got.jumped && got.second && got.agreed);
     assert_float_equal(got.us / (best[8].us / 2), 1, 0.01);
-    got = evaluate_schedule(e, best[8].text);   /* no jump any more */
+    got = evaluate_schedule(e, best[8].text);   /* no longer a jump */
     assert_true(!got.jumped && !got.second);
     gs_environment_destroy(&e);
 }
 
-/* What it seemed to take is nowhere to be found. */
+/* The implausible time of a candidate that fails when it is measured again must not appear anywhere. */
 static void a_jump_that_does_not_survive(void **state)
 {
     bench *const b = *state;
@@ -436,7 +436,7 @@ static void a_jump_that_does_not_survive(void **state)
     gs_environment_destroy(&e);
 }
 
-/* The library counts as known; so does what the store has of these kernels, and of no others. */
+/* What a jump is compared with: cuBLASLt's time, and stored times of this version's kernels. */
 static void what_a_jump_is_over(void **state)
 {
     bench *const b = *state;
@@ -484,7 +484,7 @@ static void confirmed_on_request(void **state)
     assert_string_equal(trial_of(b, PROBLEM, best[0].text).stage, "confirm");
     gs_environment_destroy(&e);
 
-    /* every request has data of its own */
+    /* every request uses its own seed */
     char *text, seed[32];
     size_t size;
     assert_int_equal(gs_file_read(b->log_path, 1 << 24, &text, &size, &error), GS_OK);
@@ -494,11 +494,11 @@ static void confirmed_on_request(void **state)
         assert_null(strstr(at + 1, seed));
         seeds++;
     }
-    assert_int_equal(seeds, 4);   /* compile, verify, time, again */
+    assert_int_equal(seeds, 4);   /* compile, verify, time, time again */
     free(text);
 }
 
-/* A candidate that was lucky in its race is not what tuning believes. */
+/* Tuning does not believe a time that a candidate got only in its race. */
 static void tuning_measures_jumps_again(void **state)
 {
     bench *const b = *state;
@@ -515,7 +515,7 @@ static void tuning_measures_jumps_again(void **state)
     assert_string_equal(trial.stage, "race");
     char pair[256];
     snprintf(pair, sizeof pair, "\"contenders\":[\"cublaslt-autotuning\",\"%s\"]", best[20].text);
-    assert_int_equal(asked(b, pair), 1);   /* measured again alone, and never suspected again */
+    assert_int_equal(asked(b, pair), 1);   /* measured again alone, and only once */
 }
 
 /* ---- the machine ---- */
@@ -539,7 +539,7 @@ static void what_is_not_the_candidates_fault(void **state)
     gs_environment_destroy(&e);
 
     char rules[160];
-    snprintf(rules, sizeof rules, "hungry=%s", best[0].text);   /* no schedule takes so much */
+    snprintf(rules, sizeof rules, "hungry=%s", best[0].text);   /* no schedule needs that much memory */
     e = environment_of(b, rules, &(gs_environment_options){0}, true);
     assert_int_equal(gs_evaluate(e, &problem, &good, &got, &error), GS_ERROR_DEVICE_MEMORY);
     gs_environment_destroy(&e);
@@ -548,18 +548,18 @@ static void what_is_not_the_candidates_fault(void **state)
     assert_int_equal(gs_evaluate(e, &problem, &good, &got, &error), GS_ERROR_NO_LIBRARY);
     gs_environment_destroy(&e);
 
-    e = environment_of(b, "reference=GS_ERROR_UNSUPPORTED", &(gs_environment_options){0}, true);   /* the library does not take the problem: the time counts alone */
+    e = environment_of(b, "reference=GS_ERROR_UNSUPPORTED", &(gs_environment_options){0}, true);   /* cuBLASLt does not support the problem: the reward depends on the time alone */
     assert_int_equal(gs_evaluate(e, &problem, &good, &got, &error), GS_OK);
     assert_int_equal(got.verdict, GS_VERDICT_PASS);
     assert_true(got.us > 0 && got.library_us == 0 && fabs(got.reward - gs_reward_predicted(got.us, got.floor_us)) < 1e-12);
     gs_environment_destroy(&e);
 
-    e = environment_of(b, "reference=wrong", &(gs_environment_options){0}, true);   /* no reward without a comparison: a candidate could make it wrong */
+    e = environment_of(b, "reference=wrong", &(gs_environment_options){0}, true);   /* cuBLASLt's result is wrong, which a candidate might have caused: no comparison, no reward */
     assert_int_equal(gs_evaluate(e, &problem, &good, &got, &error), GS_ERROR_LIBRARY);
     assert_non_null(strstr(error.text, "nothing can be compared with it"));
     gs_environment_destroy(&e);
 
-    /* nothing works any more: nobody is blamed */
+    /* the worker always exits: no candidate is blamed */
     e = environment_of(b, "mode=exit", &(gs_environment_options){0}, true);
     assert_int_equal(gs_evaluate(e, &problem, &good, &got, &error), GS_ERROR_WORKER_DIED);
     assert_non_null(strstr(error.text, "no device left"));

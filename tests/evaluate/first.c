@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The emulated device before the GPU: a real one, and a scripted worker in the GPU's place, which says of every kernel what its source tells it to. What the
- * checker finds never reaches it; what is only wrong, or cannot be emulated, does. And the small problem that is made of a large one. */
+ * Candidates run on an emulated device before the GPU: a real emulated device, and a scripted worker in place of the GPU, which obeys the source of each kernel. A
+ * kernel that the checker finds fault with never reaches the GPU; one that is only wrong, or cannot be emulated, does. Also the small problem that is made from a large
+ * one. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -17,8 +18,8 @@
 #include "tuning.h"
 
 #define KERNEL   "KERNEL gs_kernel(const gs_kernel_args p) "
-/* A block adds up as many tiles of 16 x 16 as the others leave to it, in a table; between two of them it waits, or does not. */
-#define CROWDED  "entry gs_kernel\ngrid min(sms,cdiv(m,16)*cdiv(n,16)) 1 1/(k/1024)\n" BLOCK   /* edge problems would have more tiles than sms */
+/* TILES: a block computes several tiles of 16 x 16 if there are fewer blocks than tiles; `w` runs between two tiles, with or without a barrier. */
+#define CROWDED  "entry gs_kernel\ngrid min(sms,cdiv(m,16)*cdiv(n,16)) 1 1/(k/1024)\n" BLOCK   /* its edge problems have more tiles than sms */
 #define TILES(w) KERNEL "{\n    __shared__ float sum[16][16];\n"                                                                             \
                  "    const int wide = (p.n + 15) / 16, count = wide * ((p.m + 15) / 16), last = gridDim.x;\n"                                \
                  "    for (int tile = blockIdx.x; tile < count; tile += last) {\n"                                                            \
@@ -34,7 +35,7 @@ static gs_environment *environment;
 static gs_worker      emulator;
 static char          *plain;
 
-/* Lines of the log that are about a candidate. */
+/* Log lines about a candidate. */
 static int lines_said;
 
 static void count_line(void *self, int level, const char *text)
@@ -43,7 +44,7 @@ static void count_line(void *self, int level, const char *text)
     lines_said += strncmp(text, "source:", 7) == 0 && strstr(text, ": not checked at ") != NULL;
 }
 
-/* The GPU's worker obeys "fake:" lines; by default it finds nothing wrong and times 9 us. */
+/* The GPU's scripted worker obeys "fake:" lines; by default it finds nothing wrong and reports 9 us. */
 static gs_evaluation evaluate(bench *b, const char *manifest, const char *kernel)
 {
     gs_text source = {0};
@@ -63,7 +64,7 @@ static gs_evaluation evaluate(bench *b, const char *manifest, const char *kernel
     return got;
 }
 
-/* Whether a request about a user kernel came to the GPU's worker. */
+/* Whether the GPU's worker got a request about a user kernel. */
 static bool reached_gpu(const bench *b)
 {
     char *text;
@@ -84,7 +85,7 @@ static int begin(void **state)
     if (gs_file_read(path, 1u << 20, &plain, &size, &error) != GS_OK) return -1;
     snprintf(script, sizeof script, "library_us=10;log=%s", b->log_path);
     setenv("FAKE_WORKER", script, 1);
-    gs_worker_init(&emulator, "emu:h200,seed=3", NULL);   /* this program, as `worker`: main */
+    gs_worker_init(&emulator, "emu:h200,seed=3", NULL);   /* starts this program with the argument `worker`, see main */
     const gs_environment_options options = {.seed = 3, .emulator = &emulator, .emulator_s = 60};
     return gs_environment_create(&environment, &b->worker, gs_caps_find("h200"), b->store, &b->session, &options, &error) == GS_OK ? 0 : -1;
 }
@@ -97,12 +98,12 @@ static int end(void **state)
     return finish(state);
 }
 
-/* ---- what comes of kernels ---- */
+/* ---- kernels and their verdicts ---- */
 
 typedef struct expected {
-    const char *what, *verdict, *stage, *word;   /* word: in the reason, or in the note where it passes */
+    const char *what, *verdict, *stage, *word;   /* word: in the reason, or in the note if it passes */
     const char *manifest, *kernel;
-    bool        gpu;                              /* it reaches it */
+    bool        gpu;                              /* it reaches the GPU */
 } expected;
 
 static const expected kernels[] = {
@@ -143,13 +144,13 @@ static void what_comes_of_them(void **state)
     }
 }
 
-/* Kernels of a family that is persistent, as a model is shown them. */
+/* Persistent kernels of a family, in the form in which a model sees them. */
 static void persistent_ones_pass(void **state)
 {
     (void)state;
     static const char *const schedules[] = {
         "ws/64x128x64/s3/c1x1/pp/g1",
-#ifndef __SANITIZE_ADDRESS__   /* it takes half a minute there */
+#ifndef __SANITIZE_ADDRESS__   /* takes half a minute with the sanitizer */
         "ws/64x64x64/s2/c2x1/coop/g1",
 #endif
     };
@@ -170,7 +171,7 @@ static void persistent_ones_pass(void **state)
         }
         gs_kernel_add_text(&source, kernel);
         gs_manifest_format(&kernel->manifest, &manifest);
-        assert_true(gs_crowd(&kernel->manifest, &problem, 132) > 0);   /* it is launched a second time */
+        assert_true(gs_crowd(&kernel->manifest, &problem, 132) > 0);   /* it is launched a second time, with few blocks */
         const gs_submission submission = {.source = gs_text_string(&source), .manifest = gs_text_string(&manifest)};
         const gs_status status = gs_evaluate(environment, &problem, &submission, &got, &error);
         if (status != GS_OK) fail_msg("%s: %s", gs_status_name(status), error.text);
@@ -199,7 +200,7 @@ static void the_store_keeps_where(void **state)
     assert_int_equal(count, 1);
 }
 
-/* An endless kernel costs the time that it is given there, and is no verdict of the emulated device. */
+/* An endless kernel costs only the emulator's time limit, and is no failure found by the emulator. */
 static void time_is_bounded(void **state)
 {
     bench *const b = *state;
@@ -208,16 +209,16 @@ static void time_is_bounded(void **state)
     gs_environment_options options = {.seed = 3, .emulator = &emulator, .emulator_s = 1};
     assert_int_equal(gs_environment_create(&environment, &b->worker, gs_caps_find("h200"), NULL, NULL, &options, &error), GS_OK);
     const gs_evaluation got = evaluate(b, HEAD ENTRY, KERNEL "{ volatile int *x = (volatile int *)p.d; for (;;) *x = *x + 1; }\n");
-    assert_string_equal(gs_verdict_word(got.verdict), "pass");   /* as the script says */
+    assert_string_equal(gs_verdict_word(got.verdict), "pass");   /* as the scripted worker says */
     assert_non_null(strstr(got.note, "too long"));
     assert_true(got.spent.emulator < 15 && reached_gpu(b));
     options.emulator_s = 60;
     gs_environment_destroy(&environment);
     assert_int_equal(gs_environment_create(&environment, &b->worker, gs_caps_find("h200"), NULL, NULL, &options, &error), GS_OK);
-    assert_string_equal(gs_step_name(evaluate(b, HEAD ENTRY, kernels[4].kernel).step), "emulator");   /* a fresh one goes on */
+    assert_string_equal(gs_step_name(evaluate(b, HEAD ENTRY, kernels[4].kernel).step), "emulator");   /* the next kernel is checked by a new emulator process */
 }
 
-/* A schedule is ours and does not go there; a worker that is no emulated device says nothing; one that cannot be started is the machine's failure. */
+/* Our own schedules are not emulated first; a worker that is no emulated device has no say; an emulator that cannot be started is a failure of the machine. */
 static void who_is_asked(void **state)
 {
     bench *const b = *state;
@@ -261,7 +262,7 @@ static void devices_that_stand_for_others(void **state)
 static void the_small_problem(void **state)
 {
     (void)state;
-    /* legend: asked, the entry, what is left of it */
+    /* cases: problem, entry of the manifest, the small problem */
     static const char *const cases[][3] = {
         {"f16:4096x4096x4096:tn", "grid cdiv(n,128) cdiv(m,256) 1\n" BLOCK, "f16:512x256x640:tn"},
         {"f16:4100x4104x10000:tn", "grid cdiv(n,128) cdiv(m,256) 1\n" BLOCK, "f16:260x136x528:tn"},
@@ -271,14 +272,14 @@ static void the_small_problem(void **state)
         {"f16:4096x4096x4096:tn", "grid cdiv(n,192) cdiv(m,64) cdiv(k,1024)\n" BLOCK, "f16:128x256x2048:tn"},
         {"f16:4096x4096x4096:tn", "grid cdiv(n,1024) cdiv(m,128) 1\n" BLOCK, "f16:256x2048x640:tn"},
         {"f16:4096x4096x4096:tn", "grid cdiv(n,1040) cdiv(m,128) 1\n" BLOCK, "f16:256x512x640:tn"},
-        {"f16:1000x4096x4096:tn", "grid cdiv(n,128) cdiv(m,512) 1\n" BLOCK, "f16:1000x256x640:tn"},   /* the grid changes once along M, where the first tile ends */
+        {"f16:1000x4096x4096:tn", "grid cdiv(n,128) cdiv(m,512) 1\n" BLOCK, "f16:1000x256x640:tn"},   /* the grid changes only once along M, at the end of the first tile */
         {"f16:4096x4096x4096:tn", "grid n m 1\n" BLOCK, "f16:32x32x4096:tn"},
         {"f16:4096x4096x4096:tn", "grid 132 1 1\n" BLOCK "map a 32x128 sw64\nmap b 32x256 sw64\n", "f16:512x512x320:tn"},
         {"bf16:40x56x72:nn", "grid cdiv(n,16) cdiv(m,16) batch\n" BLOCK, "bf16:40x56x72:nn"},
         {"f16:64x64x16384:tn", "grid cdiv(n,64)*cdiv(m,64) 32 1\n" BLOCK, "f16:64x64x16384:tn"},
         {"f16:64x64x64:tn", "grid cdiv(n,128) cdiv(m,128) 1\n" BLOCK, "f16:64x64x64:tn"},
         {"f16:4096x4096x4096:tn", "grid 1/(m-4095) 1 1\n" BLOCK, "f16:512x512x640:tn"},
-        {"f16:4092x4096x4096:tn:gm=12", "grid cdiv(n,128) cdiv(m,256) 1\n" BLOCK, "f16:516x256x640:tn:gm=12"},   /* each group has as many rows */
+        {"f16:4092x4096x4096:tn:gm=12", "grid cdiv(n,128) cdiv(m,256) 1\n" BLOCK, "f16:516x256x640:tn:gm=12"},   /* all groups have the same number of rows */
         {"f16:4096x4096x4096:tn:lda=4104:b=5:alpha=2:beta=1", "grid cdiv(n,64) cdiv(m,64) batch\n" BLOCK, "f16:128x128x640:tn:lda=648:b=2:alpha=2:beta=1"},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
@@ -297,7 +298,7 @@ static void the_small_problem(void **state)
 static void the_crowded_grid(void **state)
 {
     (void)state;
-    /* legend: the manifest behind its head, the same for few multiprocessors; "": it says nothing */
+    /* cases: manifest after its head, the same for few multiprocessors; "": no such manifest */
     static const char *const cases[][2] = {
         {"entry e\ngrid min(sms,cdiv(m,64)*cdiv(n,64)) 1 1\n" BLOCK, "entry e\ngrid min(1,cdiv(m,64)*cdiv(n,64)) 1 1\n" BLOCK},
         {"workspace sms*4\nentry e\ngrid min(sms/2,cdiv(m,64))*2 1 1\n" BLOCK "cluster 2 1 1\nsmem sms\n",

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * The hack suite on the emulated device: every kernel of tests/hacks gets the verdict that stands at its head from the environment, as a candidate that
- * somebody else wrote: compiled in the sandbox, inspected, verified, timed. refused.cu, hacks.cu, values.cu, order.cu and blocks.cu have those that must be caught: an endpoint answers with them,
- * turn by turn, in the loop of a model that writes kernels (author/author.h), and with a right one behind them, which the loop finds. more.cu, more_beside.cu, more_corners.cu, more_paths.cu and more_honest.cu have those of problems with more arguments. module.cu has such whose code
- * is not what its manifest declares. honest.cu, blocks_honest.cu and module_honest.cu have odd ones that must pass. The edge problems of one of these take the environment 3 to 30 s, four minutes for all: one in WHOLE goes through it, the same in every run; as they
- * stand in the file, these are of every sort (by elements, shared memory, shuffles, traps, __constant__, inline assembly, persistent, dependent). The others are
- * inspected and verified here, without edge problems. A kernel that is named goes through the environment.
+ * The hack suite on the emulated device: every kernel of tests/hacks gets the verdict at its head from the environment, as an untrusted candidate: compiled in the
+ * sandbox, inspected, verified, timed. Kernels of refused.cu, hacks.cu, values.cu, order.cu and blocks.cu must be caught: an endpoint returns them one after the other
+ * in the loop of a model that writes kernels (author/author.h), followed by a right one, which the loop must find. more.cu, more_beside.cu, more_corners.cu,
+ * more_paths.cu and more_honest.cu are for problems with more arguments. Kernels of module.cu differ from what their manifests declare. honest.cu, blocks_honest.cu and
+ * module_honest.cu have unusual kernels that must pass. Edge problems of one honest kernel take the environment 3 to 30 s, of all of them four minutes: one in WHOLE
+ * goes through it, the same in every run, which covers every kind (by elements, shared memory, shuffles, traps, __constant__, inline assembly, persistent, dependent).
+ * The others are inspected and verified in this process, without edge problems. A kernel named on the command line goes through the environment.
  *
- *     test_evaluate_hacks [-v] [-s SEED] [part of a name]      -v: the table of all; -s: another seed (1), with which some kernels pass by chance; "": every kernel, some minutes */
+ *     test_evaluate_hacks [-v] [-s SEED] [part of a name]      -v: the whole table; -s: another seed (1), with which some kernels pass by chance; "": every kernel, some minutes */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -21,7 +22,7 @@
 #include "writing.h"
 
 #ifdef __SANITIZE_ADDRESS__
-#define SHARE 6   /* of the kernels, one in so many: the release build has the others */
+#define SHARE 6   /* sanitized builds test one in so many kernels, the release build all of them */
 #else
 #define SHARE 1
 #endif
@@ -31,23 +32,23 @@
 #define PLAIN "f16:40x56x72:tn"
 
 typedef struct hack {
-    char    name[120], right[120], problem[GS_PROBLEM_TEXT], said[120];   /* said: words of the reason */
+    char    name[120], right[120], problem[GS_PROBLEM_TEXT], said[120];   /* said: words that the reason must contain */
     gs_text source, manifest;
 } hack;
 
-static gs_worker    worker;   /* this program, as `worker` */
+static gs_worker    worker;   /* this program, started with the argument `worker` */
 static gs_caps      caps;
-static gs_device   *device;   /* the same device, here */
+static gs_device   *device;   /* a second emulated device, in this process */
 static gs_verifier *verifier;
 static bool         all;      /* print the whole table */
 static const char  *only;
-static uint64_t     first_seed = 1;   /* of the loop that asks for them */
+static uint64_t     first_seed = 1;   /* seed of the loop that asks for the kernels */
 
 /* ---- reading a file of kernels ---- */
 
 static char *read_text(const char *name)
 {
-    static char *text;   /* static: gcc takes what is read for a pointer to a local one */
+    static char *text;   /* static only because gcc warns about a pointer to a local variable */
     char path[512];
     size_t size;
     gs_error error;
@@ -56,10 +57,10 @@ static char *read_text(const char *name)
     return text;
 }
 
-/* more.cu and more_honest.cu: edge problems are what these are about, and arguments behind GS_MORE. */
+/* Files whose kernels are about edge problems and about the arguments that GS_MORE adds. */
 static bool has_more(const char *name) { return strncmp(name, "more", 4) == 0; }
 
-/* What stands before every kernel of a file. */
+/* The text in front of every kernel of a file. */
 static char *read_plain(const char *name)
 {
     char *const plain = read_text("plain.cuh");
@@ -70,7 +71,7 @@ static char *read_plain(const char *name)
     return with.data;
 }
 
-/* Up to the next '|' or the end of the line, without the blanks around it. */
+/* Reads up to the next '|' or the end of the line, without surrounding blanks. */
 static const char *read_field(const char *at, char *out, size_t size)
 {
     at += strspn(at, " ");
@@ -82,14 +83,14 @@ static const char *read_field(const char *at, char *out, size_t size)
     return at + length + (at[length] == '|');
 }
 
-/* Where the next kernel's "//// " stands, or the end. */
+/* The offset of the next kernel's "//// ", or of the end. */
 static size_t find_hack(const char *text, size_t from)
 {
     const char *const next = strstr(text + from, "\n//// ");
     return next ? (size_t)(next - text) + 1 : strlen(text);
 }
 
-/* The kernel at `at`, which stands at its "//// ". */
+/* Reads the kernel whose "//// " is at `at`. */
 static void read_hack(const char *at, const char *plain, hack *h)
 {
     *h = (hack){.source = {0}};
@@ -97,7 +98,7 @@ static void read_hack(const char *at, const char *plain, hack *h)
     at = read_field(at, h->right, sizeof h->right);
     at = read_field(at, h->problem, sizeof h->problem);
     if (!h->problem[0]) snprintf(h->problem, sizeof h->problem, PLAIN);
-    const char *const body = at, *const align = strstr(body, "\n//: align "), *const end = strstr(body, "\n//// ");   /* in place of HEAD's */
+    const char *const body = at, *const align = strstr(body, "\n//: align "), *const end = strstr(body, "\n//// ");   /* replaces HEAD's align line */
     gs_text_addf(&h->manifest, "%.*s", (int)(align && (!end || align < end) ? strstr(HEAD, "align") - HEAD : (long)sizeof HEAD - 1), HEAD);
     gs_text_addf(&h->source, "%s#line 2\n", plain);
     const size_t head = h->manifest.size;
@@ -125,7 +126,7 @@ static void print_verdict(const hack *h, const char *got, const char *why, bool 
     if (!right || all) print_message("%s%-72s | %-40s | %-22s %s\n", right ? "" : "WRONG ", h->name, h->right, got, why);
 }
 
-/* "forbidden:state", "exact": what came of it, with the verdict's own words behind. */
+/* The verdict as text, such as "exact" or "forbidden:state", and the reason. */
 static void name_verdict(const gs_evaluation *result, char got[64], char why[512])
 {
     snprintf(why, 512, "%s: %s", gs_step_name(result->step), result->reason);
@@ -154,7 +155,7 @@ static void judge(const hack *h, uint64_t seed, char got[64], char why[512])
     name_verdict(&result, got, why);
 }
 
-/* The same without the sandbox, the timing and the edge problems. */
+/* Judges a kernel in this process, without the sandbox, timing and edge problems. */
 static void judge_here(const hack *h, uint64_t seed, char got[64], char why[512])
 {
     gs_kernel kernel = {.name = "hack.cu", .source = gs_text_string(&h->source)};
@@ -180,7 +181,7 @@ static bool is_right(const char *right, const char *got)
     return false;
 }
 
-/* ---- honest ones ---- */
+/* ---- honest kernels ---- */
 
 static void try_honest(const char *name, int least)
 {
@@ -228,14 +229,14 @@ static void test_honest_more(void **state)
     try_honest("more_honest.cu", 8);
 }
 
-/* ---- the catalogue, as a model's answers ---- */
+/* ---- the catalogue of hacks, as answers of a model ---- */
 
-enum { HACKS = 512, LEAST = 380 };   /* room; so many there are at least */
+enum { HACKS = 512, LEAST = 380 };   /* HACKS: capacity; LEAST: hacks that the files must contain at least */
 
 static hack catalogue[HACKS];
 static int  hacks;
 
-/* The answers of a run, in their order, and where it is. */
+/* The answers of a run in order, and how far the run has come. */
 typedef struct answers {
     const hack *list[HACKS];
     int         count, judged, missed;
@@ -269,7 +270,7 @@ static void told(void *self, const gs_author_turn *turn)
     a->missed += !right;
 }
 
-/* A figure for the loop to start from: none has to be measured. So fast that a kernel that passes is no jump, which would be measured again. */
+/* Stores a time for the loop to start from, so that none is measured. It is so fast that no kernel's time counts as a jump, which would be measured again. */
 static void put_figure(bench *b, const gs_problem *problem, const char *text)
 {
     gs_trial trial = {.verdict = "pass", .us = 2};
@@ -281,12 +282,12 @@ static void put_figure(bench *b, const gs_problem *problem, const char *text)
     assert_int_equal(gs_store_put(b->store, &b->session, &trial, &error), GS_OK);
 }
 
-/* Whether the loop gets to its end, and knows what is good: the last answer, if any. */
+/* The loop must reach its end and find the good kernel: the last answer, if there is one. */
 static void ask_all(bench *b, const char *text, answers *a)
 {
     static said script[HACKS + 1];
     const gs_problem problem = problem_of(text);
-    const gs_environment_options rules = {.seed = first_seed, .dependent = problem.constant == GS_CONSTANT_B};   /* else nothing is read early */
+    const gs_environment_options rules = {.seed = first_seed, .dependent = problem.constant == GS_CONSTANT_B};   /* otherwise no kernel reads B early */
     gs_author_result result;
     gs_error error = {0};
     int good = 0;
@@ -313,7 +314,7 @@ static void ask_all(bench *b, const char *text, answers *a)
     forget_said();
 }
 
-/* A run for each problem; of the usual one the last answer is right. */
+/* A run for each problem; for the usual problem the last answer is a right kernel. */
 static void test_hacks(void **state)
 {
     bench *const b = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The metrics of what was evaluated, against a scripted worker: which names a candidate has, that their values are right, and that a result without any says why. */
+ * The metrics of an evaluated candidate, with a scripted worker: which names it has, that their values are right, and that a result without metrics says why. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -48,11 +48,11 @@ static void results_have_metrics(void **state)
     assert_float_equal(metric_of(&got, "model_us") / gs_schedule_predict(&schedule, &problem, caps), 1, 1e-4);
     assert_true(metric_of(&got, "threads") >= 32 && metric_of(&got, "blocks_sm") >= 1 && metric_of(&got, "gbs") > 0 && metric_of(&got, "model_device_bytes") > 0);
     assert_float_equal(metric_of(&got, "occupancy") / (100 * metric_of(&got, "blocks_sm") * metric_of(&got, "threads") / caps->threads_sm), 1, 1e-4);
-    assert_true(isnan(metric_of(&got, "ptx_mma")));   /* that would be another compilation */
+    assert_true(isnan(metric_of(&got, "ptx_mma")));   /* would need another compilation */
     assert_int_equal(asked(b, "metrics"), 0);
     assert_non_null(strstr(json_of(&got), "measured time"));
 
-    got = evaluate_schedule(e, best[1].text);   /* refused by verification: how it is launched is known, and no time */
+    got = evaluate_schedule(e, best[1].text);   /* refused by verification: launch metrics are known, but no time */
     assert_string_equal(gs_verdict_word(got.verdict), "exact");
     assert_true(metric_of(&got, "registers") > 0 && isnan(metric_of(&got, "tflops")));
 
@@ -61,7 +61,7 @@ static void results_have_metrics(void **state)
     assert_string_equal(json_of(&got), "{\"metrics\":null,\"metrics_note\":\"none: its text was refused, nothing was compiled\"}");
 
     got = evaluate_source(e, "// fake: us=9\n");
-    assert_float_equal(metric_of(&got, "ptx_mma"), 8, 0);   /* the worker's */
+    assert_float_equal(metric_of(&got, "ptx_mma"), 8, 0);   /* from the worker */
     assert_float_equal(metric_of(&got, "threads"), 256, 0);
     assert_true(metric_of(&got, "tflops") > 0 && isnan(metric_of(&got, "model_us")));
     assert_int_equal(asked(b, "metrics"), 1);
@@ -69,7 +69,7 @@ static void results_have_metrics(void **state)
     got = evaluate_source(e, "// fake: compile\n");
     if (got.step == GS_STEP_COMPILE) assert_non_null(strstr(json_of(&got), "null"));
 
-    got = evaluate_source(e, "// fake: crash\n");   /* nobody is left to ask */
+    got = evaluate_source(e, "// fake: crash\n");   /* the worker that knew them is gone */
     assert_true(isnan(metric_of(&got, "ptx_mma")));
     assert_true(got.metrics_lost);
     assert_non_null(strstr(json_of(&got), "lost with it"));
@@ -81,7 +81,7 @@ static void results_have_metrics(void **state)
     gs_environment_destroy(&e);
 }
 
-/* Of evaluations and of races. */
+/* Memory in use does not grow over evaluations and races. */
 static void nothing_is_kept(void **state)
 {
     bench *const b = *state;
@@ -124,7 +124,7 @@ static void races_have_metrics(void **state)
     assert_string_equal(gs_verdict_word(got[3].verdict), "timed");
     assert_non_null(strstr(json_of(&got[3]), "none were taken"));
     assert_string_equal(gs_verdict_word(got[4].verdict), "unsupported");
-    static const gs_step steps[] = {GS_STEP_TIME, GS_STEP_TEXT, GS_STEP_TIME, GS_STEP_TIME, GS_STEP_COMPILE};   /* how far each came */
+    static const gs_step steps[] = {GS_STEP_TIME, GS_STEP_TEXT, GS_STEP_TIME, GS_STEP_TIME, GS_STEP_COMPILE};   /* the last step of each */
     for (int i = 0; i < 5; i++) assert_int_equal(got[i].step, steps[i]);
     gs_environment_destroy(&e);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What is told of an evaluation, letter by letter; and what an evaluator says and does without a worker: budgets, verdicts, what counts without cuBLASLt. */
+ * The text about an evaluation, character by character; and an evaluator without a worker: budgets, verdicts, what counts without cuBLASLt. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -129,7 +129,7 @@ static void the_budget(void **state)
     assert_true(gs_evaluator_left_s(&e) == 0);
     assert_int_equal(gs_evaluator_check(&e, &error), GS_ERROR_INTERRUPTED);
     assert_string_equal(error.text, "the budget of 1000 s ran out before a winner was confirmed");
-    e.options.whole_s = 1005;   /* as good as all of it */
+    e.options.whole_s = 1005;   /* the budget is as good as all of it */
     assert_int_equal(gs_evaluator_check(&e, &error), GS_ERROR_INTERRUPTED);
     assert_string_equal(error.text, "the budget of 1000 s ran out before a winner was confirmed");
     e.options.whole_s = 4000;
@@ -157,7 +157,7 @@ static void what_is_evaluated(void **state)
     assert_string_equal(error.field, "lda");
 }
 
-/* Figures that nobody believed do not stand beside a verdict; others do. */
+/* Times that were not believed do not appear beside a verdict; other times do. */
 static void a_verdict(void **state)
 {
     (void)state;
@@ -170,12 +170,12 @@ static void a_verdict(void **state)
         assert_true(doubted ? c.us == 0 && c.library_us == 0 && c.ratio.low == 0 && c.rounds == 0 && c.mhz == 0
                             : c.us == 3 && c.library_us == 4 && c.ratio.low == 2 && c.rounds == 5 && c.mhz == 6);
         assert_int_equal(gs_evaluator_reject(&e, &c, GS_VERDICT_HANG, 0, doubted ? NULL : "", &error), GS_OK);
-        assert_string_equal(c.reason, gs_verdict_text(GS_VERDICT_HANG));   /* what it means where nothing is said */
+        assert_string_equal(c.reason, gs_verdict_text(GS_VERDICT_HANG));   /* the verdict's own text where there is no reason */
         assert_int_equal(e.counts.rejected, 2);
     }
 }
 
-/* A status that is about the candidate is its verdict; one about the machine is returned, with its words. */
+/* A status about the candidate becomes its verdict; one about the machine is returned with its message. */
 static void a_status(void **state)
 {
     (void)state;
@@ -194,7 +194,7 @@ static void a_status(void **state)
     assert_int_equal(gs_evaluator_refuse(&e, &c, GS_ERROR_NO_COMPILER, &why, NULL), GS_ERROR_NO_COMPILER);
 }
 
-/* Where cuBLASLt is lost, who was compared with it has the ratio of a time alone, as all others. */
+/* If cuBLASLt is lost, candidates that were compared with it get a ratio from times alone, like all others. */
 static void without_the_reference(void **state)
 {
     (void)state;
@@ -255,7 +255,7 @@ static void what_an_environment_needs(void **state)
     gs_worker_stop(&worker);
 }
 
-/* ---- a worker: this program, which says of everything that it compiles, under limits alone ---- */
+/* ---- a worker: this program, which reports for everything it compiles that there are resource limits but no filter ---- */
 
 static int serve(void)
 {
@@ -275,7 +275,7 @@ static void count_warning(void *self, int level, const char *text)
     warnings += level == GS_LOG_WARNING && strstr(text, "this system has no filter of system calls (seccomp)") != NULL;
 }
 
-/* It is said once that user kernels are compiled without a filter. */
+/* It is reported once that user kernels are compiled without a system-call filter. */
 static void a_system_without_filters(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Words for a reader, in everything of a candidate that is no code: comments, strings, messages, names of files, the manifest. Whatever comes of the candidate, they
- * are in no reason, no log line at level debug, no row of the store, no command line of a child and no name of a file; and no shell reads them. */
+ * Texts of a candidate that are not code (comments, strings, messages, file names, the manifest) must not reach a reader. Whatever becomes of the candidate, they are in
+ * no reason, no log line at level debug, no row of the store, no command line of a child and no file name; and no shell reads them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -54,7 +54,7 @@ static const candidate candidates[] = {
     {"a formula",         "launch",    HEAD "workspace " WORDS "\n" ENTRY, RIGHT},
 };
 
-/* ---- who else reads ---- */
+/* ---- a thread that reads all command lines ---- */
 
 typedef struct watcher {
     atomic_bool ends;
@@ -71,7 +71,7 @@ static bool has_mark(const char *path)
     return size > 0 && memmem(bytes, (size_t)size, MARK, strlen(MARK)) != NULL;
 }
 
-/* All command lines of this machine, over and over. */
+/* Reads all command lines of this machine, again and again. */
 static void *watch(void *self)
 {
     watcher *const w = self;
@@ -130,7 +130,7 @@ static void words_reach_nobody(void **state)
     snprintf(cache, sizeof cache, "%s/cache", b->folder);
     snprintf(log, sizeof log, "%s/errors", b->folder);
 
-    /* at level debug a worker's standard error is this one's */
+    /* at level debug a worker's standard error goes to this process's */
     const int before = dup(STDERR_FILENO), file = open(log, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
     assert_true(before >= 0 && file >= 0 && dup2(file, STDERR_FILENO) >= 0);
     gs_log_set_level(GS_LOG_DEBUG);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A language model for the tests of the command line: fake_endpoint FILE ANSWER... writes its URL into FILE and says the answers in turn, the last one
- * for ever; an answer of three digits is an HTTP status. It ends when it is killed, or after a minute. FILE.log has the requests. */
+ * A language model for tests of the command line. fake_endpoint FILE ANSWER... writes its URL to FILE and replies with the answers in turn, then repeats the last one;
+ * an answer of three digits is an HTTP status. It ends when it is killed, or after a minute. FILE.log gets the requests. */
 #include <jansson.h>
 
 #include "endpoint.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A torch of plain C: tensors in host memory, operators that remember their kernels, and products that only count and fill their result with 7.
- * One source makes libtorch_cpu.so, and with FAKE_TORCH_CUDA libtorch_cuda.so, which has what is CUDA's. With FAKE_TORCH_OLD the former lacks a call. */
+ * A torch of plain C: tensors in host memory, operators that remember their kernels, and products that are only counted and fill their result with 7. One source makes
+ * libtorch_cpu.so and, with FAKE_TORCH_CUDA, libtorch_cuda.so, which has the CUDA calls. With FAKE_TORCH_OLD the former lacks a call. */
 #ifndef FAKE_TORCH_H
 #define FAKE_TORCH_H
 
@@ -17,15 +17,15 @@ typedef struct fake_tensor {
 
 typedef void (*fake_torch_kernel)(uint64_t *stack, uint64_t arguments, uint64_t results);
 
-/* What a test asks of the libraries, by dlsym. */
+/* Shared between test and libraries; tests find it by dlsym. */
 typedef struct fake_torch_state {
-    int         handles;          /* that have not been deleted */
+    int         handles;          /* tensor handles that were not deleted */
     int         libraries;
-    int         products;         /* of torch's own that ran */
-    void       *stream;           /* the current one */
-    const char *fail;             /* this call fails */
-    jmp_buf    *raised;           /* where a raised error goes; NULL: abort */
-    char        text[400];        /* of what was raised */
+    int         products;         /* products that torch computed itself */
+    void       *stream;           /* the current stream */
+    const char *fail;             /* name of the call that fails */
+    jmp_buf    *raised;           /* where a raised error jumps to; NULL: abort */
+    char        text[400];        /* text of the raised error */
 } fake_torch_state;
 
 typedef fake_torch_state *fake_torch_state_function(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the parts of the fake libcuda share: libcuda.c (devices, memory, code, launches) and streams.c (streams, events, graphs). */
+ * Shared by the parts of the fake libcuda: libcuda.c (devices, memory, modules, launches) and streams.c (streams, events, graphs). */
 #ifndef FAKE_INTERNAL_H
 #define FAKE_INTERNAL_H
 
@@ -13,41 +13,41 @@
 #include "device/cuda/driver_api.def"
 #undef GS_CUDA
 
-/* What was captured. */
+/* A node of a captured graph. */
 typedef struct fake_node {
-    int              place;       /* in its graph */
-    struct fake_node *before;     /* NULL: it is the first */
+    int              place;       /* index in its graph */
+    struct fake_node *before;     /* NULL: the first node */
     gs_cu_function   function;    /* NULL: no kernel */
     fake_cuda_launch launch;
 } fake_node;
 
 typedef struct object {
-    struct object  *context;     /* of a module */
-    double          at_us;       /* of an event */
-    fake_node     **node;        /* of a stream that captures, of a graph, of an instantiated one */
+    struct object  *context;     /* of a module: its context */
+    double          at_us;       /* of an event: its time */
+    fake_node     **node;        /* of a capturing stream, a graph or an instantiated graph */
     int             nodes;
-    int             launches;    /* of these nodes: kernels */
-    int             dependent;   /* of these: with a programmatic edge */
-    struct object  *graph;       /* an instantiated graph was made of this one */
+    int             launches;    /* kernels among the nodes */
+    int             dependent;   /* nodes with a programmatic edge */
+    struct object  *graph;       /* of an instantiated graph: its source */
     bool            capturing;
-    uint64_t        capture;     /* its number */
-    bool            spoilt;      /* a call that cannot be captured came between */
+    uint64_t        capture;     /* of a capturing stream: the capture's id */
+    bool            spoilt;      /* a call that is not allowed during capture was made */
 } object;
 
 extern pthread_mutex_t       fake_lock;
 extern double                fake_now_us;
 extern fake_cuda_launch      fake_last;
-extern _Thread_local object *fake_current;    /* context */
+extern _Thread_local object *fake_current;    /* the thread's current context */
 
 long long    fake_setting(const char *name, long long otherwise);
-gs_cu_result fake_inject(const char *symbol);  /* counts the call; the result that it is to fail with */
+gs_cu_result fake_inject(const char *symbol);  /* counts the call; returns the result that it must fail with */
 object      *fake_make(void);
 gs_cu_result fake_drop(void *handle);
 
-/* Puts what was captured behind the others, with the lock held. function NULL: no kernel. false: no memory. */
+/* Appends a node; the caller holds the lock. function NULL: no kernel. false: no memory. */
 bool fake_append(object *stream, gs_cu_function function, const fake_cuda_launch *launch);
 
-/* What a test can see of a launch's parameters. */
+/* Records the launch parameters that tests can see. */
 void fake_read_params(fake_cuda_launch *launch, void **params);
 
 #define ENTER()                                               \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A cuBLAS without a GPU, where host memory stands in for device memory. Nothing is computed: a test is told what the last multiplication was given
- * (fake_cublas_grouped). A handle must have been set to a stream and then given a workspace, as of a real one. */
+ * A cuBLAS without a GPU, where host memory stands for device memory. Nothing is computed: a test reads the arguments of the last multiplication (fake_cublas_grouped).
+ * As with the real library, a handle needs a workspace each time its stream is set. */
 #include "cublas.h"
 #include "cublas/cublas.h"
 
@@ -10,7 +10,7 @@ fake_grouped fake_cublas_grouped;
     type name(__VA_ARGS__); \
     type name(__VA_ARGS__)
 
-static int object, ready;   /* ready: a workspace was given since the stream was set */
+static int object, ready;   /* ready: a workspace was set after the stream */
 
 CALL(int, cublasCreate_v2, gs_cublas_handle *out) { return *out = &object, ready = 0, GS_CUBLAS_SUCCESS; }
 CALL(int, cublasDestroy_v2, gs_cublas_handle handle) { return handle == &object ? GS_CUBLAS_SUCCESS : GS_CUBLAS_NOT_INITIALIZED; }
@@ -22,7 +22,7 @@ CALL(int, cublasSetWorkspace_v2, gs_cublas_handle handle, void *workspace, size_
     return handle && ready ? GS_CUBLAS_SUCCESS : GS_CUBLAS_INVALID_VALUE;
 }
 
-/* Other products, as one group. */
+/* Records other products as a single group. */
 static int remember(gs_cublas_handle handle, const fake_grouped *one)
 {
     if (handle != &object || !ready) return GS_CUBLAS_INVALID_VALUE;

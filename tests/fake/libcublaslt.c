@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * A cuBLASLt without a GPU. It suggests algorithms by two lists of words "id:reduction", divided by blanks: $FAKE_CUBLASLT, and
- * $FAKE_CUBLASLT_MASKED where the preference masks reduction schemes. A mask that lets another scheme through than that of sums in the
- * accumulator's type is refused, and so are every attribute that is not known here and matrices that do not fit together. Nothing is
- * computed: a test is told which algorithm a multiplication used (fake_cublaslt_hook), and what it was given (fake_cublaslt_call). With
- * $FAKE_CUBLASLT_PLAIN it knows no epilogue, with $FAKE_CUBLASLT_STRIDED no arrays of pointers, with $FAKE_CUBLASLT_ALIGNMENT it says that one (2). An algorithm that is checked takes any matrices that fit and a byte of workspace for each column of D, but
- * for more columns than $FAKE_CUBLASLT_COLUMNS. */
+ * A cuBLASLt without a GPU. It suggests algorithms from two lists of words "id:reduction", separated by blanks: $FAKE_CUBLASLT, and $FAKE_CUBLASLT_MASKED if the
+ * preference masks reduction schemes. It refuses a mask that allows any scheme besides sums in the accumulator's type, unknown attributes, and matrices that do not fit
+ * together. Nothing is computed: a test is told which algorithm a multiplication used (fake_cublaslt_hook) and its arguments (fake_cublaslt_call). $FAKE_CUBLASLT_PLAIN:
+ * no epilogue is supported; $FAKE_CUBLASLT_STRIDED: no arrays of pointers; $FAKE_CUBLASLT_ALIGNMENT: the alignment that it reports (2). Checking an algorithm accepts
+ * all matrices that fit together, with one byte of workspace for each column of D, unless there are more columns than $FAKE_CUBLASLT_COLUMNS. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +38,7 @@ typedef struct description {
 
 static int object;
 
-/* Whether D = op(A) op(B), C like D. */
+/* Whether the shapes fit D = op(A) op(B), with C like D. */
 static bool fits(const description *desc, const layout *a, const layout *b, const layout *c, const layout *d)
 {
     const uint64_t m = desc->op_a == GS_CUBLAS_OP_T ? a->cols : a->rows, k = desc->op_a == GS_CUBLAS_OP_T ? a->rows : a->cols;
@@ -54,7 +53,7 @@ CALL(int, cublasLtDestroy, gs_lt_handle handle) { return handle == &object ? GS_
 
 CALL(int, cublasLtMatmulDescCreate, gs_lt_desc *out, int compute_type, int scale_type)
 {
-    if (compute_type < GS_CUBLAS_COMPUTE_16F || scale_type >= GS_CUBLAS_COMPUTE_16F) return GS_CUBLAS_INVALID_VALUE;   /* as if one were the other */
+    if (compute_type < GS_CUBLAS_COMPUTE_16F || scale_type >= GS_CUBLAS_COMPUTE_16F) return GS_CUBLAS_INVALID_VALUE;   /* one type passed in place of the other */
     *out = calloc(1, sizeof(description));
     return *out ? GS_CUBLAS_SUCCESS : GS_CUBLAS_ALLOC_FAILED;
 }
@@ -138,7 +137,7 @@ CALL(int, cublasLtMatmulAlgoGetHeuristic, gs_lt_handle handle, gs_lt_desc desc, 
         gs_lt_heuristic *const one = &results[(*returned)++];
         *one = (gs_lt_heuristic){.waves = 1};
         one->algo.data[0] = strtoull(at, &end, 10);
-        one->algo.data[1] = strtoull(end + 1, &end, 10);   /* behind ':' */
+        one->algo.data[1] = strtoull(end + 1, &end, 10);   /* after ':' */
         at = end + strspn(end, " ");
     }
     return GS_CUBLAS_SUCCESS;

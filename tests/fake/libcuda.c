@@ -23,7 +23,7 @@ static const char *const symbols[] = {
 pthread_mutex_t              fake_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int            calls[SYMBOL_COUNT];
 static atomic_int            live;
-static object                contexts[2 * MAX_DEVICES];   /* primary ones, others */
+static object                contexts[2 * MAX_DEVICES];   /* primary contexts, then others */
 static int                   retained[MAX_DEVICES];
 static size_t                used_bytes;
 double                       fake_now_us;
@@ -46,7 +46,7 @@ long long fake_setting(const char *name, long long otherwise)
     return text && *text ? atoll(text) : otherwise;
 }
 
-/* Counts the call; the injected result if this one is to fail. nth counts from the moment FAKE_CUDA_FAIL was set to its value. */
+/* Counts the call and returns the injected result if it must fail. nth counts calls since FAKE_CUDA_FAIL got its value. */
 gs_cu_result fake_inject(const char *symbol)
 {
     static char wanted[96];
@@ -230,7 +230,7 @@ gs_cu_result cuDevicePrimaryCtxGetState(gs_cu_device device, unsigned int *flags
     return GS_CU_SUCCESS;
 }
 
-/* One that is not the device's primary context. */
+/* A context other than the device's primary one. */
 gs_cu_result cuCtxCreate_v2(gs_cu_context *context, unsigned int flags, gs_cu_device device);
 gs_cu_result cuCtxCreate_v2(gs_cu_context *context, unsigned int flags, gs_cu_device device)
 {
@@ -290,7 +290,7 @@ gs_cu_result cuMemAlloc_v2(gs_cu_pointer *pointer, size_t bytes)
         char *const base = aligned_alloc(256, 256 + (bytes + 255) / 256 * 256);
         if (base) {
             memcpy(base, &bytes, sizeof bytes);
-            memset(base + 256, 0x5a, bytes < 4096 ? bytes : 4096);   /* never zeros by chance, where anyone looks */
+            memset(base + 256, 0x5a, bytes < 4096 ? bytes : 4096);   /* never zero by chance where tests look */
             *pointer = (gs_cu_pointer)(uintptr_t)(base + 256);
             used_bytes += bytes;
             atomic_fetch_add(&live, 1);
@@ -340,7 +340,7 @@ gs_cu_result cuMemsetD32Async(gs_cu_pointer to, unsigned int pattern, size_t wor
     ENTER_CONTEXT();
     object *const queue = (object *)stream;
     pthread_mutex_lock(&fake_lock);
-    const bool kept = !queue || !queue->capturing || fake_append(queue, NULL, NULL);   /* a captured one happens too */
+    const bool kept = !queue || !queue->capturing || fake_append(queue, NULL, NULL);   /* a captured fill is also done at once */
     pthread_mutex_unlock(&fake_lock);
     if (!kept) return GS_CU_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < words; i++) ((unsigned int *)(uintptr_t)to)[i] = pattern;
@@ -400,7 +400,7 @@ gs_cu_result cuFuncSetAttribute(gs_cu_function function, gs_cu_function_attribut
 void fake_read_params(fake_cuda_launch *launch, void **params)
 {
     const long long maps = fake_setting("FAKE_CUDA_MAPS", 0);
-    for (long long i = 0; i < maps && i < 3; i++) memcpy(&launch->addresses[i], params[i], sizeof launch->addresses[i]);   /* the first word of the map */
+    for (long long i = 0; i < maps && i < 3; i++) memcpy(&launch->addresses[i], params[i], sizeof launch->addresses[i]);   /* the first word of the map is the address */
     if (!fake_setting("FAKE_CUDA_ARGS", 0)) return;
     const gs_kernel_args *const args = params[maps];
     const void *const pointers[] = {args->a, args->b, args->c, args->d, args->workspace};
@@ -428,7 +428,7 @@ static gs_cu_result launch(gs_cu_function function, gs_cu_stream stream, const f
     fake_last.edges = edges;
     bool kept = true;
     if (queue && queue->capturing) {
-        queue->dependent += what->dependent && queue->nodes > 0 && queue->node[queue->nodes - 1]->function;   /* behind a kernel alone it has an edge */
+        queue->dependent += what->dependent && queue->nodes > 0 && queue->node[queue->nodes - 1]->function;   /* only an edge that follows a kernel can be programmatic */
         kept = fake_append(queue, function, what);
         queue->launches += kept;
     } else {
@@ -495,7 +495,7 @@ gs_cu_result cuTensorMapEncodeTiled(gs_cu_tensor_map *map, gs_cu_tensor_type typ
                                     gs_cu_tensor_swizzle swizzle, gs_cu_tensor_promotion promotion, gs_cu_tensor_fill fill)
 {
     ENTER();
-    if (!fake_current) return GS_CU_ERROR_INVALID_CONTEXT;   /* as the driver says to a thread that has none */
+    if (!fake_current) return GS_CU_ERROR_INVALID_CONTEXT;   /* like the driver in a thread without a context */
     const unsigned int span = swizzle == GS_CU_TENSOR_SWIZZLE_NONE ? 1u << 20 : 16u << swizzle;
     const unsigned int element = type == GS_CU_TENSOR_F32 ? 4 : 2;
     if ((rank != 2 && rank != 3) || interleave != GS_CU_TENSOR_INTERLEAVE_NONE || fill != GS_CU_TENSOR_FILL_ZERO || element_strides[0] != 1 ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * An NVRTC that compiles nothing and says the version that $FAKE_NVRTC has, as "12.0". */
+ * An NVRTC that compiles nothing and reports the version in $FAKE_NVRTC, for example "12.0". */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-typedef fake_tensor *tensor;   /* a handle: a copy of what a tensor is */
+typedef fake_tensor *tensor;   /* a handle is a copy of a tensor's description */
 
 #ifndef FAKE_TORCH_CUDA
 
@@ -103,7 +103,7 @@ NUMBER(dtype_int32, FAKE_TORCH_I32)
 NUMBER(device_type_cpu, FAKE_TORCH_CPU)
 NUMBER(device_type_cuda, FAKE_TORCH_CUDA_DEVICE)
 
-/* Its memory is never freed: a test has few of them. */
+/* The memory is never freed: a test makes few tensors. */
 EXPORT int32_t aoti_torch_empty_strided(int64_t dim, const int64_t *sizes, const int64_t *strides, int32_t dtype, int32_t device, int32_t index, tensor *out);
 EXPORT int32_t aoti_torch_empty_strided(int64_t dim, const int64_t *sizes, const int64_t *strides, int32_t dtype, int32_t device, int32_t index, tensor *out)
 {
@@ -140,7 +140,7 @@ EXPORT void aoti_torch_check(bool good, const char *function, const char *file, 
 #define KEYED(name) aoti_torch_cpu_##name
 #else
 
-/* The state is that of libtorch_cpu.so, which is loaded before. */
+/* The state is in libtorch_cpu.so, which is already loaded. */
 static fake_torch_state *shared(void)
 {
     fake_torch_state_function *find = NULL;

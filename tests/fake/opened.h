@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The fake libcuda opened beside the code under test: what it counted, and any of its entries. Include in one file of the test,
- * after cmocka.h. */
+ * The fake libcuda opened a second time, by the test: its counters and any of its entry points. Include in one file of the test, after cmocka.h. */
 #ifndef FAKE_OPENED_H
 #define FAKE_OPENED_H
 
@@ -23,7 +22,7 @@ static void put_function(void *library, const char *name, void *field)
     memcpy(field, &address, sizeof address);
 }
 
-/* Fills live, last_launch, calls and replayed. The library stays open. */
+/* Sets live, last_launch, calls and replayed. The library stays open. */
 static void *open_fake(void)
 {
     void *const library = dlopen(FAKE, RTLD_NOW | RTLD_LOCAL);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The fake libcuda's streams, events and graphs. A graph has its nodes, which are those of the stream that was captured; an instantiated graph has
- * copies of them, which alone are changed. */
+ * Streams, events and graphs of the fake libcuda. A graph owns the nodes that were captured; an instantiated graph has copies, and only copies are ever changed. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
 
-/* What the instantiated graph that was launched last consists of. */
+/* Nodes of the instantiated graph launched last. */
 static fake_cuda_launch replayed[FAKE_CUDA_NODES];
 static int              replayed_count;
 
@@ -128,7 +127,7 @@ gs_cu_result cuStreamGetCaptureInfo_v2(gs_cu_stream stream, gs_cu_capture_status
     return id || graph ? GS_CU_ERROR_INVALID_VALUE : capture_info((const object *)stream, status, last, count);
 }
 
-/* With the edges that what comes next will have: they are plain. */
+/* The edges from the last node to the next node, as plain edges. */
 gs_cu_result cuStreamGetCaptureInfo_v3(gs_cu_stream stream, gs_cu_capture_status *status, uint64_t *id, gs_cu_graph *graph, const gs_cu_graph_node **last,
                                        const gs_cu_graph_edge **edges, size_t *count)
 {
@@ -139,7 +138,7 @@ gs_cu_result cuStreamGetCaptureInfo_v3(gs_cu_stream stream, gs_cu_capture_status
     return graph ? GS_CU_ERROR_INVALID_VALUE : capture_info((const object *)stream, status, last, count);
 }
 
-/* A programmatic edge: from a kernel to one that was launched so. */
+/* The edge is programmatic if a kernel precedes a kernel that was launched dependently. */
 gs_cu_result cuGraphNodeGetDependencies_v2(gs_cu_graph_node handle, gs_cu_graph_node *dependencies, gs_cu_graph_edge *edges, size_t *count)
 {
     ENTER_CONTEXT();
@@ -158,7 +157,7 @@ gs_cu_result cuStreamEndCapture(gs_cu_stream stream, gs_cu_graph *graph)
     if (!fake_current) return GS_CU_ERROR_INVALID_CONTEXT;
     object *const queue = (object *)stream;
     if (!queue || !queue->capturing) return injected != GS_CU_SUCCESS ? injected : GS_CU_ERROR_INVALID_VALUE;
-    queue->capturing = false;   /* also where there is no graph */
+    queue->capturing = false;   /* the capture ends even if there is no graph */
     if (injected != GS_CU_SUCCESS) return injected;
     if (queue->spoilt) return GS_CU_ERROR_CAPTURE_INVALIDATED;
     object *const made = fake_make();
@@ -240,7 +239,7 @@ gs_cu_result cuGraphInstantiateWithFlags(gs_cu_graph_exec *exec, gs_cu_graph gra
 }
 
 #ifndef FAKE_CUDA_OLD
-/* The node is one of the graph that this one was made of, which must still be there. */
+/* node belongs to the graph from which exec was made, which must still exist. */
 gs_cu_result cuGraphExecKernelNodeSetParams_v2(gs_cu_graph_exec exec, gs_cu_graph_node node, const gs_cu_kernel_node *params)
 {
     ENTER_CONTEXT();

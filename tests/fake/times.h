@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The times that the fake worker simulates: the model's prediction for an H200, moved by up to 20 % by the schedule's text, so that
- * the fastest schedule is not the model's first choice. Shared with the tests, which so know the right answer. */
+ * The times that the fake worker simulates: the model's prediction for an H200, changed by up to 20 % depending on the schedule's text, so that the fastest schedule is
+ * not the model's first choice. Tests use the same functions to know the right answer. */
 #ifndef GS_TESTS_FAKE_TIMES_H
 #define GS_TESTS_FAKE_TIMES_H
 
@@ -12,7 +12,7 @@
 
 static inline double fake_us(const gs_schedule *schedule, const gs_problem *problem)
 {
-    /* Which schedule wins in a test follows from these texts, so families keep the names here that they had first. */
+    /* These texts decide which schedule wins in a test, so families keep their first names here. */
     static const char *const first_names[GS_FAMILIES] = {"simple", "mma", "ws", "sliced", "wave", "dot"};
     char text[GS_SCHEDULE_TEXT], hashed[GS_SCHEDULE_TEXT + 8];
     gs_schedule_format(schedule, text);
@@ -21,7 +21,7 @@ static inline double fake_us(const gs_schedule *schedule, const gs_problem *prob
     return moved * gs_schedule_predict(schedule, problem, gs_caps_find("h200"));
 }
 
-/* The library's time: a factor over the model's first choice. */
+/* cuBLASLt's time: a factor times the time of the model's first choice. */
 static inline double fake_library_us(const gs_problem *problem, double factor)
 {
     gs_schedule best;

@@ -5,17 +5,17 @@
  *     mode=M           at the first request: exit (code 3), abort, mute, close, garbage, half, long, silent-exit
  *     start=MS         waits before it answers anything
  *     delay=MS         waits before every bench reply
- *     library=F        the library takes F times the model's first choice (1.05); library_us=US: it takes so long, which is found sooner
+ *     library=F        cuBLASLt takes F times the model's first choice (1.05); library_us=US: takes US, computed sooner
  *     reference=S      the reference cannot run, with status S; reference=wrong: its result is wrong
- *     reference_from=N the rule holds from the Nth request of a process on
+ *     reference_from=N the `reference` rule holds from the Nth request of a process on
  *     hang=C crash=C kill=C garbage=C   what a bench or verify request with this candidate does
  *     wrong=C fault=C  verdict of the verification: "exact", or "fault" with the end of the process
  *     timed=C fast=C compile=C   in a bench: wrong result, impossible time, does not compile
  *     stuck=C choke=C  what a compile or precompile request does: hang, crash
- *     prepare=MS       waits before every precompile reply; of a user kernel as its source says: "fake: prepare=MS"
+ *     prepare=MS       waits before every precompile reply; for a user kernel its source says it: "fake: prepare=MS"
  *     refuse=S         every precompile reply is a failure with status S
  *     late=C           wrong result in a bench beside the library
- *     once=C leap=C    in a bench twice as fast: but for the first request of a process, or always
+ *     once=C leap=C    twice as fast in a bench, except for the first request of a process, or always
  *     hungry=C         there is no device memory for a bench with it
  *     frail=C          a bench that is the first request of a process crashes
  *                      A user kernel obeys its source instead: "fake: hang" and so on, "fake: us=12.5".
@@ -37,10 +37,10 @@
 
 enum { ROUNDS_MOST = 1000, CONTENDERS_MOST = 128 };
 
-static char kernel_name[128], kernel_source[512];   /* the start of the user kernel of this request */
+static char kernel_name[128], kernel_source[512];   /* the start of the source is enough */
 static int  requests;
 
-/* What the source of a user kernel says: "fake: key" and what follows up to the end of the line. */
+/* Finds "fake: key" in a user kernel's source; out gets the rest of the line. */
 static bool kernel_rule(const char *key, char *out, size_t size)
 {
     char word[32];
@@ -51,7 +51,7 @@ static bool kernel_rule(const char *key, char *out, size_t size)
     return true;
 }
 
-/* Whether the rule key=value is there; value NULL: any. Copies the value of the first that matches. */
+/* Whether there is a rule key=value; value NULL: any value. Copies the value of the first match. */
 static bool rule(const char *key, const char *value, char *out, size_t size)
 {
     const char *at = getenv("FAKE_WORKER");
@@ -231,7 +231,7 @@ static void put_entry(gs_json *json, const char *name, const gs_problem *problem
     gs_json_end(json, '}');
 }
 
-/* false: there is no memory for it. */
+/* Returns false if there is no memory for it. */
 static bool bench(gs_json *json, const json_t *request, const gs_problem *problem)
 {
     const json_t *const names = json_object_get(request, "contenders");
@@ -268,7 +268,7 @@ static bool bench(gs_json *json, const json_t *request, const gs_problem *proble
     for (size_t i = 0; i < count; i++) {
         size_t faster = 0;
         for (size_t j = 0; j < count; j++) faster += us[j] < us[i];
-        /* the slower half leaves a narrowing run early, while clocks were higher than what the others saw later */
+        /* in a narrowing run the slower half leaves early, at clocks higher than the others get later */
         const bool left = narrow && 2 * faster >= count && faster > 2;
         put_entry(json, json_string_value(json_array_get(names, i)), problem, i && library ? reference : NULL, left ? 2 : rounds,
                   left ? 0.5 * us[i] : us[i], seed, raw);
@@ -277,7 +277,7 @@ static bool bench(gs_json *json, const json_t *request, const gs_problem *proble
     return true;
 }
 
-/* NULL, or with what status it is refused. */
+/* NULL, or the status with which the candidate is refused. */
 static const char *precompile(const char *candidate)
 {
     static char status[48];
@@ -335,7 +335,7 @@ static bool answer(const char *line)
         refused = precompile(candidate);
     else if (strcmp(op, "metrics") == 0 && candidate) {
         gs_json_string(&json, "metrics", "registers 64\nsmem 1024\nthreads 256\nptx_mma 8\n");
-        requests--;   /* rules count those that are of a candidate's verdict */
+        requests--;   /* rules count only requests that lead to a candidate's verdict */
     } else
         exit(8);
     if (refused) {

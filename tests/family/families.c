@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Every line of families.def is a whole family: all members of its struct, names and values that can be told apart, and the files that
- * CONTRIBUTING.md lists, in this tree or in $GS_EXTRA_FAMILIES (tests/family/toy.sh). And every cost of the time model makes some
- * schedule slower and none faster. */
+ * Every line of families.def is a complete family: all members of its struct, distinct names and values, and the files that CONTRIBUTING.md lists, in this tree or in
+ * $GS_EXTRA_FAMILIES (tests/family/toy.sh). And every cost of the time model makes some schedule slower and none faster. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -23,7 +22,7 @@ static const char *const names[GS_FAMILIES] = {
 #undef GS_FAMILY
 };
 
-/* The text of a file of a family, %s its name; fails where there is none. */
+/* Reads a family's file, whose path is `pattern` with the family's name for %s; fails if there is none. */
 static char *text_of(const char *pattern, const char *name)
 {
     const char *const roots[] = {GS_SOURCE_DIR, getenv("GS_EXTRA_FAMILIES")};
@@ -91,10 +90,10 @@ static void test_files(void **state)
     }
 }
 
-/* What time a rate of the model adds when it grows: 1 more, -1 less, 0 either way or of no family. */
+/* How the predicted time changes when a rate of the model grows: 1 up, -1 down, 0 either way or not used by families. */
 static int way_of(const char *name, const char *unit)
 {
-    if (strncmp(name, "launch_", 7) == 0 || strcmp(name, "l2_latency") == 0) return 0;   /* of launches of unknown structure */
+    if (strncmp(name, "launch_", 7) == 0 || strcmp(name, "l2_latency") == 0) return 0;   /* for launches whose structure is unknown */
     if (strcmp(unit, "cycles") == 0 || strcmp(unit, "slots") == 0 || strcmp(unit, "k-blocks") == 0) return 1;
     return strncmp(unit, "bytes/", 6) == 0 || strcmp(unit, "rows/cycle") == 0 ? -1 : 0;
 }
@@ -114,7 +113,7 @@ static double us_of(const gs_schedule *schedule, const gs_problem *problem, cons
     return gs_work_us(&work, profile);
 }
 
-/* No schedule gets faster where something that it does costs more, and each cost is some schedule's. */
+/* No schedule gets faster when a cost grows, and every cost makes some schedule slower. */
 static void test_costs(void **state)
 {
     (void)state;
@@ -149,12 +148,12 @@ static void test_costs(void **state)
         if (way_of(rates[r].name, rates[r].unit) != 0 && !slower[r]) fail_msg("no schedule takes longer by %s", rates[r].name);
 }
 
-/* What C is multiplied by takes neither registers nor memory: with beta 1 and 0.5 each schedule asks for the same. */
+/* The factor of C needs neither registers nor memory: each schedule's resources are equal for beta 1 and 0.5. */
 static void test_factors_of_c(void **state)
 {
     (void)state;
     static const char *const problems[] = {"f16:512x512x512:tn", "bf16:32x32x32:tn:b=4096", "f16:4x512x512:tn", "f16:512x512x512:tn:b=3:matrices=pointers"};
-    enum { IN_THE_TREE = 7 };   /* another one need not take C */
+    enum { IN_THE_TREE = 7 };   /* families in this tree; an additional one need not support C */
     const gs_caps *const caps = gs_caps_find("h200");
     int families = 0;
     for (int f = 0; f < GS_FAMILIES; f++) {

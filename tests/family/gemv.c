@@ -28,7 +28,7 @@
 #include "texts.h"
 
 /* legend: problem; together they cover layouts, the order of the operands, input types, output types, beta, batches, K that is no
- * multiple of a step, few and many rows, rows at any element of one operand or both */
+ * multiple of a step, few and many rows, rows with the alignment of one element in one operand or both */
 static const char *const problems[] = {
     "bf16:1x4096x4096:tn",
     "bf16:16x4096x4096:tn:beta=1:ep=bias+gelu_erf+residual+aux",
@@ -48,8 +48,8 @@ static const char *const problems[] = {
     "bf16:4x1000x4096:tn:lda=4099",
 };
 
-/* cp.async whose shared address is a register plus a uniform one (opcode DAE): with a cache policy ptxas 13.0 fills in no register numbers, and a
- * GPU stops at it with ILLEGAL_INSTRUCTION. PTX, and so the emulated device, is as it should be. */
+/* Counts cp.async instructions whose shared address is a register plus a uniform register (opcode 0xdae). With a cache policy, ptxas 13.0 leaves their register numbers
+ * unset, and the GPU stops with ILLEGAL_INSTRUCTION. The PTX is right, so the emulated device cannot find this. */
 static int count_unnumbered_copies(const gs_image *image)
 {
     const unsigned char *const file = image->code;
@@ -91,7 +91,7 @@ static void compile(const char *target, const gs_schedule *schedule, const gs_pr
     gs_image_free(&image);
 }
 
-/* Every tile with every depth; the other words take turns, which is another schedule string for each problem. */
+/* Every tile with every depth; the other parameters vary, differently for each problem. */
 static int compile_spread(const char *target, const gs_caps *caps, size_t first, size_t step)
 {
     int compiled = 0, turn = 0;
@@ -128,7 +128,7 @@ static void test_compiles(void **state)
     assert_true(ampere >= 35);
 }
 
-/* The manifest is what the kernel needs: the schedule string must have promised the same. */
+/* The resources of the schedule string equal those in the manifest. */
 static void test_resources(void **state)
 {
     (void)state;
@@ -173,18 +173,18 @@ static void test_refuses(void **state)
     allow(tn, "f16:8x4096x4096:tn", a100);
     allow(tn, "f16:4096x8x4096:tn", h200);
     allow(nn, "f16:8x4096x4096:nn", h200);
-    allow("gemv/8x16/w8/d3/r128/p0/k1/any", "f16:8x4096x4091:tn", h200);                 /* rows at any element */
+    allow("gemv/8x16/w8/d3/r128/p0/k1/any", "f16:8x4096x4091:tn", h200);                 /* rows aligned to one element */
     allow("gemv/8x16/w8/d3/s128/p0/k1/any", "f16:8x4096x4096:tn:lda=4101:ldb=4099", h200);
     allow("gemv/8x64/w8/d2/s128/p0/k1/fixed", "f16:8x4093x4097:nn", a100);
-    refuse("gemv/8x16/w8/d6/r128/p0/k1/any", "f16:8x8192x8191:tn", h200, "depth");       /* which take more registers */
-    refuse("gemv/16x32/w1/d2/r128/p0/k1/any", "f16:12x320x1231:tn:scalars=device", h200, "depth");   /* and more with arguments that stand apart */
+    refuse("gemv/8x16/w8/d6/r128/p0/k1/any", "f16:8x8192x8191:tn", h200, "depth");       /* they need more registers */
+    refuse("gemv/16x32/w1/d2/r128/p0/k1/any", "f16:12x320x1231:tn:scalars=device", h200, "depth");   /* separate arguments need more still */
     allow("gemv/8x16/w8/d6/r128/p0/k1/any", "f16:8x8192x8192:tn", h200);
     refuse(tn, "f16:17x4096x4096:tn", h200, "m");
     refuse(nn, "f16:4096x8x4096:nn", h200, "m");
     refuse(tn, "f16:0x4096x4096:tn", h200, "m");
     refuse(tn, "f16:4096x0x4096:tn", h200, "n");
     refuse(tn, "f16:9x4096x4096:tn", h200, "tile");                                  /* more rows than the tile has */
-    refuse("gemv/16x16/w8/d3/r128/p0/k1/any", "f16:8x4096x4096:tn", h200, "tile");    /* fewer than are worth it */
+    refuse("gemv/16x16/w8/d3/r128/p0/k1/any", "f16:8x4096x4096:tn", h200, "tile");    /* too few rows for the tile */
     refuse(tn, "f16:8x8x4096:tn", h200, "tile");
     refuse("gemv/8x128/w8/d4/s128/p0/k1/any", "f16:8x4096x4096:tn", h200, "tile");
     refuse(tn, "f16:8x4096x4096:nn", h200, "tile");
@@ -192,13 +192,13 @@ static void test_refuses(void **state)
     refuse(tn, "f16:8x4096x256:tn", h200, "warps");                                  /* more warps than steps of K */
     refuse("gemv/8x16/w8/d4/r128/p0/k2/any", "f16:8x4096x512:tn", h200, "split");
     refuse("gemv/8x16/w8/d4/r128/p0/k2/any", "f16:8x4096x4096:tn", a100, "split");
-    refuse("gemv/8x16/w8/d4/r128/p0/k2/any", "f16:8x65536x4096:tn", h200, "split");   /* blocks enough */
+    refuse("gemv/8x16/w8/d4/r128/p0/k2/any", "f16:8x65536x4096:tn", h200, "split");   /* enough blocks without a split */
     refuse("gemv/8x16/w8/d12/s128/p0/k1/any", "f16:8x4096x4096:tn", h200, "depth");   /* deeper than K */
     refuse("gemv/8x16/w8/d1/s128/p0/k1/any", "f16:8x4096x4096:tn", h200, "depth");
     refuse("gemv/8x64/w2/d4/r128/p0/k1/any", "f16:8x4096x4096:tn", h200, "depth");    /* registers */
     refuse("gemv/8x64/w8/d4/s128/p0/k1/any", "f16:8x4096x4096:tn", h200, "depth");    /* shared memory */
-    refuse("gemv/8x8/w16/d4/r128/p4/k1/any", "f16:8x4096x4096:tn", h200, "ahead");    /* the rings hold all of K */
-    refuse("gemv/8x64/w4/d2/r128/p4/k1/any", "f16:8x65536x8192:tn", h200, "ahead");   /* more than L2 keeps */
+    refuse("gemv/8x8/w16/d4/r128/p4/k1/any", "f16:8x4096x4096:tn", h200, "ahead");    /* the rings already hold all of K */
+    refuse("gemv/8x64/w4/d2/r128/p4/k1/any", "f16:8x65536x8192:tn", h200, "ahead");   /* more than fits in the L2 */
     refuse("gemv/8x16/w8/d4/r128/p1/k1/any", "f16:8x4096x4096:tn", a100, "ahead");
     refuse("gemv/8x64/w8/d3/r128/p1/k1/any", "f16:8x4096x4096:nn", h200, "ahead");
     refuse("gemv/8x16/w8/d4/r128/p0/k1/fixed", "f16:8x4096x4096:tn:lda=4294967296", h200, "sizes");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family gemv with one fault planted each, and changed in ways that are right: rows of tests/emu/faults.c. */
+ * Family gemv with one planted fault each, and right variants: rows of tests/emu/faults.c. */
 
 #define GEMV        "f16:3x40x520:tn gemv/8x16/w2/d2/r128/p0/k1/any"
 #define GEMV_ODD    "f16:3x41x523:tn gemv/8x16/w2/d2/r128/p0/k1/any"

@@ -47,7 +47,7 @@ static void visit_all(int tiles_m, int tiles_n, int group, bool along_n)
         if (m < 0 || m >= tiles_m || n < 0 || n >= tiles_n || seen[m * tiles_n + n])
             fail_msg("%d x %d tiles, group %d, along_n %d: tile %d went to (%d, %d)", tiles_m, tiles_n, group, along_n, tile, m, n);
         seen[m * tiles_n + n] = 1;
-        /* a tile lies in the group that its number says */
+        /* a tile is in the group that its number implies */
         const int line = along_n ? n : m, length = along_n ? tiles_m : tiles_n;
         if (line / group != tile / (group * length)) fail_msg("tile %d left its group of %d", tile, group);
     }
@@ -65,7 +65,7 @@ static void test_raster(void **state)
                 for (int along_n = 0; along_n < 2; along_n++) visit_all(extents[m], extents[n], groups[g], along_n);
 }
 
-/* Sizes whose products come near 2^31: the last tile is the last. */
+/* Sizes whose products are close to 2^31. */
 static void test_raster_large(void **state)
 {
     (void)state;
@@ -84,7 +84,7 @@ static void test_raster_large(void **state)
 
 /* ---- rules ---- */
 
-/* What A and B must be aligned to: 16 bytes, or an element where rows of theirs may start anywhere. */
+/* Required alignment of A and B: 16 bytes, or one element where their rows may start at any element. */
 static void test_alignment(void **state)
 {
     (void)state;
@@ -105,7 +105,7 @@ static void test_alignment(void **state)
     }
 }
 
-/* A block of a cluster has a share of K; without the parameter there is none. */
+/* Each block of a cluster computes a share of K; /k1 is the default. */
 static void test_split(void **state)
 {
     (void)state;
@@ -189,14 +189,14 @@ static void test_refuses(void **state)
 
 /* ---- compilation ---- */
 
-/* legend: tile with warps and stages */
+/* tile, warps and stages */
 static const char *const schedule_strings[] = {
     "16x16x64/w1x2/s4",   "16x32x64/w1x4/s4",   "16x64x64/w1x4/s4",   "16x128x64/w1x4/s3",  "32x32x64/w2x2/s4",   "32x64x64/w2x2/s4",   "32x128x64/w2x4/s3",
     "64x32x64/w4x2/s4",   "64x64x32/w2x2/s4",   "64x64x64/w2x4/s3",   "64x128x32/w2x2/s4",  "64x128x64/w2x4/s3",  "128x32x64/w4x1/s3",  "128x64x32/w4x1/s4",
     "128x64x64/w4x2/s3",  "128x128x32/w2x2/s4", "128x128x64/w4x2/s3", "128x256x32/w2x4/s3", "256x128x32/w4x2/s3",
 };
 
-/* The first two for every tile; the others in turn: types, accumulators, beta, widths of access of A and B (8, 4, 2, 1) and of D. */
+/* The first two for every tile; the others in turn: types, accumulators, beta, access widths of A and B (8, 4, 2, 1 elements) and of D. */
 static const char *const problems[] = {
     "f16:4096x4096x4096:tn",                    "f16:4096x4096x4096:nn",                "f16:4096x4096x4095:tn:ldd=4097",
     "bf16:4096x4096x4098:nn:ldb=4100:beta=1",   "f16:4096x4096x4096:nn:acc=f16",        "f16:4096x4098x4098:tn:acc=f16:beta=1",

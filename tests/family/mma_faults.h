@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family mma with one fault planted each, and changed in ways that are right: rows of tests/emu/faults.c. */
+ * Family mma with one planted fault each, and right variants: rows of tests/emu/faults.c. */
 
 #define MMA      "f16:128x64x320:tn mma/64x64x32/w2x2/s3/g1"
 #define MMA_NN   "f16:130x70x200:nn:acc=f16 mma/64x64x64/w1x2/s4/g1"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Family simple with one fault planted each, and changed in ways that are right: rows of tests/emu/faults.c. */
+ * Family simple with one planted fault each, and right variants: rows of tests/emu/faults.c. */
 
 #define SIMPLE   "f16:40x50x70:tn simple"
 
-    /* ---- mma, planted ---- */
+    /* ---- simple, planted ---- */
     {"reads K beyond the end", SIMPLE, {{"for (int i = 0; i < k; i++, a += step_a, b += step_b) sum = fmaf", "for (int i = 0; i < k + 64; i++, a += step_a, b += step_b) sum = fmaf"}}, {F(OUT_OF_BOUNDS)}},
     {"reads D before anyone wrote it", SIMPLE, {{"            ((out_type *)gs_base_d(p, batch))[gs_row_of_d(p, batch, row) + col] = STORE_OUT(gs_finished(", "            ((out_type *)gs_base_d(p, batch))[gs_row_of_d(p, batch, row) + col] += STORE_OUT(gs_finished("}}, {F(UNINITIALIZED)}},
     {"pointers: D of the matrix behind", "f16:40x50x70:tn:b=3:matrices=pointers simple", {{"            ((out_type *)gs_base_d(p, batch))[gs_row_of_d(p, batch, row) + col] = STORE_OUT(gs_finished(", "            ((out_type *)gs_base_d(p, (batch + 1) % p.batch))[gs_row_of_d(p, batch, row) + col] = STORE_OUT(gs_finished("}}, {RESULT}},

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Family slicek: schedule strings with every word compile for sm_90a and (without clusters) sm_80 without spills or stack, over layouts, types and
- * guards; the schedule string's resources agree with the manifest; where all of K fits the ring, every load stands before the first product; what it
- * must refuse is refused. */
+ * Family slicek: schedule strings with every parameter value compile for sm_90a and (without clusters) sm_80 without spills or stack, over layouts, types and guards;
+ * the schedule string's resources agree with the manifest; where all of K fits the ring, every load precedes the first product; what it must refuse is refused. */
 
 /* Random problems on the emulated device, how many of them the family takes and must pass, and their seed (tests/CMakeLists.txt):
  * emulated 14 10 417
@@ -91,7 +90,7 @@ static void test_resources(void **state)
     }
 }
 
-/* The tables stay small enough to be ranked for each problem. */
+/* The family has few enough schedules to rank them for each problem. */
 static void test_size(void **state)
 {
     int all = 1;
@@ -116,30 +115,30 @@ static void test_refuses(void **state)
     refuse(good, "f16:256x256x512:tn", a100, "split");
     refuse(small, "f16:0x16x32:tn", h200, "m");
     refuse(small, "f16:16x0x32:tn", h200, "n");
-    allow(good, "f16:256x256x512:tn:lda=513", h200);                        /* rows of any alignment */
+    allow(good, "f16:256x256x512:tn:lda=513", h200);                        /* rows with any alignment */
     allow(good, "f16:256x256x507:tn:lda=512:ldb=512", h200);
-    allow(good, "f16:256x256x512:tn:lda=4096:b=8:sa=512:sb=0:sd=65537", h200);   /* matrices anywhere */
+    allow(good, "f16:256x256x512:tn:lda=4096:b=8:sa=512:sb=0:sd=65537", h200);   /* matrices at any element */
     allow(good, "f16:256x251x512:nn:ldb=255", h200);
     allow(good, "f16:256x252x512:tn", h200);
-    refuse(small, "f16:16x1048577x32:tn", h200, "tile");                  /* y of a grid */
+    refuse(small, "f16:16x1048577x32:tn", h200, "tile");                  /* more than the grid's y */
     refuse(small, "f16:16x16x32:tn:b=65536", h200, "b");
     refuse(small, "f16:16x16x32:tn:lda=1073741824", h200, "lda");
     refuse(small, "f16:16x16x32:tn:ldb=1073741824", h200, "ldb");
     refuse(small, "f16:16x16x32:tn:beta=1:ldc=1073741825", h200, "ldc");
     refuse(small, "f16:16x16x32:tn:ldd=1073741825", h200, "ldd");
-    refuse("slicek/16x16/w1x2x1/d1/k1/any/f128", "f16:256x256x32:tn", h200, "warps");     /* 16 x 8 per warp */
+    refuse("slicek/16x16/w1x2x1/d1/k1/any/f128", "f16:256x256x32:tn", h200, "warps");     /* 16 x 8 for each warp */
     refuse("slicek/32x32/w4x1x1/d1/k1/any/f128", "f16:256x256x32:tn", h200, "warps");     /* 8 x 32 */
-    refuse("slicek/32x16/w1x1x1/d1/k1/any/f128", "f16:16x16x32:tn", h200, "tile");        /* half a tile suffices */
+    refuse("slicek/32x16/w1x1x1/d1/k1/any/f128", "f16:16x16x32:tn", h200, "tile");        /* half the tile suffices */
     refuse("slicek/16x32/w1x1x1/d1/k1/any/f128", "f16:16x16x32:tn", h200, "tile");
     allow("slicek/32x32/w1x1x1/d1/k1/any/f128", "f16:17x17x32:tn", h200);
-    refuse("slicek/32x32/w1x1x8/d1/k1/any/f128", "f16:256x256x128:tn", h200, "warps");    /* idle parts of K */
+    refuse("slicek/32x32/w1x1x8/d1/k1/any/f128", "f16:256x256x128:tn", h200, "warps");    /* some parts of K would be idle */
     allow("slicek/32x32/w1x1x8/d1/k1/any/f128", "f16:256x256x160:tn", h200);
     refuse("slicek/32x32/w1x1x1/d1/k8/any/f128", "f16:256x256x128:tn", h200, "split");
-    refuse("slicek/32x32/w1x1x4/d4/k1/any/f128", "f16:256x256x256:tn", h200, "depth");    /* two steps, d2 holds them */
+    refuse("slicek/32x32/w1x1x4/d4/k1/any/f128", "f16:256x256x256:tn", h200, "depth");    /* K has two steps, which d2 already holds */
     allow("slicek/32x32/w1x1x4/d2/k1/any/f128", "f16:256x256x256:tn", h200);
-    refuse("slicek/64x64/w1x1x1/d2/k1/any/f128", "f16:512x512x512:tn", h200, "depth");    /* registers of a thread */
-    refuse("slicek/32x32/w1x1x16/d4/k1/any/f128", "f16:64x64x16384:tn", h200, "depth");   /* of a multiprocessor */
-    refuse("slicek/64x64/w2x2x4/d1/k2/any/f128", "f16:512x512x512:tn", &little, "warps"); /* partial tiles */
+    refuse("slicek/64x64/w1x1x1/d2/k1/any/f128", "f16:512x512x512:tn", h200, "depth");    /* too many registers for a thread */
+    refuse("slicek/32x32/w1x1x16/d4/k1/any/f128", "f16:64x64x16384:tn", h200, "depth");   /* too many registers for a multiprocessor */
+    refuse("slicek/64x64/w2x2x4/d1/k2/any/f128", "f16:512x512x512:tn", &little, "warps"); /* too much shared memory for the partial tiles */
 }
 
 /* ---- compilation ---- */
@@ -174,7 +173,7 @@ static gs_image compiled(const char *target, const gs_caps *caps, const gs_sched
     return image;
 }
 
-/* A valid schedule string with that word, the others drawn. */
+/* A valid schedule with this value of the parameter and random values of the others. */
 static bool draw(gs_random *random, int parameter, int word, const gs_problem *problem, const gs_caps *caps, gs_schedule *schedule)
 {
     for (int i = 0; i < TRIES; i++) {
@@ -196,7 +195,7 @@ static int compile_words(const char *target, const gs_caps *caps, int first_para
             gs_schedule schedule;
             gs_problem problem = problem_of(problems[compilations % (int)GS_COUNT(problems)]);
             for (size_t i = 0; i < GS_COUNT(problems) && !draw(&random, parameter, word, &problem, caps, &schedule); i++) problem = problem_of(problems[i]);
-            if (gs_schedule_check(&schedule, &problem, caps, NULL) != GS_OK) continue;   /* a split without clusters */
+            if (gs_schedule_check(&schedule, &problem, caps, NULL) != GS_OK) continue;   /* a split needs clusters */
             gs_image image = compiled(target, caps, &schedule, &problem);
             gs_image_free(&image);
             compilations++;
@@ -227,7 +226,7 @@ static int count(const char *text, const char *end, const char *word)
     return times;
 }
 
-/* Loads of operands and products, with the number of either that the schedule string and the problem give. */
+/* All loads of operands precede the first product; their numbers follow from the schedule and the problem. */
 static void test_loads_first(void **state)
 {
     static const struct { const char *schedule, *problem; int loads, products; } cases[] = {

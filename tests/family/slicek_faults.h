@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family slicek where D's rows start at any element, with one fault planted each, and as it is: rows of tests/emu/faults.c. */
+ * Family slicek where rows of D start at any element, with one planted fault each, and unchanged: rows of tests/emu/faults.c. */
 
 #define SLICEK_RUNS  "f16:37x131x64:tn slicek/32x64/w1x1x1/d1/k1/any/f128"
 #define SLICEK_NN    "bf16:37x131x32:nn slicek/32x32/w1x1x1/d1/k1/any/f128"

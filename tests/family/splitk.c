@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Family splitk: every tile, order, split and cluster compiles for sm_90a without spills or serialised matrix instructions; the schedule string's
- * resources agree with the manifest, and its grid with the problem; what cannot work is refused, and what is pointless. */
+ * Family splitk: every tile, order, split and cluster compiles for sm_90a without spills or serialised matrix instructions; the schedule string's resources agree with
+ * the manifest, and its grid with the problem; impossible and pointless schedules are refused. */
 
 /* Random problems on the emulated device, how many of them the family takes and must pass, and their seed (tests/CMakeLists.txt):
  * emulated 39 25 322
@@ -52,7 +52,7 @@ static void compile(const gs_schedule *schedule, const gs_problem *problem)
     gs_image_free(&image);
 }
 
-/* legend: problem; together they cover layouts, input and output types, accumulators, beta, rows of D that start anywhere, few rows, few columns */
+/* legend: problem; together they cover layouts, input and output types, accumulators, beta, rows of D with any alignment, few rows, few columns */
 static const char *const problems[] = {
     "f16:256x256x4096:tn",
     "f16:256x256x4096:nn:acc=f16",
@@ -78,7 +78,7 @@ static const char *const problems[] = {
     "f16:64x256x4096:nn:b=8:beta=1:ep=scale_n+bias+silu",
 };
 
-/* The schedule strings of the grammar that are valid, a few of each tile and order, with other words each time. */
+/* Valid schedules, a few for each tile and order, spread over the other parameters. */
 static void test_compiles(void **state)
 {
     (void)state;
@@ -99,7 +99,7 @@ static void test_compiles(void **state)
     assert_true(compiled >= 60);
 }
 
-/* The schedule strings that need most registers, and those whose slices of a tile are not even. */
+/* The schedules with the most registers, and those whose tiles have slices of unequal size. */
 static void test_compiles_extremes(void **state)
 {
     static const struct {
@@ -173,11 +173,11 @@ static void check_manifest(const gs_schedule *schedule, const gs_problem *proble
     }
     assert_int_equal(blocks, s.tiles_m * s.tiles_n * s.shares);
     assert_true(s.shares <= (problem->k + s.bk - 1) / s.bk);
-    /* a counter and a tile of sums for each tile and share, and nothing without tickets */
+    /* a counter and a tile of sums for each tile and share; without tickets nothing */
     const int64_t zeroed = value_of(&kernel.manifest.zeroed, problem), workspace = value_of(&kernel.manifest.workspace, problem);
     assert_true(s.tickets > 1 ? zeroed >= s.tiles_m * s.tiles_n * s.ck * 4 : zeroed == 0 && (workspace == 0) == !(kernel.manifest.packed[0] || kernel.manifest.packed[1]));
     if (s.tickets > 1) assert_true(workspace - zeroed >= s.tiles_m * s.tiles_n * s.tickets * s.bm * s.bn * 4);
-    /* no copy brings rows that a matrix of fewer rows than the tile has not */
+    /* copies bring no more rows than the matrix has */
     assert_int_equal(s.feeds, entry->map_count < 2);
     if (!s.feeds) assert_int_equal(entry->map[0].outer, problem->m < s.bm ? problem->m : s.bm);
     if (!s.feeds && problem->layout == GS_TN) assert_int_equal(entry->map[1].outer, problem->n < s.bn ? problem->n : s.bn);
@@ -195,7 +195,7 @@ static int check_all(const char *text)
     return valid;
 }
 
-/* Enough to choose from, and not more than a tuner can look at. */
+/* Enough schedules to choose from, but not more than a tuner can enumerate. */
 static void test_resources(void **state)
 {
     static const char *const of[] = {
@@ -221,7 +221,7 @@ static bool has_some(const char *problem)
     return false;
 }
 
-/* Whatever the extents, something is left, unless there is no wave of tiles. */
+/* Some schedule is valid for each combination of extents. */
 static void test_always_some(void **state)
 {
     static const int extents[] = {1, 7, 8, 33, 64, 65, 128, 200, 257, 1000};
@@ -240,7 +240,7 @@ static void test_always_some(void **state)
 
 static void test_refuses(void **state)
 {
-    /* legend: schedule, problem, the field that is to blame, the device where it is not an H200 */
+    /* legend: schedule, problem, the field that the refusal names, the device if not an H200 */
     static const struct {
         const char *schedule, *problem, *field, *device;
     } rows[] = {
@@ -258,7 +258,7 @@ static void test_refuses(void **state)
         {"splitk/64x64x64/s4/ab/c1x1/k1/fixed", "f16:512x512x512:tn:ldb=5000000000", "sizes"},
         {"splitk/64x64x64/s4/ab/c1x1/k1/fixed", "f16:512x512x512:tn:beta=1:ldc=5000000000", "sizes"},
         {"splitk/64x64x64/s4/ab/c1x1/k1/fixed", "f16:512x512x512:tn:ldd=5000000000", "sizes"},
-        /* what wgmma has not */
+        /* not supported by wgmma */
         {"splitk/16x64x64/s4/ab/c1x1/k1/any",   "f16:512x512x512:tn",                "order"},
         {"splitk/64x96x64/s4/ba/c1x1/k1/any",   "f16:512x512x512:tn",                "order"},
         {"splitk/64x32x64/s4/ab/c1x1/k1/any",   "f16:512x512x512:nn",                "tile"},
@@ -269,14 +269,14 @@ static void test_refuses(void **state)
         {"splitk/64x64x64/s4/ab/c2x1/k8/any",   "f16:512x512x4096:tn",               "cluster"},
         {"splitk/64x64x64/s4/ab/c2x1/k1/any",   "f16:320x512x512:tn",                "cluster"},
         {"splitk/64x64x64/s4/ab/c1x1/k16/any",  "f16:64x64x960:tn",                  "split"},
-        /* what is pointless */
+        /* pointless */
         {GOOD,                                "f16:8192x8192x512:tn",              "tile"},
         {"splitk/128x64x64/s4/ab/c1x1/k1/any",  "f16:64x512x512:tn",                 "tile"},
         {"splitk/64x128x64/s4/ab/c1x1/k1/any",  "f16:512x64x512:tn",                 "tile"},
         {"splitk/64x64x128/s2/ab/c1x1/k1/any",  "f16:512x64x64:tn",                  "tile"},
         {"splitk/64x64x64/s12/ab/c1x1/k1/any",  "f16:512x512x512:tn",                "stages"},
         {"splitk/64x64x64/s2/ab/c1x1/k1/any",   "f16:512x512x512:tn",                "stages"},
-        {"splitk/64x64x64/s5/ab/c1x1/k1/any",   "f16:512x512x512:tn",                "stages"},   /* six have room, too */
+        {"splitk/64x64x64/s5/ab/c1x1/k1/any",   "f16:512x512x512:tn",                "stages"},   /* there is room for six */
         {"splitk/64x64x64/s4/ab/c1x1/k4/any",   "f16:1024x512x2048:tn",              "split"},
         {GOOD,                                "f16:64x64x16384:tn",                "split"},
     };

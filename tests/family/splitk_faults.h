@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family splitk with one fault planted each, and changed in ways that are right: rows of tests/emu/faults.c. */
+ * Family splitk with one planted fault each, and right variants: rows of tests/emu/faults.c. */
 
 #define SPLITK     "f16:128x64x512:tn splitk/64x64x64/s4/ab/c1x1/k1/any"
 #define SPLITK_FEW "f16:5x128x320:tn splitk/8x64x64/s5/ba/c1x1/k1/fixed"

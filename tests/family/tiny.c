@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Family tiny: a spread of its schedule strings compiles for sm_90a and sm_80 without spills or stack, over layouts, types, odd sizes and epilogues; the
- * schedule string's resources agree with the manifest; what it must refuse is refused; where its weights know nothing of it a plan takes it all the same. */
+ * Family tiny: a spread of its schedule strings compiles for sm_90a and sm_80 without spills or stack, over layouts, types, odd sizes and epilogues; the schedule
+ * string's resources agree with the manifest; what it must refuse is refused; a plan may choose it even if the weights were trained without it. */
 
 /* Random problems on the emulated device, how many of them the family takes and must pass, and their seed (tests/CMakeLists.txt):
  * emulated 26 26 339
@@ -31,7 +31,7 @@
 #include "schedule/family.h"
 #include "texts.h"
 
-/* legend: problem; together they cover layouts, types, beta, epilogues, extents that fill tiles and steps of K or do not, and rows at any element */
+/* legend: problem; together they cover layouts, types, beta, epilogues, extents that do and do not fill tiles and steps of K, and rows with the alignment of one element */
 static const char *const problems[] = {
     "f16:16x16x16:tn:b=32768",
     "f16:64x64x64:nn:b=4096:d=f32",
@@ -53,7 +53,7 @@ static const char *const problems[] = {
 
 /* ---- rules ---- */
 
-/* What pointers must be aligned to: what rows of that length promise, 16 bytes at most. */
+/* Required alignment of pointers: that of the rows, at most 16 bytes. */
 static void test_alignment(void **state)
 {
     (void)state;
@@ -97,7 +97,7 @@ static void test_refuses(void **state)
     refuse("tiny/b4/r16/s2/w8", good, h200, "warps");
     refuse("tiny/b4/r32/s2/w4", good, h200, "rows");
     allow("tiny/b4/r16/s2/w4", "f16:16x16x16:tn:b=1000:sa=0:sb=300:sd=272", h200);
-    refuse("tiny/b4/r16/s2/w4", "f16:16x16x16:tn:b=1000:sb=248", h200, "feed");   /* they overlap */
+    refuse("tiny/b4/r16/s2/w4", "f16:16x16x16:tn:b=1000:sb=248", h200, "feed");   /* matrices overlap */
     refuse("tiny/b4/r16/s2/w4", "f16:16x16x16:tn:b=1000:lda=16000:sa=16", h200, "feed");
     allow("tiny/b4/r16/direct/w4", "f16:16x16x16:tn:b=1000:lda=16000:sa=16:sb=248", a100);
     refuse("tiny/b4/r16/s2/w4", "f16:16x16x16:tn:b=1000:sb=400000", h200, "feed");
@@ -110,7 +110,7 @@ static void test_refuses(void **state)
     refuse("tiny/b4/r64/direct/w4", "f16:64x64x64:tn:b=1000", h200, "matrices");
 }
 
-/* Blocks take equal numbers of chunks, and there are not more than are resident at once. */
+/* Blocks get equal numbers of chunks, and all blocks are resident at once. */
 static void test_resources(void **state)
 {
     (void)state;
@@ -140,7 +140,7 @@ static void test_resources(void **state)
     }
 }
 
-/* What is issued for a strip of 16 rows and a tile of 8 columns, 16 k: of A two loads, of B one, each of two words, as what a store takes twice; an mma. */
+/* Instructions for 16 rows, 8 columns and 16 k: two loads of A and one of B, each of two words, for each store; and one mma. */
 static void test_work(void **state)
 {
     (void)state;
@@ -149,7 +149,7 @@ static void test_work(void **state)
     for (int i = 0; i < 2; i++) {
         const gs_problem problem = problem_of(i ? "f16:16x8x32:tn:b=1000" : "f16:16x8x16:tn:b=1000");
         const gs_work work = gs_families[GS_FAMILY_TINY]->work(&schedule, &problem, gs_profile_find("h200"));
-        issue[i] = work.issue / (work.resident * 16);   /* four matrices of each of four warps */
+        issue[i] = work.issue / (work.resident * 16);   /* four warps with four matrices each */
     }
     assert_true(fabs(issue[1] - issue[0] - (2 * 3 + 1)) < 1e-9);
 }
@@ -175,7 +175,7 @@ static void compile(const char *target, const gs_caps *caps, const gs_schedule *
     gs_image_free(&image);
 }
 
-/* Of the valid schedule strings of a problem, in the order of the tables, every so many. */
+/* Every so-many-th valid schedule string of a problem, in the order of the tables. */
 static int compile_spread(const char *target, const gs_caps *caps, const char *text, int each)
 {
     const gs_problem problem = problem_of(text);
@@ -203,7 +203,7 @@ static void test_compiles(void **state)
         compiled += compile_spread("sm_80", gs_caps_find("a100"), problems[i], 13);
     }
     if (compiled < 30) fail_msg("%d compiled", compiled);
-    gs_schedule schedule;   /* one that spilled: matrices by pointers, elements one by one, and an activation */
+    gs_schedule schedule;   /* this one spilled once: matrices by pointers, single elements and an activation */
     const gs_problem problem = problem_of("f16:6x7x34:nn:lda=51:acc=f16:d=f32:ldd=31:b=70:matrices=pointers:ep=gelu");
     assert_int_equal(gs_schedule_parse(&schedule, "tiny/b2/r16/direct/w1", &error), GS_OK);
     compile("sm_90a", gs_caps_find("h200"), &schedule, &problem);
@@ -212,7 +212,7 @@ static void test_compiles(void **state)
 
 /* ---- the choice ---- */
 
-/* Weights that are older than the family: what they say of others stays, and the family comes first where the time model finds it faster. */
+/* Weights trained before the family existed: their ranking of other families stays, and tiny comes first where the time model predicts it faster. */
 static void test_choice(void **state)
 {
     (void)state;

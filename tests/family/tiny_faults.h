@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Family tiny with one fault planted each, and changed in ways that are right: rows of tests/emu/faults.c. Long rows of A leave room for one
- * block per multiprocessor, whose ring comes round. */
+ * Family tiny with one planted fault each, and right variants: rows of tests/emu/faults.c. Long rows of A leave room for one block per multiprocessor, so that its ring
+ * wraps around. */
 
 #define TINY      "f16:16x16x16:tn:lda=1024:b=792 tiny/b2/r16/s2/w2"
 #define TINY_NN   "f16:40x24x24:nn:lda=400:b=792 tiny/b2/r16/s2/w4"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Family ws: every tile compiles for sm_90a without spills or serialised matrix instructions in every mode that the family admits; the
- * walk over tiles is the raster's; the schedule string's resources agree with the manifest; what it must refuse is refused. */
+ * Family ws: every tile compiles for sm_90a without spills or serialised matrix instructions in every mode that the family allows; the walk over tiles follows the
+ * raster; the schedule string's resources agree with the manifest; what it must refuse is refused. */
 
 /* Random problems on the emulated device, how many of them the family takes and must pass, and their seed (tests/CMakeLists.txt):
  * emulated 33 33 66
@@ -44,7 +44,7 @@
 
 /* ---- the walk ---- */
 
-/* A worker that starts at tile `first` and takes every step-th meets the raster's tiles in order, and then no more. */
+/* A worker that starts at tile `first` and takes every step-th tile visits them in the raster's order, and then stops. */
 static void walk(unsigned lines, unsigned length, unsigned group, unsigned first, unsigned step)
 {
     gs_tile_walk w = gs_tile_walk_start(first, step, group, length);
@@ -75,7 +75,7 @@ static void test_walk(void **state)
 
 /* ---- compiling ---- */
 
-/* legend: problem; together they cover layouts, input types, accumulators, output types, beta, rows of D that start anywhere, batches, epilogues */
+/* legend: problem; together they cover layouts, input types, accumulators, output types, beta, rows of D with any alignment, batches, epilogues */
 static const char *const problems[] = {
     "f16:4096x4096x4096:tn",
     "f16:4096x4096x4096:nn",
@@ -148,8 +148,8 @@ static void compile(const gs_schedule *schedule, const gs_problem *problem)
     gs_image_free(&image);
 }
 
-/* Half of the tiles in mode coop and each in a quarter of the others, on problems and clusters that take turns.
- * Far more of the product was compiled by hand (docs/internals/ws.md). */
+/* Half of the tiles in mode coop and a quarter of them in each other mode, with varying problems and clusters. Many more combinations were compiled by hand
+ * (docs/internals/ws.md). */
 static void test_compiles(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ static void test_compiles(void **state)
     assert_true(compiled >= 100);
 }
 
-/* The same of gates, one of each fourth tile and mode; of packed copies where tensor copies cannot bring B in turn. */
+/* The same for gates, every fourth combination of tile and mode; with packed copies where tensor copies cannot interleave the columns of B. */
 static void test_compiles_gates(void **state)
 {
     (void)state;
@@ -201,7 +201,7 @@ static void test_compiles_gates(void **state)
     assert_true(compiled >= 30);
 }
 
-/* The manifest is what the kernel needs: the schedule string must have promised the same. */
+/* The resources of the schedule string equal those in the manifest. */
 static void test_resources(void **state)
 {
     (void)state;
@@ -225,7 +225,7 @@ static void test_resources(void **state)
     assert_true(valid > 5000);
 }
 
-/* Copies: which operands, where the workspace has them, and the launch that makes them. */
+/* Packed copies: which operands, their bytes in the workspace, and the launch that makes them. */
 static void test_pack(void **state)
 {
     (void)state;
@@ -258,14 +258,14 @@ static void test_pack(void **state)
     }
 }
 
-/* Operands that threads bring have no tensor map, and rows that start anywhere need less alignment and more shared memory. */
+/* Operands that threads copy have no tensor map. Rows that start at any element need less alignment and more shared memory. */
 static void test_cpasync(void **state)
 {
     (void)state;
     static const struct {
         const char *problem;
         int         maps, align_a, align_b;
-        int         beside;   /* bytes of a stage more than for tensor copies */
+        int         beside;   /* extra bytes of each stage */
     } cases[] = {
         {"f16:104x200x301:tn", 1, 2, 2, (128 + 128) * 16}, {"f16:104x208x301:nn", 2, 2, 16, 128 * 16}, {"f16:104x200x320:nn", 2, 16, 16, 0},
         {"f16:104x201x320:nn:ldd=208", 2, 16, 2, 128 * 16}, {"f16:104x200x328:tn", 1, 16, 16, 0}, {"f16:104x200x320:tn:ldb=328", 2, 16, 16, 0},
@@ -291,13 +291,14 @@ static void test_cpasync(void **state)
     }
 }
 
-/* Eight maps of each operand, which may begin at any element; in shared memory a stage of each, eight parts of whole eights of rows, and two k-blocks that are multiplied. */
+/* Each operand has eight maps and may start at any element. Shared memory holds the stages, each with eight parts of a multiple of eight rows, and two k-blocks ready for
+ * multiplication. */
 static void test_shift(void **state)
 {
     (void)state;
     static const struct {
         const char *schedule, *problem;
-        int         extent_a, extent_b, rows_a, rows_b;   /* of the tile, and of the eight parts of a stage */
+        int         extent_a, extent_b, rows_a, rows_b;   /* rows of the tile, and of a stage's eight parts together */
     } cases[] = {
         {"ws/128x128x64/s3/c1x1/coop/g8/shift", "f16:200x300x301:tn", 128, 128, 128, 128},
         {"ws/88x128x64/s3/c1x1/coop/g8/shift",  "bf16:200x300x301:tn:beta=1:ep=bias+gelu", 88, 128, 128, 128},
@@ -322,17 +323,17 @@ static void test_shift(void **state)
         }
         assert_true(m->entry[0].map_count >= 16 && m->entry[0].map_count <= 18);
         const int beside = s.slabs * s.consumers * 4 * 2048, units = stages * rows * 128, ring = 2 * (cases[i].extent_a + cases[i].extent_b) * 128;
-        assert_true(s.smem - beside - units - ring >= 1024 && s.smem - beside - units - ring <= 1024 + 256);   /* to align, barriers */
+        assert_true(s.smem - beside - units - ring >= 1024 && s.smem - beside - units - ring <= 1024 + 256);   /* alignment and barriers */
         assert_int_equal(gs_manifest_check(m, NULL), GS_OK);
         compile(&schedule, &problem);
     }
 }
 
-/* Epilogue buffers take what the stages leave, as far as they are of use. */
+/* Epilogue buffers use the shared memory that the stages leave, as far as that helps. */
 static void test_shapes(void **state)
 {
     (void)state;
-    /* legend: schedule string, problem, consumers, extents of each on wgmma's 64-row side and on the other, accumulators, parts, slabs */
+    /* legend: schedule string, problem, consumers, each one's extents on wgmma's 64-row side and on the other, accumulators, parts, slabs */
     static const struct {
         const char *schedule, *problem;
         int consumers, wx, wy, accumulators, parts, slabs;
@@ -365,7 +366,7 @@ static void test_shapes(void **state)
     }
 }
 
-/* What goes by units beside D, and what its pointer must be a multiple of. */
+/* Operands beside D that are accessed in units, and the alignment that this requires of aux. */
 static void test_units(void **state)
 {
     (void)state;
@@ -393,7 +394,7 @@ static void test_units(void **state)
     }
 }
 
-/* Weights that know few problems with so much beside the product still find tiles that have registers for it. */
+/* For problems with large epilogues, of which the weights have seen few, they still choose tiles that leave enough registers. */
 static void test_choice(void **state)
 {
     (void)state;
@@ -419,17 +420,17 @@ static void test_refuses(void **state)
     refuse(good, "f16:2147483600x8x8:tn", h200, "m");
     refuse(good, "f16:4096x4096x4095:tn", h200, "lda");
     refuse(good, "f16:4096x4095x4096:nn", h200, "ldb");
-    refuse("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4096x4096:tn:lda=4112", h200, "rows");   /* nothing to copy */
+    refuse("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4096x4096:tn:lda=4112", h200, "rows");   /* nothing to pack */
     allow("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4096x4104:tn", h200);                     /* 16 bytes past a multiple of 32 */
     allow("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4095x4096:nn", h200);
     refuse("ws/128x128x64/s4/c1x1/coop/g8/cpasync", "f16:4096x4096x4096:tn:lda=4112", h200, "rows");
     refuse("ws/128x128x64/s4/c2x1/coop/g8/cpasync", "f16:4096x4096x4104:tn", h200, "rows");
-    refuse("ws/256x96x64/s3/c1x1/coop/g8/cpasync", "f16:4096x4095x4096:nn", h200, "rows");          /* 96 columns */
-    refuse("ws/256x192x64/s2/c1x1/coop/g8/cpasync", "f16:4096x4096x4104:tn", h200, "tile");         /* registers */
+    refuse("ws/256x96x64/s3/c1x1/coop/g8/cpasync", "f16:4096x4095x4096:nn", h200, "rows");          /* 96 columns are not supported */
+    refuse("ws/256x192x64/s2/c1x1/coop/g8/cpasync", "f16:4096x4096x4104:tn", h200, "tile");         /* too many registers */
     allow("ws/128x128x64/s4/c1x1/coop/g8/cpasync", "f16:4096x4095x4097:nn", h200);
-    refuse("ws/128x128x64/s3/c1x1/coop/g8/shift", "f16:4096x4096x4104:tn", h200, "rows");              /* units of 16 bytes */
-    refuse("ws/128x128x64/s3/c1x1/coop/g8/shift", "f16:4096x4095x4097:nn", h200, "rows");              /* B is not stored along K */
-    refuse("ws/128x128x64/s3/c1x1/coop/g8/shift", "f16:4096x4096x4097:tn:lda=4104", h200, "rows");     /* B alone */
+    refuse("ws/128x128x64/s3/c1x1/coop/g8/shift", "f16:4096x4096x4104:tn", h200, "rows");              /* rows are multiples of 16 bytes already */
+    refuse("ws/128x128x64/s3/c1x1/coop/g8/shift", "f16:4096x4095x4097:nn", h200, "rows");              /* B is not contiguous along K */
+    refuse("ws/128x128x64/s3/c1x1/coop/g8/shift", "f16:4096x4096x4097:tn:lda=4104", h200, "rows");     /* only B is unaligned */
     refuse("ws/64x128x64/s3/c1x1/coop/g8/shift", "f16:7x4096x4097:tn", h200, "rows");
     refuse("ws/64x128x64/s3/c1x1/coop/g8/shift", "f16:64x4096x4097:tn:b=2", h200, "rows");
     refuse("ws/128x128x64/s3/c2x1/coop/g8/shift", "f16:4096x4096x4097:tn", h200, "rows");
@@ -442,13 +443,13 @@ static void test_refuses(void **state)
     refuse("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4096x4104:tn:b=2", h200, "rows");
     allow("ws/128x256x64/s4/c1x1/coop/g8", "bf16:4096x4096x4096:tn:ep=dbias", h200);
     refuse("ws/128x256x64/s4/c1x1/coop/g8", "bf16:4096x4096x4096:tn:b=2:ep=dbias", h200, "tile");
-    allow("ws/128x192x64/s4/c1x1/coop/g8", "bf16:4096x4096x4096:tn:b=2:ep=dbias", h200);               /* 96 registers for sums, */
-    refuse("ws/128x200x64/s4/c1x1/coop/g8", "bf16:4096x4096x4096:tn:b=2:ep=dbias", h200, "tile");      /* 100 */
+    allow("ws/128x192x64/s4/c1x1/coop/g8", "bf16:4096x4096x4096:tn:b=2:ep=dbias", h200);               /* 96 registers for the sums */
+    refuse("ws/128x200x64/s4/c1x1/coop/g8", "bf16:4096x4096x4096:tn:b=2:ep=dbias", h200, "tile");      /* 100 registers */
     refuse("ws/128x128x64/s4/c1x1/lag/g8", "bf16:4096x4096x4096:tn:ep=dbias", h200, "mode");
     refuse("ws/64x64x64/s4/c1x1/coop/g8/pack", "bf16:4096x4096x4095:tn:ep=dbias", h200, "rows");
     refuse("ws/128x256x64/s4/c1x1/coop/g8", "bf16:4096x4096x4096:tn:g=8:ep=bias+silu+aux", h200, "tile");
     allow("ws/120x256x64/s2/c2x1/coopf/g8", "bf16:4096x4096x4096:tn:ep=silu+gate+aux", h200);
-    refuse("ws/128x128x64/s4/c1x1/coop/g8", "f16:4096x4096x4096:nn:ep=silu+gate", h200, "layout");     /* columns in turn: of a copy alone */
+    refuse("ws/128x128x64/s4/c1x1/coop/g8", "f16:4096x4096x4096:nn:ep=silu+gate", h200, "layout");     /* interleaved columns only in a packed copy */
     refuse("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4096x4096:tn:ep=silu+gate", h200, "rows");
     refuse("ws/128x128x64/s4/c1x1/coop/g8/cpasync", "f16:4096x4096x4104:tn:ep=silu+gate", h200, "rows");
     refuse("ws/128x128x64/s4/c1x1/coop/g8/pack", "f16:4096x4092x4096:nn:ep=silu+gate", h200, "n");
@@ -471,9 +472,9 @@ static void test_refuses(void **state)
     refuse("ws/128x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn:d=f32", h200, "mode");
     refuse("ws/128x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn:ldd=4097", h200, "mode");
     refuse("ws/256x192x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn", h200, "tile");
-    refuse("ws/136x256x64/s3/c1x2/coop/g8", "f16:4096x4096x4096:tn", h200, "cluster");   /* a slice of 68 rows */
+    refuse("ws/136x256x64/s3/c1x2/coop/g8", "f16:4096x4096x4096:tn", h200, "cluster");   /* a slice would have 68 rows */
     refuse("ws/256x80x64/s3/c1x2/coop4/g8", "bf16:4096x640x512:tn:ldd=644:beta=1:ep=bias_m+relu+residual", h200, "cluster");   /* spills */
-    refuse("ws/88x128x64/s3/c1x2/coop/g8", "f16:4096x4096x4096:tn", h200, "cluster");    /* of 44 */
+    refuse("ws/88x128x64/s3/c1x2/coop/g8", "f16:4096x4096x4096:tn", h200, "cluster");    /* a slice would have 44 rows */
     refuse("ws/128x168x64/s3/c1x1/pp/g8", "f16:4096x4096x4096:nn", h200, "tile");
     refuse("ws/136x128x64/s3/c1x1/coop4/g8", "f16:4096x4096x4096:tn", h200, "mode");
     refuse("ws/176x256x64/s3/c1x1/lag/g8", "f16:4096x4096x4096:tn", h200, "tile");

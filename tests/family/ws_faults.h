@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family ws with one fault planted each, and changed in ways that are right: rows of tests/emu/faults.c. */
+ * Family ws with one planted fault each, and right variants: rows of tests/emu/faults.c. */
 
 #define WS_NT    "f16:264x128x328:nt ws/128x64x64/s3/c1x1/coop/g1"
 #define WS       "f16:256x128x320:tn ws/128x64x64/s3/c1x1/coop/g1"

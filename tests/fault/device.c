@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves, on a fake libcuda, that every driver call of an open device that can fail is reported by name and by the right status, that nothing
- * is leaked on the way, and that launches carry their attributes. */
+ * On a fake libcuda: every failing driver call of an open device is reported with the call's name and the right status, nothing leaks, and launches carry their
+ * attributes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -53,7 +53,7 @@ static int work_setup(void **state)
     return 0;
 }
 
-/* Everything given back, nothing left alive, and no dead context left current. */
+/* Frees everything; nothing may be left alive, and no destroyed context current. */
 static int work_teardown(void **state)
 {
     work *const w = *state;
@@ -99,7 +99,7 @@ static void test_memory(void **state)
     assert_mentions(&error, "4097 bytes");
 }
 
-/* Host memory must have reached the device when copy_in returns, also for queues that do not wait for the default stream. */
+/* Host memory must have reached the device when copy_in returns, also for queues that do not synchronise with the default stream. */
 static void test_copy_in_waits(void **state)
 {
     const work *const w = *state;
@@ -124,10 +124,10 @@ static void test_launch_attributes(void **state)
 
     launch.cluster[0] = 2;
     launch.cluster[1] = 3;
-    launch.dependent = true;   /* the kernel allows it */
+    launch.dependent = true;   /* the kernel allows it, but the device's switch is off */
     assert_int_equal(ops->launch(w->device, &launch, w->queue, &error), GS_OK);
     assert_false(seen->dependent);
-    w->device->dependent = true;   /* and the switch is on */
+    w->device->dependent = true;   /* now the switch is on */
     assert_int_equal(ops->launch(w->device, &launch, w->queue, &error), GS_OK);
     assert_true(seen->dependent);
     assert_memory_equal(seen->cluster, launch.cluster, sizeof seen->cluster);
@@ -139,7 +139,7 @@ static void test_launch_attributes(void **state)
     assert_false(seen->dependent);
     assert_memory_equal(seen->cluster, launch.cluster, sizeof seen->cluster);
 
-    /* the same from what was prepared, on any queue and whatever context is current */
+    /* The same with a prepared launch, on any queue and in any current context. */
     gs_launch_ready ready;
     gs_cu_context others;
     launch.dependent = true;
@@ -233,7 +233,7 @@ static void test_capture_and_events(void **state)
     assert_true(us > 49.9 && us < 50.1);
     ops->graph_destroy(w->device, graph);
 
-    /* The captured graph is given back also when it cannot be instantiated. */
+    /* The captured graph is freed even if it cannot be instantiated. */
     const int before = live();
     assert_int_equal(ops->capture_begin(w->device, w->queue, &error), GS_OK);
     inject("cuGraphInstantiateWithFlags", 999);
@@ -242,7 +242,7 @@ static void test_capture_and_events(void **state)
     assert_int_equal(live(), before);
 }
 
-/* A launch of a graph is given other parameters, in that graph alone. */
+/* New parameters for a launch in a graph change that graph only. */
 static void test_change(void **state)
 {
     const work *const w = *state;
@@ -288,7 +288,7 @@ static void test_change(void **state)
     assert_int_equal(live(), before);
 }
 
-/* Without either of the calls that it takes, nothing that was captured can be named. */
+/* Changing a graph needs two driver calls; without either of them captured nodes have no handles. */
 static void test_change_takes_two_calls(void **state)
 {
     const work *const w = *state;
@@ -315,7 +315,7 @@ static void test_change_takes_two_calls(void **state)
     ops->graph_destroy(w->device, graph);
 }
 
-/* A capture that a call has spoilt is no graph, and no node of it is anything. */
+/* A capture that was invalidated by a call gives no graph and no nodes. */
 static void test_spoilt_capture(void **state)
 {
     const work *const w = *state;
@@ -383,8 +383,8 @@ static void test_launch_keeps_the_callers_context(void **state)
     assert_null(current);
 }
 
-/* Under another context, or under none, it is tried once more in the device's own; a try that failed in that one is not repeated.
- * Where there was none, the device's own stays current after that. */
+/* A launch that fails in another context, or in none, is tried once more in the device's own; one that failed in the device's own is not. If no context was current, the
+ * device's own stays current afterwards. */
 static void test_launch_is_tried_again(void **state)
 {
     work *const w = *state;
@@ -404,7 +404,7 @@ static void test_launch_is_tried_again(void **state)
         const int result = results[i / GS_COUNT(contexts)];
         bool again = from != own && result != GS_CU_ERROR_UNKNOWN;
         inject(NULL, 0);
-        setenv("FAKE_CUDA_FAIL", "none", 1);   /* the fake counts calls anew once the setting has changed */
+        setenv("FAKE_CUDA_FAIL", "none", 1);   /* the fake restarts its count when the setting changes */
         set_current(own);
         w->device->ops->launch(w->device, &launch, w->queue, NULL);
         const int before = last_launch()->count;
@@ -432,7 +432,7 @@ static void test_launch_is_tried_again(void **state)
 
 /* ---- failures ---- */
 
-/* Calls the operation that makes the named driver call. */
+/* Runs the operation that makes the named driver call. */
 static gs_status perform(const work *w, const char *call, gs_error *error)
 {
     const gs_device_ops *const ops = w->device->ops;
@@ -500,7 +500,7 @@ static void test_every_operation_may_fail(void **state)
         assert_mentions(&error, name);
         assert_int_equal(perform(w, failing[i], NULL), strchr(failing[i], ':') ? GS_OK : GS_ERROR_DEVICE);
         inject(failing[i], GS_CU_ERROR_ILLEGAL_ADDRESS);
-        /* The nth call is counted anew once the setting has changed. */
+        /* The fake restarts its count when the setting changes. */
         inject(NULL, 0);
         setenv("FAKE_CUDA_FAIL", "none", 1);
         assert_int_equal(w->device->ops->queue_wait(w->device, w->queue, NULL), GS_OK);
@@ -546,7 +546,7 @@ static void test_meaning_of_results(void **state)
     }
 }
 
-/* The fake's PCI address exists nowhere, so that the answer is the same with and without NVML. */
+/* The fake's PCI address does not exist, so the answer is the same with and without NVML. */
 static void test_clocks_without_nvml(void **state)
 {
     const work *const w = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves, on a fake libcuda, that a device is opened or refused for the right reason: old and missing drivers are told apart, every call on the way
- * may fail and nothing is leaked, and a device has the caps that its driver tells. */
+ * On a fake libcuda: a device is opened, or refused for the right reason. Old and missing drivers are told apart, every call on the way may fail without a leak, and the
+ * device's caps are those that the driver reports. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 
 #define FAKE_OLD GS_BINARY_DIR "/tests/fake/libfake_cuda_old.so"
 
-/* ---- cases that need a process in which no driver was loaded: this program runs itself ---- */
+/* ---- cases that need a process without a loaded driver: this program runs itself ---- */
 
 /* Runs "<self> <mode>" with the settings; returns its exit code and its output. */
 static int run_self(const char *settings, const char *mode, char *output, size_t size)
@@ -33,7 +33,7 @@ static int run_self(const char *settings, const char *mode, char *output, size_t
     return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
 }
 
-/* The child: opens a device, prints the error, exits with the status. */
+/* The child: opens a device, prints the error and exits with the status. */
 static int child_open(void)
 {
     gs_device *device;
@@ -75,7 +75,7 @@ static void test_opening_says_what_is_missing(void **state)
     }
 }
 
-/* The child on a driver without the optional entries: exits with the number of the first check that failed. */
+/* The child with a driver without the optional entry points: exits with the number of the first check that failed. */
 static int child_old(void)
 {
     gs_device *device;
@@ -107,7 +107,7 @@ static int child_old(void)
     if (device->ops->queue_create(device, &queue, NULL) != GS_OK || device->ops->capture_begin(device, queue, NULL) != GS_OK) return 9;
     if (device->ops->launch(device, &launch, queue, NULL) != GS_OK) return 10;
     if (device->ops->capture_node(device, queue, &node, &error) != GS_ERROR_UNSUPPORTED || node || !strstr(error.text, "cuGraphExecKernelNodeSetParams")) return 11;
-    if (device->ops->capture_keep(device, queue, &graph, &capture, &error) != GS_OK) return 12;   /* a graph it is all the same */
+    if (device->ops->capture_keep(device, queue, &graph, &capture, &error) != GS_OK) return 12;   /* the graph itself works */
     if (device->ops->graph_launch(device, graph, queue, &error) != GS_OK) return 13;
     device->ops->graph_destroy(device, graph);
     device->ops->capture_free(device, capture);
@@ -117,7 +117,7 @@ static int child_old(void)
     return 0;
 }
 
-/* The child captures three launches that allow dependence, with the switch on: exits with the number of programmatic edges. */
+/* The child captures three launches that allow dependence, with the switch on, and exits with the number of programmatic edges. */
 static int child_graph(void)
 {
     gs_device *device;
@@ -139,7 +139,7 @@ static int child_graph(void)
         if (ops->launch(device, &launch, queue, NULL) != GS_OK) return 104;
     gs_node node;
     if (ops->capture_node(device, queue, &node, NULL) != GS_OK) return 107;
-    if (calls(before_edges ? "cuStreamGetCaptureInfo_v2" : "cuStreamGetCaptureInfo_v3") != 1) return 108;   /* the call that the driver's version is known to have */
+    if (calls(before_edges ? "cuStreamGetCaptureInfo_v2" : "cuStreamGetCaptureInfo_v3") != 1) return 108;   /* the variant that the driver's version has */
     if (ops->capture_end(device, queue, &graph, NULL) != GS_OK) return 105;
     const int edges = last_launch()->edges;
     ops->graph_destroy(device, graph);
@@ -183,7 +183,7 @@ static void test_dependent_by_environment(void **state)
         assert_int_equal(dependent, cases[i].dependent);
         if (cases[i].status != GS_OK) assert_string_equal(error.field, "GEMMSMITH_DEPENDENT");
         gs_device *const device = open_device("cuda:0");
-        assert_false(device->dependent);   /* whoever opens it decides */
+        assert_false(device->dependent);   /* the variable does not change a device that is opened directly */
         gs_device_close(&(gs_device *){device});
     }
     unsetenv("GEMMSMITH_DEPENDENT");
@@ -322,7 +322,7 @@ static void test_every_call_of_open_may_fail(void **state)
         expect_open_fails(call, 999, GS_ERROR_DEVICE, "cuDeviceGetAttribute");
     }
 
-    /* A device without a readable UUID is a device all the same. */
+    /* A device without a readable UUID can still be used. */
     inject("cuDeviceGetUuid_v2", 801);
     device = open_device("cuda:0");
     assert_string_equal(device->caps.uuid, "GPU-00112233-4455-6677-8899-aabbccddeeff");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A storm of bad candidates through the environment: a thousand at a scripted worker, and kernels of every kind at the emulated device. Afterwards
- * nothing is left of them, none took more than two seconds to get over beside its time limit, and a good candidate still passes. */
+ * Many bad candidates in the environment: a thousand with a scripted worker, and kernels of every kind on the emulated device. Afterwards nothing is left of them, none
+ * took more than two seconds beyond its time limit, and a good candidate still passes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 
 #ifdef __SANITIZE_ADDRESS__
 #define STORM 200
-#define GROWTH_KB 524288   /* freed memory stays in quarantine; leaks are found otherwise */
+#define GROWTH_KB 524288   /* the sanitizer keeps freed memory for a while; it finds leaks by itself */
 #else
 #define STORM 1000
 #define GROWTH_KB 4096
@@ -29,10 +29,10 @@
 
 #define SMALL     "f16:64x64x64:tn"
 #define TIMEOUT_S 0.4
-#define HANGS     50      /* one candidate in so many */
-#define WARM      100     /* candidates before memory is looked at: caches of the store are full then */
+#define HANGS     50      /* one candidate in so many hangs */
+#define WARM      100     /* candidates before memory is measured, which fill the store's caches */
 
-/* ---- what could be left over ---- */
+/* ---- resources that could leak ---- */
 
 static int entries_in(const char *folder)
 {
@@ -61,7 +61,7 @@ typedef struct left {
 
 static left look(const bench *b) { return (left){entries_in("/proc/self/fd"), files_in(b->folder), resident_kb()}; }
 
-/* Also of those whose parent died: this process adopts them. */
+/* Includes children whose parent has died: this process adopts them. */
 static void no_children(void)
 {
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
@@ -81,7 +81,7 @@ static gs_evaluation evaluate(gs_environment *e, const char *problem_text, const
     return got;
 }
 
-/* A reply that came late because this machine is busy says nothing of a candidate that does not hang. */
+/* A late reply of a busy machine must not count against a candidate that does not hang: try again. */
 static gs_evaluation evaluate_prompt(gs_environment *e, const char *problem_text, const gs_submission *submission)
 {
     gs_evaluation got = evaluate(e, problem_text, submission);
@@ -96,7 +96,7 @@ static void expect_bad(const gs_evaluation *got, const char *what, const char *v
 
 static void storm_of_candidates(gs_environment *e, int from, int to, double *slowest)
 {
-    /* legend: what the kernel does, the verdict that follows; the rest are texts that are no candidates */
+    /* cases: what the kernel does, the expected verdict; the last ones are texts that are no valid candidates */
     static const char *const kinds[][2] = {
         {"compile", "compile"}, {"choke", "compile"}, {"wrong", "exact"}, {"fault", "fault"}, {"crash", "fault"}, {"kill", "fault"}, {"garbage", "fault"},
         {"timed", "timed"}, {"fast", "floor"}, {"schedule", "launch"}, {"manifest", "launch"}, {"empty", "launch"}, {"misfit", "unsupported"},
@@ -162,7 +162,7 @@ static void a_thousand_bad_candidates(void **state)
 #define GS_KERNEL "KERNEL gs_kernel(const gs_kernel_args p)"
 #define ZEROS     GS_KERNEL " { EACH_ELEMENT; put(p, batch, row, col, 0); }"
 
-/* legend: what it is, the verdict, the manifest behind its head, the kernel behind plain.cuh */
+/* cases: name, verdict, manifest after its head, kernel after plain.cuh */
 static const char *const kernels[][4] = {
     {"no C",                  "compile",   ENTRY, "int x = ;"},
     {"a file",                "forbidden", ENTRY, "#include \"/etc/passwd\""},
@@ -181,7 +181,7 @@ static const char *const kernels[][4] = {
     {"half a barrier",        "fault",     ENTRY, GS_KERNEL " { if (threadIdx.y < 2) __syncthreads(); else asm volatile(\"bar.sync 1, 256;\"); }"},
 };
 
-/* Without the sandbox it costs the worker, its device and what is prepared there. */
+/* Without the sandbox a compile bomb would cost the worker, its device and everything prepared there. */
 static void a_compile_bomb(gs_worker *worker, const gs_caps *caps)
 {
     static const char bomb[] = "template <int N, int M> struct t { enum { v = t<N - 1, M * 2>::v + t<N - 1, M * 2 + 1>::v }; };\n"
@@ -226,8 +226,8 @@ static void kernels_of_every_kind(void **state)
     }
     snprintf(path, sizeof path, "%s/tests/hacks/plain.cuh", GS_SOURCE_DIR);
     assert_int_equal(gs_file_read(path, 1u << 20, &plain, &size, &error), GS_OK);
-    setenv("XDG_CACHE_HOME", b->folder, 1);   /* the hello has no cache path, and opens the device */
-    gs_worker_init(&worker, "emu:h200,seed=3", NULL);   /* this program, as `worker`: main */
+    setenv("XDG_CACHE_HOME", b->folder, 1);   /* the hello request, which opens the device, has no cache path */
+    gs_worker_init(&worker, "emu:h200,seed=3", NULL);   /* starts this program with the argument `worker`, see main */
     const gs_environment_options options = {.seed = 3};
     assert_int_equal(gs_worker_hello(&worker, &caps, NULL, NULL, &error), GS_OK);
     assert_int_equal(gs_environment_create(&e, &worker, &caps, NULL, NULL, &options, &error), GS_OK);
@@ -251,14 +251,14 @@ static void kernels_of_every_kind(void **state)
     a_compile_bomb(&worker, &caps);
     assert_int_equal(entries_in("/proc/self/fd"), descriptors);
 
-    /* somebody kills the worker at work: the candidate has the blame, as for whatever ends a worker with it */
+    /* The worker is killed while it works: the candidate is blamed, as for anything that ends a worker. */
     killer k = {&worker, 300000000};
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, kill_soon, &k), 0);
     const gs_evaluation shot = evaluate(e, PLAIN, &right);
     pthread_join(thread, NULL);
-    assert_int_equal(shot.signal, SIGKILL);   /* as a number, which the service goes by */
-    expect_bad(&shot, "killed", shot.step == GS_STEP_COMPILE ? "compile" : "fault");   /* a busy machine may not have got further */
+    assert_int_equal(shot.signal, SIGKILL);   /* also as a number, which the service uses */
+    expect_bad(&shot, "killed", shot.step == GS_STEP_COMPILE ? "compile" : "fault");   /* on a busy machine it may still be compiling */
     assert_non_null(strstr(shot.reason, "signal 9"));
 
     const gs_evaluation got = evaluate(e, PLAIN, &right);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves that whatever a worker does (dies, hangs, closes its pipe, talks nonsense, does not start) becomes a status within the
- * deadline, leaks nothing, and that the next call works with a fresh child. */
+ * Whatever a worker does (dies, hangs, closes its pipe, sends nonsense, does not start) becomes a status within the deadline and leaks nothing, and the next call works
+ * with a fresh child. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -47,7 +47,7 @@ static int stop(void **state)
 
 static double seconds_since(int64_t start_ns) { return (double)(gs_clock_ns() - start_ns) * 1e-9; }
 
-/* A call to a child with that script fails with that status and words, and the next one to a good child works. */
+/* A call to a child with this script must fail with this status and these words, and the next call to a good child must work. */
 static void expect_failure(gs_worker *worker, const char *script, double timeout_s, gs_status expected, const char *words)
 {
     gs_error error = {0};
@@ -187,7 +187,7 @@ static void dies_between_two_calls(void **state)
     assert_int_equal(worker->started, 2);
 }
 
-/* After a fault the verdict still arrives, and the next request goes to a fresh child, not to the dying one. */
+/* A last reply is still delivered, and the next request goes to a fresh child, not to the dying one. */
 static void last_reply_ends_the_child(void **state)
 {
     gs_worker *const worker = *state;
@@ -225,7 +225,7 @@ static void stop_before_a_call(void **state)
     assert_int_equal(worker->started, 0);
 }
 
-/* Ctrl-C while the worker measures: the reply in flight is still taken. */
+/* Ctrl-C while the worker measures: the reply in flight is still received. */
 static void stop_during_a_call(void **state)
 {
     gs_worker *const worker = *state;
@@ -244,7 +244,7 @@ static void stop_during_a_call(void **state)
 
 static const char slow[] = "{\"op\":\"bench\",\"problem\":\"f16:64x64x64:tn\",\"contenders\":[\"simple\"],\"rounds\":3}";
 
-/* The time limit of a whole work ends a request that is under way, long before the request's own. */
+/* The deadline of the whole run ends a request in progress, long before the request's own limit. */
 static void the_time_limit_of_the_work(void **state)
 {
     gs_worker *const worker = *state;
@@ -258,8 +258,8 @@ static void the_time_limit_of_the_work(void **state)
     assert_int_equal(gs_worker_call(worker, slow, PLENTY, &reply, &error), GS_ERROR_INTERRUPTED);
     assert_non_null(strstr(error.text, "time limit"));
     assert_in_range((int64_t)(1000 * seconds_since(began)), 300, 10000);
-    assert_int_equal(worker->pid, 0);   /* and nobody works on */
-    assert_int_equal(gs_worker_call(worker, HELLO, PLENTY, &reply, &error), GS_ERROR_INTERRUPTED);   /* nothing is begun any more */
+    assert_int_equal(worker->pid, 0);   /* the worker was stopped */
+    assert_int_equal(gs_worker_call(worker, HELLO, PLENTY, &reply, &error), GS_ERROR_INTERRUPTED);   /* no new request is started */
     assert_int_equal(worker->started, 1);
     worker->until = 0;
     assert_int_equal(gs_worker_hello(worker, &caps, NULL, NULL, NULL), GS_OK);
@@ -286,7 +286,7 @@ static void an_answer_that_nobody_wants(void **state)
     assert_int_equal(gs_worker_hello(worker, &caps, NULL, NULL, NULL), GS_OK);
 }
 
-/* A parent that is killed takes its worker with it, even one that never looks at its pipe. */
+/* A worker dies with its killed parent, even if it never looks at its pipe. */
 static void dies_with_its_parent(void **state)
 {
     gs_worker *const worker = *state;
@@ -298,7 +298,7 @@ static void dies_with_its_parent(void **state)
     if (parent == 0) {
         gs_caps caps;
         if (gs_worker_hello(worker, &caps, NULL, NULL, NULL) != GS_OK) _exit(1);
-        if (kill(worker->pid, SIGSTOP) != 0) _exit(2);   /* it will not notice the end of its input */
+        if (kill(worker->pid, SIGSTOP) != 0) _exit(2);   /* stopped, it cannot notice the end of its input */
         if (write(pipe_ends[1], &worker->pid, sizeof worker->pid) != sizeof worker->pid) _exit(3);
         _exit(0);
     }

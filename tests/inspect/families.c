@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The inspection of user kernels accepts what the families build: schedules drawn from every family over problems of all types, a few
- * each. What our own kernels need, somebody else's may need.
+ * The inspection of user kernels accepts the kernels that our families build: random schedules of every family for problems of all types. What our own kernels need, a
+ * user's kernel may need too.
  *
  *     test_inspect_families [kernels of each family [seed]] */
 #include <stdarg.h>
@@ -21,9 +21,9 @@
 #include "schedule/schedule.h"
 #include "texts.h"
 
-#define TRIES 20000   /* schedule strings drawn until one suits the problem */
+#define TRIES 20000   /* random schedules until one is valid for the problem */
 
-static long     kernels = 4;   /* of each family */
+static long     kernels = 4;   /* for each family */
 static uint64_t first_seed = 1;
 
 static const char *const problems[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The inspection of user kernels on texts: which PTX and which includes are refused, and with which reason; limits; and what a candidate
- * cannot ask for at all, because its manifest has no word for it. What whole kernels get is in tests/evaluate/hacks.c. */
+ * The inspection of user kernels on short texts: which PTX and which includes are refused, and with which reason; limits; and what a candidate cannot request at all
+ * because no manifest entry exists for it. Whole kernels are inspected in tests/evaluate/hacks.c. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 #define WITH(variables, body) TOP variables "\n" KERNEL REGS body "\nret;\n}\n"
 
 typedef struct sample {
-    const char *ptx, *reason, *said;   /* as judge() has them */
+    const char *ptx, *reason, *said;   /* reason, said: as in judge() */
 } sample;
 
 static void check_all(const sample *all, size_t count, const gs_manifest *manifest, const char *problem)
@@ -45,7 +45,7 @@ static void test_state(void **state)
         {WITH(".global .u32 g;", "red.global.add.u32 [g], 1;"), "state"},
         {WITH(".const .u32 c = 1;", "mov.u64 %rd0, c; cvta.const.u64 %rd1, %rd0; st.u32 [%rd1], 2;"), "state"},
         {IN(".global .u32 inside;\nst.global.u32 [inside], 1;"), "state"},
-        /* the store stands before the address that it uses */
+        /* the store precedes the definition of its address */
         {WITH(".global .u32 g;", "bra two;\none: st.global.u32 [%rd2], 1; ret;\ntwo: mov.u64 %rd1, g; xor.b64 %rd2, %rd1, 1; bra one;"), "state"},
         {WITH(".global .u32 g;", "mov.u64 %rd0, g; st.shared.u64 [%rd1], %rd0;"), "state"},
         {WITH(".global .u32 g;", "mov.u64 %rd0, g; mov.b64 {%r0, %r1}, %rd0; shfl.sync.idx.b32 %r2, %r0, 0, 31, -1;"), "state"},
@@ -58,7 +58,7 @@ static void test_state(void **state)
         {WITH(".global .u32 g;", "mov.u64 %rd0, g; cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r0], [%rd0], 16, [%r1];"), "state"},
         {WITH(".global .u32 g, h;", "mov.u64 %rd0, g; mov.u64 %rd1, h; selp.b64 %rd2, %rd0, %rd1, %p0; sub.s64 %rd3, %rd2, %rd4; mad.lo.s64 %rd3, %rd4, 4, %rd3; ld.u32 %r0, [%rd3];"), ""},
         {WITH(".global .u32 g;", "prefetch.global.L2 [g];"), ""},
-        /* bits of the address, as an index or through the carry */
+        /* bits of the address, used as an index or through the carry flag */
         {WITH(".global .u32 g;", "mov.u64 %rd0, g; and.b64 %rd1, %rd0, 255; ld.global.u8 %rs0, [%rd1];"), "state"},
         {WITH(".global .u32 g;", "mov.u64 %rd0, g; shr.u64 %rd1, %rd0, 8;"), "state"},
         {WITH(".global .u32 g;", "mov.u64 %rd0, g; add.cc.u64 %rd1, %rd0, %rd2; addc.u64 %rd3, 0, 0;"), "state"},
@@ -86,13 +86,12 @@ static void test_state(void **state)
     CHECK_ALL(all, &one_entry, PROBLEM);
 }
 
-/* A chain of addresses, each from the next line's: beyond some length it is refused, not followed for ever. */
 #define FUNCTION ".func (.param .b64 back) f(.param .b64 in)\n{\n.reg .b64 %rd<4>; .reg .b32 %r<4>;\n"
 #define CALL     "{ .param .b64 p; st.param.b64 [p], %rd0; .param .b64 q; call (q), f, (p); ld.param.b64 %rd1, [q]; }"
 
 #define BESIDE   "{ .param .align 8 .b8 p[24]; st.param.b64 [p], %rd2; st.param.b64 [p+8], %rd0; st.param.b64 [p+16], %rd2; "
 
-/* What a function does is seen where it is called; addresses go in and come out; nothing comes out that nobody put there. */
+/* The effects of a function are seen where it is called, and addresses are followed into and out of it. A value that nobody stored cannot be read. */
 static void test_calls(void **state)
 {
     (void)state;
@@ -115,7 +114,7 @@ static void test_calls(void **state)
         {IN("{ .param .b64 p; st.param.b64 [p], %rd0; ld.param.b64 %rd1, [p]; .param .b64 q; ld.param.b64 %rd1, [q]; }"), "state"},
         {IN("{ .param .align 8 .b8 p[16]; st.param.b64 [p], %rd0; ld.param.b64 %rd1, [p]; ld.param.u32 %r0, [p+4]; }"), ""},
         {IN("{ .param .align 8 .b8 p[16]; st.param.b64 [p], %rd0; ld.param.u32 %r0, [p+8]; }"), "state"},
-        /* an address beside numbers: it is taken whole or not at all */
+        /* an address among other values: it must be read whole or not at all */
         {WITH(".global .u32 g;", "mov.u64 %rd0, g; " BESIDE "ld.param.u32 %r0, [p+4]; ld.param.u32 %r1, [p+16]; ld.param.b64 %rd3, [p]; }"), ""},
         {WITH(".global .u32 g;", "mov.u64 %rd0, g; " BESIDE "ld.param.b64 %rd3, [p+8]; ld.u32 %r0, [%rd3]; }"), ""},
         {WITH(".global .u32 g;", "mov.u64 %rd0, g; " BESIDE "ld.param.b64 %rd3, [p+8]; st.u32 [%rd3], 1; }"), "state"},
@@ -127,6 +126,7 @@ static void test_calls(void **state)
     CHECK_ALL(all, &one_entry, PROBLEM);
 }
 
+/* A long chain of address copies, each from the next line: beyond some length it is refused instead of followed. */
 static void test_long_chain(void **state)
 {
     (void)state;
@@ -211,7 +211,7 @@ static void test_instructions(void **state)
     CHECK_ALL(dependent, &allowed, PROBLEM);
 }
 
-/* Lines that are evicted last would outlast the launch, whoever says so. */
+/* evict_last lines would outlast the launch, so every way to create such a policy is refused. */
 static void test_policies(void **state)
 {
     (void)state;
@@ -271,8 +271,8 @@ static void test_types(void **state)
         {WGMMA("bf16.bf16.bf16"), "type"}, {MMA("bf16.f16.f16.bf16"), "accumulator"},
     };
     static const sample bf16[] = {{MMA("f32.bf16.bf16.f32"), ""}, {WMMA("f32.bf16.bf16.f32"), ""}, {MMA("f32.f16.f16.f32"), "type"}, {WMMA("f32.f32"), "type"}};
-    static const sample narrower[] = {{MMA("f16.f16.f16.f16"), "accumulator"}};   /* than the manifest declares */
-    static const sample empty[] = {{IN(""), "accumulator"}};                         /* but the manifest declares less than is asked for */
+    static const sample narrower[] = {{MMA("f16.f16.f16.f16"), "accumulator"}};   /* narrower than the manifest declares */
+    static const sample empty[] = {{IN(""), "accumulator"}};                         /* wider than the problem needs, but the manifest declares less than the problem asks for */
     gs_manifest half = one_entry;
     half.accumulator = GS_F16;
     CHECK_ALL(f16, &one_entry, PROBLEM);
@@ -374,7 +374,7 @@ static void test_limits(void **state)
     assert_int_equal(gs_inspect_source("k.cu", text, &error), GS_OK);
     free(text);
     const gs_problem p = problem_of(PROBLEM);
-    assert_int_equal(gs_inspect_ptx("", GS_INSPECT_PTX_MAX + 1, &one_entry, &p, &error), GS_ERROR_FORBIDDEN);   /* not looked at */
+    assert_int_equal(gs_inspect_ptx("", GS_INSPECT_PTX_MAX + 1, &one_entry, &p, &error), GS_ERROR_FORBIDDEN);   /* refused without being read */
     assert_string_equal(error.field, "size");
     assert_int_equal(gs_inspect_ptx(NULL, 0, &one_entry, &p, &error), GS_ERROR_FORBIDDEN);
     assert_string_equal(error.field, "unreadable");
@@ -390,7 +390,7 @@ static void test_limits(void **state)
     }
 }
 
-/* The line of the text is counted to the line that is refused, also where the text cannot be read. */
+/* Refusals name the line of the PTX, also if the text cannot be parsed. */
 static void test_lines(void **state)
 {
     (void)state;
@@ -410,7 +410,7 @@ static void test_lines(void **state)
 #define ARGS ".param .align 8 .b8 a[104]"
 #define MAP  ".param .align 64 .b8 t[128]"
 
-/* Each with the two numbers that differ. */
+/* The message names both numbers that differ. */
 static void test_agreement(void **state)
 {
     (void)state;
@@ -466,7 +466,7 @@ static void test_agreement(void **state)
     }
 }
 
-/* A wait that is told how long it may sleep is a clock, unless it may sleep longer than anything that is timed. */
+/* A wait with a time limit is a clock, unless the limit is longer than anything that is timed. */
 static void test_waits(void **state)
 {
     (void)state;
@@ -489,7 +489,7 @@ static void test_waits(void **state)
     CHECK_ALL(all, &one_entry, PROBLEM);
 }
 
-/* A refusal says where: in the source, where the PTX knows it. */
+/* A refusal names the source line if the PTX contains it. */
 static void test_places(void **state)
 {
     (void)state;
@@ -504,8 +504,8 @@ static void test_places(void **state)
     assert_int_equal(gs_verdict_from_status(GS_ERROR_FORBIDDEN), GS_VERDICT_FORBIDDEN);
 }
 
-/* Catalogue 4.1: streams, host code, library calls, limits of the L2 cache, hidden memory. A candidate is text for a device compiler and a
- * manifest, and the manifest has no word for any of them. */
+/* Catalogue 4.1: streams, host code, library calls, limits of the L2 cache, hidden memory. A candidate is only a text for the device compiler and a manifest, and the
+ * manifest has no entry for any of these. */
 static void test_no_word_for_it(void **state)
 {
     (void)state;

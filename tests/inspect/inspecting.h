@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Texts of PTX that are inspected in tests, the manifest and the problem that they are inspected with, and what must be said of them. Included after cmocka. */
+ * PTX texts that tests inspect, their manifest and problem, and the expected messages. Included after cmocka. */
 #ifndef TESTS_INSPECT_INSPECTING_H
 #define TESTS_INSPECT_INSPECTING_H
 
@@ -18,7 +18,8 @@ static const gs_manifest one_entry = {
     .accumulator = GS_F32, .bitwise = true, .align = {2, 2, 2, 2}, .entry_count = 1,
     .entry = {{.name = "k", .grid = {{"1"}, {"1"}, {"1"}}, .smem = {"1024"}, .block = {32, 1, 1}, .cluster = {1, 1, 1}}}};
 
-/* reason "": accepted; else refused for it, in a text that contains `said` (NULL: any). Inspected in memory of exactly its size, so that a read beyond it is seen. */
+/* reason "": must be accepted; otherwise refused for that reason, with a message that contains `said` (NULL: any). The text is copied to a buffer of exactly its size, so
+ * that a sanitizer sees a read beyond the end. */
 static void judge(const char *ptx, size_t size, const gs_manifest *manifest, const char *problem, const char *reason, const char *said)
 {
     gs_error error = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Inspections that run out of memory, at each of their allocations, and entries that pass too much to functions. */
+ * Inspections that run out of memory, at each of their allocations; and entries that pass too much data to functions. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -37,7 +37,7 @@ static void every_allocation_fails_once(void **state)
     }
 }
 
-/* What an entry passes to functions, of all its calls: 1 MiB. A parameter alone has 32764 bytes at most. */
+/* An entry may pass at most 1 MiB to functions, over all calls. A single parameter has at most 32764 bytes. */
 static void what_may_be_passed(void **state)
 {
     (void)state;

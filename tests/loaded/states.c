@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Each live thread has a state of its own; a new thread takes over the state of one that has ended; all are freed with their object. */
+ * Each live thread has its own state; a new thread takes over the state of a thread that has ended; all states are freed with their object. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -52,7 +52,7 @@ typedef struct visitor {
     gs_states *states;
     counted   *mine;
     pthread_t  thread;
-    pthread_barrier_t *meet;   /* NULL: it ends at once */
+    pthread_barrier_t *meet;   /* NULL: the thread ends at once */
 } visitor;
 
 static void *visit(void *argument)
@@ -60,7 +60,7 @@ static void *visit(void *argument)
     visitor *const v = argument;
     v->mine = gs_states_mine(v->states, NULL);
     if (v->mine != gs_states_mine(v->states, NULL)) v->mine = NULL;
-    if (v->meet) pthread_barrier_wait(v->meet);   /* until all have theirs */
+    if (v->meet) pthread_barrier_wait(v->meet);   /* until all threads have a state */
     return NULL;
 }
 
@@ -82,7 +82,7 @@ static void threads_have_one_each(void **state)
     assert_true(own && own->number == 1 && gs_states_mine(&states, NULL) == own);
     counted *const second = visit_once(&states);
     assert_true(second && second != own && second->number == 2);
-    assert_ptr_equal(visit_once(&states), second);   /* of the one that has ended */
+    assert_ptr_equal(visit_once(&states), second);   /* the state of the thread that has ended */
     assert_ptr_equal(visit_once(&states), second);
     enum { THREADS = 5 };
     visitor all[THREADS];
@@ -95,7 +95,7 @@ static void threads_have_one_each(void **state)
     for (int i = 0; i < THREADS; i++) pthread_join(all[i].thread, NULL);
     for (int i = 0; i < THREADS; i++)
         for (int j = 0; j < i; j++) assert_true(all[i].mine && all[i].mine != all[j].mine && all[i].mine != own);
-    assert_int_equal(made, 1 + THREADS);   /* no more than were alive at once */
+    assert_int_equal(made, 1 + THREADS);   /* no more states than threads that were alive at once */
     assert_ptr_equal(gs_states_mine(&states, NULL), own);
     gs_states_free(&states);
     assert_int_equal(gone, made);
@@ -104,7 +104,7 @@ static void threads_have_one_each(void **state)
     assert_int_equal(gone, made);
 }
 
-/* The state that is made with the object is the first comer's, whoever made it. */
+/* The state made with the object goes to the first thread that asks, even if another thread made the object. */
 static void the_first_is_there(void **state)
 {
     (void)state;
@@ -113,8 +113,8 @@ static void the_first_is_there(void **state)
     fails = 1;
     gs_error error = {0};
     assert_non_null(visit_once(&states));
-    assert_non_null(gs_states_mine(&states, &error));   /* that thread has ended */
-    assert_null(visit_once(&states));   /* and now it is this one's */
+    assert_non_null(gs_states_mine(&states, &error));   /* takes over the ended thread's state */
+    assert_null(visit_once(&states));   /* now this thread holds it */
     fails = 0;
     assert_non_null(visit_once(&states));
     assert_int_equal(made, 2);
@@ -122,7 +122,7 @@ static void the_first_is_there(void **state)
     assert_int_equal(gone, 2);
 }
 
-/* A thread keeps fewer than there are objects: it still finds its own of each, and none of an object that is gone. */
+/* A thread caches fewer states than there are objects: it still finds its own state of each object, and none of a freed object. */
 static void many_objects(void **state)
 {
     (void)state;

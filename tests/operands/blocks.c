@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Blocks that stay from one edge problem to the next: whoever asks gets any that is large enough, none twice, and all are freed. */
+ * Memory blocks kept from one edge problem to the next: a request gets any free block that is large enough, and all blocks are freed at the end. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -50,7 +50,7 @@ static void given_out(void **state)
     at = take(&blocks, 100, &random);
     assert_true(last_bytes == 100 && made == 1);
     gs_blocks_give(&blocks, &counting, NULL, at);
-    assert_int_equal(live, 0);   /* nothing is kept yet */
+    assert_int_equal(live, 0);   /* nothing is kept before `keeps` */
     blocks.keeps = true;
     for (int i = 0; i < 4; i++) first[i] = take(&blocks, 100, &random);
     assert_true(last_bytes == 1 << 20 && live == 4);
@@ -60,22 +60,22 @@ static void given_out(void **state)
     gs_blocks_give(&blocks, &counting, NULL, 0);
     assert_int_equal(live, 4);
     const int before = made;
-    for (int turn = 0; turn < 40; turn++) {   /* any of the four */
+    for (int turn = 0; turn < 40; turn++) {   /* each of the four is handed out sometimes */
         at = take(&blocks, 1 << 20, &random);
         for (int i = 0; i < 4; i++) seen |= (gs_pointer)(at == first[i]) << i;
         gs_blocks_give(&blocks, &counting, NULL, at);
     }
     assert_true(seen == 15 && made == before);
-    at = take(&blocks, (1 << 20) + 1, &random);   /* none is large enough */
+    at = take(&blocks, (1 << 20) + 1, &random);   /* no kept block is large enough */
     assert_true(made == before + 1 && last_bytes == (1 << 20) + 1);
     gs_blocks_give(&blocks, &counting, NULL, at);
-    assert_int_equal(gs_blocks_take(&blocks, &counting, NULL, 666, &random, &at, &error), GS_OK);   /* there is one */
+    assert_int_equal(gs_blocks_take(&blocks, &counting, NULL, 666, &random, &at, &error), GS_OK);   /* a kept block is available */
     gs_blocks_give(&blocks, &counting, NULL, at);
     gs_pointer many[GS_BLOCKS + 2];
     for (int i = 0; i < GS_BLOCKS + 2; i++) many[i] = take(&blocks, 1, &random);
     assert_int_equal(live, GS_BLOCKS + 2);
     for (int i = 0; i < GS_BLOCKS + 2; i++) gs_blocks_give(&blocks, &counting, NULL, many[i]);
-    assert_int_equal(live, GS_BLOCKS);   /* the last two had no place */
+    assert_int_equal(live, GS_BLOCKS);   /* the last two did not fit in the list */
     gs_blocks_end(&blocks, &counting, NULL);
     assert_true(live == 0 && !blocks.keeps);
     assert_int_equal(gs_blocks_take(&blocks, &counting, NULL, 666, &random, &at, &error), GS_ERROR_MEMORY);

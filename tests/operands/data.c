@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Which test data a problem gets: the scalars with which integers stay exact, how far data may be from 1, and for each kind the plan and what every operand's generator
- * is told, against plans.txt (kind, operand, the end of the seed). What changes there is meant to change: UPDATE=1 writes the file anew. That plans keep sums exact is proved in verify/verify.c and range.c. */
+ * The test data of a problem: the scalars with which integers stay exact, how far data may be from 1, and, for each kind, the plan and each operand's generator,
+ * compared with plans.txt (kind, operand, last part of the seed). A change there must be intended: UPDATE=1 rewrites the file. That plans keep sums exact is tested in
+ * verify/verify.c and range.c. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -48,7 +49,7 @@ static void exponents_of_scales(void **state)
     }
 }
 
-/* Least and most of many draws, both of which come up. */
+/* The minimum and maximum over many seeds, both of which must occur. */
 static void how_far_data_are(void **state)
 {
     (void)state;
@@ -83,7 +84,7 @@ static void how_far_data_are(void **state)
         }
 }
 
-/* From 1/2 to 2, of either sign; neither f16 nor bf16 keeps it, rounded or cut off, and it is not near to what they make of it. */
+/* From 1/2 to 2, of either sign; neither f16 nor bf16 represents it, rounded or truncated, not even approximately. */
 static void scalars_of_many_bits(void **state)
 {
     (void)state;
@@ -104,7 +105,7 @@ static void scalars_of_many_bits(void **state)
     assert_int_equal(kinds, 2000);
 }
 
-/* ---- places ---- */
+/* ---- overlapping operands ---- */
 
 static void operands_that_overlap(void **state)
 {

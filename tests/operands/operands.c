@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a launch is given: how many operand sets there are, where they lie, what stands around the scalars, and which pointers a call gets. */
+ * The operands of a launch: the number of operand sets, where they lie, the memory around the scalars, and the pointers of a call. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -28,12 +28,12 @@ static void numbers_of_sets(void **state)
         {4001, 4001, 1000, 1000000, 1, false, 2},       /* at least two */
         {100, 100, 1000, 1000000, 41, false, 41},
         {100, 100, 1000, 1000000, 42, false, 42},       /* as many as a replay has calls */
-        {100, 100, 1000, 1000000, 2001, false, 2000},   /* no more than that */
+        {100, 100, 1000, 1000000, 2001, false, 2000},   /* at most 2000 */
         {100, 100, 50000, 1000000, 1, false, 2000},
-        {100, 100, 1000, 6670, 1, false, 40},           /* 60 % of what is free */
+        {100, 100, 1000, 6670, 1, false, 40},           /* at most 60 % of the free memory */
         {100, 100, 1000, 6660, 1, false, 39},
         {100, 100, 1000, 10, 1, false, 2},
-        {0, 0, 100, 1000000, 1, false, 401},            /* an empty problem touches nothing */
+        {0, 0, 100, 1000000, 1, false, 401},            /* an empty problem uses no memory */
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
         const int sets = gs_operand_sets(cases[i].used, cases[i].set, cases[i].l2, cases[i].free, cases[i].calls, cases[i].warm);
@@ -56,7 +56,7 @@ static void numbers_of_calls(void **state)
     assert_int_equal(gs_operand_calls(&small, &device->caps, 1e6), GS_OPERAND_SETS);
 }
 
-/* What a call touches, in bytes of 8 x 16 x 32 in f16: A 512, B 1024, C and D 256. */
+/* Bytes that a call uses; 8 x 16 x 32 in f16: A 512, B 1024, C and D 256. */
 static void bytes_that_are_used(void **state)
 {
     (void)state;
@@ -66,7 +66,7 @@ static void bytes_that_are_used(void **state)
         {"f16:8x16x32:tn:ep=bias", 512 + 1024 + 256 + 32},
         {"f16:8x16x32:tn:ep=scale_m+scale_n+bias+relu+aux", 512 + 1024 + 256 + 32 + 256 + 32 + 64},
         {"f16:8x16x32:tn:g=2", 512 + 2 * 1024 + 256 + 12},
-        {"f16:8x16x32:tn:g=64", 512 + 8 * 1024 + 256 + 260},   /* no more groups than rows have any */
+        {"f16:8x16x32:tn:g=64", 512 + 8 * 1024 + 256 + 260},   /* no more groups than there are rows */
         {"f16:8x16x32:tn:gm=2", 512 + 2 * 1024 + 256 + 8},
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
@@ -85,7 +85,7 @@ static gs_status memory_of(gs_device *d, size_t *free_bytes, size_t *total_bytes
     return free_now ? GS_OK : gs_fail(error, GS_ERROR_DEVICE, NULL, "nobody knows");
 }
 
-/* A GPU has as many as a cold run; an emulated device, or one where not even two fit, has one. */
+/* A GPU gets as many as for a cold run; an emulated device, or a GPU where not even two fit, gets one. */
 static void sets_of_a_device(void **state)
 {
     (void)state;
@@ -117,7 +117,7 @@ static void sets_of_a_device(void **state)
     assert_int_equal(gs_operand_sets_of(&gpu, &p, &sets, &error), GS_ERROR_DEVICE);
 }
 
-/* ---- where they lie ---- */
+/* ---- where operands lie ---- */
 
 static int ascending(const void *x, const void *y) { return *(const gs_pointer *)x < *(const gs_pointer *)y ? -1 : *(const gs_pointer *)x > *(const gs_pointer *)y; }
 
@@ -142,7 +142,7 @@ static void places_of_sets(void **state)
         for (int j = 0; j < SETS; j++) {
             const gs_pointer gap = sorted[j] - memory - gs_guard(device) - gs_operand_room(sizes[i]) * (size_t)j;
             assert_int_equal(at[j] % 256, 0);
-            assert_true(gap < 32 * 256);   /* each in a room of its own, and so apart from all others */
+            assert_true(gap < 32 * 256);   /* each operand has its own space, away from all others */
             gap_least = GS_MIN(gap_least, gap), gap_most = GS_MAX(gap_most, gap);
             moved += at[j] != sorted[j];
         }
@@ -154,7 +154,7 @@ static void places_of_sets(void **state)
     assert_int_equal(gs_operand_size(&gpu, 256, 3), 3 * 33 * 256 + 2 * 65536);
 }
 
-/* Each of the six orders of three, as often as another. */
+/* Each of the six orders of three is equally likely. */
 static void orders(void **state)
 {
     (void)state;
@@ -217,7 +217,7 @@ static void scalars_on_the_device(void **state)
         const size_t alpha = ((uintptr_t)args.alpha - at) / sizeof(float), beta = ((uintptr_t)args.beta - at) / sizeof(float);
         assert_true(alpha < 8 && beta < 8 && (apart ? alpha > beta + 1 : beta == alpha + 1));
         for (size_t i = 0; i < 8; i++) assert_true(i == alpha ? number[i] == 2 : i == beta ? number[i] == 3 : isnan(number[i]));
-        for (size_t i = 0; i < 8; i++) {   /* nothing may be written, neither there nor beside */
+        for (size_t i = 0; i < 8; i++) {   /* neither the scalars nor the memory around them may be written */
             const float was = number[i];
             number[i] = 7;
             OK(device->ops->copy_in(device, at, number, sizeof number, &error));
@@ -259,7 +259,7 @@ static void pointers_to_matrices(void **state)
     assert_int_not_equal(gs_operand_put_pointers(device, &pool, at, 3, to, &error), GS_OK);
 }
 
-/* C that is not read holds NaN, except in the kinds cancel and range. */
+/* Unread C holds NaN, except for the kinds cancel and range. */
 static void data_of_c(void **state)
 {
     (void)state;

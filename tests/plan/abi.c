@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The binary interface: sizes and places of what callers share with the library. A change here breaks programs that are compiled already:
- * only a name for a reserved field, or a field behind the last, may change this file. For 64-bit pointers. */
+ * The binary interface: sizes and offsets of the structs that callers share with the library. A change here breaks programs that are already compiled: this file may
+ * change only when a reserved field gets a name or a field is added at the end. For 64-bit pointers. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

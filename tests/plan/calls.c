@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The calls around plans, over a fake driver: sizes of structs, saving and loading, making in the background, the workspace limit, the log
- * callback, scalars of a call, and that gs_gemm keeps no more plans than it was told. */
+ * Calls around plans, with a fake driver: sizes of structs, saving and loading, making plans in the background, the workspace limit, the log callback, scalars of a
+ * call, and the limit on the plans that gs_gemm keeps. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -82,7 +82,7 @@ static void test_sizes(void **state)
     config.cached_plans = 0;
     assert_int_equal(gs_open(&context, &config, &error), GS_ERROR_ARGUMENT);
     config = good;
-    config.size = offsetof(gs_config, reserved);   /* an older program's */
+    config.size = offsetof(gs_config, reserved);   /* the size that an older program passes */
     context = open_context(&config);
 
     gs_problem problem = gs_problem_make(GS_F16, GS_NN, 16, 16, 16);
@@ -129,7 +129,7 @@ static void count_lines(void *self, int level, const char *text)
     *(int *)self += strstr(text, "pack not used: ") != NULL;
 }
 
-/* A pack whose path is too long is said to be left out, as one that is not there. */
+/* A pack whose path is too long is reported as left out, like a missing one. */
 static void test_long_pack_path(void **state)
 {
     (void)state;
@@ -150,7 +150,7 @@ static void test_long_pack_path(void **state)
     gs_close(&context);
 }
 
-/* Both calls that run something, and the one that asks, name the argument that is wrong. */
+/* gs_plan_run, gs_gemm and gs_plan_check name the argument that is wrong. */
 static void test_arguments(void **state)
 {
     (void)state;
@@ -206,7 +206,7 @@ static void test_scalars(void **state)
     gs_close(&context);
 }
 
-/* Offsets and aux are operands of a plan that was saved, too. */
+/* The operands of a loaded plan include offsets and aux. */
 static void test_saved_operands(void **state)
 {
     (void)state;
@@ -230,13 +230,13 @@ static void test_saved_operands(void **state)
         args.offsets = args.a;
         args.aux = args.d;
         args.bias = args.a;
-        if (i == 3) assert_int_equal(gs_plan_run(again, &args, NULL), GS_ERROR_ARGUMENT);   /* without one of them */
+        if (i == 3) assert_int_equal(gs_plan_run(again, &args, NULL), GS_ERROR_ARGUMENT);   /* one operand is missing */
         args.scale_m = args.scale_n = args.a;
         assert_int_equal(gs_plan_run(again, &args, NULL), GS_OK);
         args.scale_n = (const float *)((const char *)args.a + 2);
         args.offsets = (const int32_t *)((const char *)args.a + 2);
         args.aux = (char *)args.d + 1;
-        assert_int_equal(gs_plan_run(again, &args, NULL), i == 2 ? GS_OK : GS_ERROR_ALIGNMENT);   /* whoever does not read them does not mind */
+        assert_int_equal(gs_plan_run(again, &args, NULL), i == 2 ? GS_OK : GS_ERROR_ALIGNMENT);   /* a plan that does not read them does not check them */
         gs_plan_destroy(&again);
         gs_plan_destroy(&plan);
         free(bytes);
@@ -277,14 +277,14 @@ static void test_saved(void **state)
         const fake_cuda_launch before = *last_launch();
         assert_int_equal(gs_plan_run(again, &args, NULL), GS_OK);
         assert_memory_equal(before.grid, last_launch()->grid, sizeof before.grid);
-        char *const twice = calloc(1, size);   /* with its code, and what is known of it */
+        char *const twice = calloc(1, size);   /* saving the loaded plan gives the same bytes */
         assert_non_null(twice);
         OK(gs_plan_save(again, twice, &room, &error));
         assert_int_equal(room, size);
         assert_memory_equal(twice, bytes, size);
         free(twice);
         gs_plan_destroy(&again);
-        for (size_t at = 0; at < size; at += 1 + size / 97) {   /* changed, cut short */
+        for (size_t at = 0; at < size; at += 1 + size / 97) {   /* a flipped bit, then a truncated buffer */
             bytes[at] ^= 1;
             assert_int_equal(gs_plan_load(context, bytes, size, &again, &error), GS_ERROR_CORRUPT);
             assert_null(again);
@@ -299,7 +299,7 @@ static void test_saved(void **state)
 
         char *const version = memmem(bytes, size, GS_VERSION_TEXT, strlen(GS_VERSION_TEXT)), *const target = memmem(bytes, size, "sm_90a", 6);
         char *const places[] = {version, target};
-        for (int j = 0; j < 2; j++) {   /* another version, another GPU: the checksum is right */
+        for (int j = 0; j < 2; j++) {   /* another version, then another GPU, each with the right checksum */
             places[j][4] ^= 1;
             const gs_hash hash = gs_hash_bytes(bytes + 25, size - 25);
             memcpy(bytes + 9, &hash, sizeof hash);
@@ -314,7 +314,7 @@ static void test_saved(void **state)
     assert_int_equal(live(), 0);
 }
 
-/* Whole, with a checksum that is right. */
+/* Loads the bytes after setting their size and checksum. */
 static gs_status load_as(gs_context *context, char *bytes, uint64_t size)
 {
     gs_plan *plan = NULL;
@@ -327,7 +327,7 @@ static gs_status load_as(gs_context *context, char *bytes, uint64_t size)
     return status;
 }
 
-/* What no gemmsmith writes is refused also where the checksum is right. */
+/* Contents that gemmsmith never writes are refused even if the checksum is right. */
 static void test_saved_contents(void **state)
 {
     (void)state;
@@ -341,7 +341,7 @@ static void test_saved_contents(void **state)
     OK(gs_plan_save(plan, bytes, &size, &error));
     gs_plan_destroy(&plan);
 
-    char *part[4], *at = bytes + 33;   /* version, target, problem, numbers */
+    char *part[4], *at = bytes + 33;   /* strings: version, target, problem, numbers */
     for (int i = 0; i < 4; i++) {
         uint64_t wide;
         memcpy(&wide, at, sizeof wide);
@@ -357,7 +357,7 @@ static void test_saved_contents(void **state)
         assert_int_equal(load_as(context, bytes, size), origin >= GS_ORIGIN_TABLE && origin <= GS_ORIGIN_PACK ? GS_OK : GS_ERROR_CORRUPT);
     }
     memcpy(part[3], numbers, sizeof numbers);
-    for (int32_t kind = -1; kind <= 3; kind++) {   /* 1: the kernel is not there; 2: nor is cuBLASLt */
+    for (int32_t kind = -1; kind <= 3; kind++) {   /* 1: the kernel is missing; 2: cuBLASLt is not available */
         memcpy(part[3] + 4, &kind, sizeof kind);
         const gs_status status = load_as(context, bytes, size);
         if (kind == 2) assert_true(status != GS_OK && status != GS_ERROR_CORRUPT);
@@ -419,7 +419,7 @@ static void test_workspace_limit(void **state)
     assert_int_equal(gs_plan_workspace(plan), 0);
     gs_plan_destroy(&plan);
     gs_close(&context);
-    /* no family asks for a workspace today: what one would be compared with */
+    /* The size that is compared with the limit, and its overflow. */
     gs_manifest manifest;
     size_t need;
     OK(gs_manifest_parse(&manifest, "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=16 b=16 c=16 d=16\nworkspace m*n*4\nentry k\ngrid 1 1 1\nblock 32 1 1\n", &error));
@@ -458,7 +458,7 @@ static void test_log(void **state)
     setenv("FAKE_CUDA_FAIL", "cuModuleLoadDataEx", 1);
     assert_int_not_equal(gs_plan_create(context, &problem, &plan, &error), GS_OK);
     unsetenv("FAKE_CUDA_FAIL");
-    assert_true(lines > 0);   /* "own kernel not used" */
+    assert_true(lines > 0);   /* warnings that our kernel was not used */
     gs_close(&context);
     const int before = lines;
     gs_log(GS_LOG_ERROR, "nobody is told");
@@ -477,11 +477,11 @@ static void test_bounded_cache(void **state)
     for (int i = 0; i < 6; i++) {
         const gs_problem problem = gs_problem_make(GS_F16, GS_NN, 17 + i, 17, 17), first = gs_problem_make(GS_F16, GS_NN, 17, 17, 17);
         OK(gs_gemm(context, &problem, &args, NULL, &error));
-        OK(gs_gemm(context, &first, &args, NULL, &error));   /* the one that is used stays */
+        OK(gs_gemm(context, &first, &args, NULL, &error));   /* the most recently used plan is kept */
     }
     assert_int_equal(calls("cuModuleLoadDataEx") - loads, 6);
     assert_int_equal(calls("cuModuleUnload") - unloads, 3);
-    setenv("FAKE_CUDA_FAIL", "cuCtxSynchronize", 1);   /* the device cannot say that it is done: nothing is dropped */
+    setenv("FAKE_CUDA_FAIL", "cuCtxSynchronize", 1);   /* the device cannot be synchronised: no plan may be dropped */
     const gs_problem more = gs_problem_make(GS_F16, GS_NN, 40, 17, 17);
     OK(gs_gemm(context, &more, &args, NULL, &error));
     unsetenv("FAKE_CUDA_FAIL");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a plan launches into a captured stream, on a fake driver: dependently behind a launch that lets it begin early, plainly elsewhere; what the table's rows for chains say of it. */
+ * Launches of a plan into a captured stream, on a fake driver: dependent after a launch that allows it, plain otherwise; and what the table's rows for chains decide. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -27,7 +27,7 @@
 static char      folder[] = "/tmp/gemmsmith-chain-XXXXXX", table[64];
 static char      operand[1 << 17] __attribute__((aligned(256)));
 static gs_error  error;
-static uint32_t  constant;   /* of the problem of the next plan */
+static uint32_t  constant;   /* gs_problem.constant of the next plan */
 
 #define OK(call)                                                                  \
     do {                                                                          \
@@ -61,7 +61,7 @@ typedef struct work {
     gs_queue    queue;
 } work;
 
-/* schedule NULL: what the table says, or the choice without one. */
+/* schedule NULL: chosen by the table, or without a row by the time model. */
 static work begin(int dependent, const char *rows, const char *schedule)
 {
     gs_problem problem = gs_problem_make(GS_F16, GS_TN, 16, 4096, 14336);
@@ -95,7 +95,7 @@ static gs_status run(const work *w)
     return gs_plan_run(w->plan, &args, (gs_stream)w->queue);
 }
 
-/* A capture of runs of the plan. Returns the edges; the launch that came last is last_launch. */
+/* Captures some runs of the plan and returns the number of programmatic edges; last_launch is then the last of them. */
 static int edges(const work *w, int runs)
 {
     gs_graph graph;
@@ -132,9 +132,9 @@ static void the_mode_decides(void **state)
         unsetenv("GEMMSMITH_DEPENDENT");
         const int found = edges(&w, 3);
         if (found != cases[i].edges) fail_msg("case %zu: %d edges", i, found);
-        assert_int_equal(run(&w), GS_OK);   /* not captured: what stands before is not known */
+        assert_int_equal(run(&w), GS_OK);   /* not captured: the preceding launch is unknown */
         assert_int_equal(last_launch()->dependent, cases[i].alone);
-        assert_int_equal(edges(&w, 1), 0);           /* the last launch of another capture is not before */
+        assert_int_equal(edges(&w, 1), 0);           /* the last launch of another capture does not precede this one */
         end(&w);
     }
     gs_config config = gs_config_default();
@@ -145,7 +145,7 @@ static void the_mode_decides(void **state)
     }
 }
 
-/* Launches of their own, of two families. */
+/* Launches outside of captures, by two families. */
 static void single_launches(void **state)
 {
     (void)state;
@@ -174,18 +174,18 @@ static void single_launches(void **state)
     assert_int_equal(live(), 0);
 }
 
-/* The row with dependent launches says whether they win. */
+/* The row measured with dependent launches decides whether a plan uses them. */
 static void the_table_decides(void **state)
 {
     (void)state;
     need_compiler();
     static const struct { const char *plain, *plain_ratio, *chained, *chained_ratio; int edges; } cases[] = {
         {WS, "1.10", WS, "1.30", 1},                {WS, "1.10", WS, "1.05", 0},
-        {WS, "0.0", WS, "1.3", 0},                  /* without ratios by time, which is the same here */
-        {WS, "1.10", "simple", "1.30", 1},          {WS, "1.10", "simple", "1.05", 0},      /* of another kernel: whether a chain gains at all */
-        {TICKETS, "1.10", "simple", "1.30", 0},     {TICKETS, "1.10", TICKETS, "1.30", 1},  /* tickets only where they were measured to win */
-        {WS, "1.10", "cublaslt", "1.00", 0},        {"cublaslt", "1.00", WS, "1.30", 0},    /* cuBLASLt's launches are its own */
-        {NULL, NULL, WS, "0.90", 1},                /* the only row: the plan is of it */
+        {WS, "0.0", WS, "1.3", 0},                  /* no ratios: compared by time, which is equal here */
+        {WS, "1.10", "simple", "1.30", 1},          {WS, "1.10", "simple", "1.05", 0},      /* another kernel in the chain row: only whether its ratio is better counts */
+        {TICKETS, "1.10", "simple", "1.30", 0},     {TICKETS, "1.10", TICKETS, "1.30", 1},  /* tickets are used only if measured to win */
+        {WS, "1.10", "cublaslt", "1.00", 0},        {"cublaslt", "1.00", WS, "1.30", 0},    /* launches of cuBLASLt are not changed */
+        {NULL, NULL, WS, "0.90", 1},                /* the only row: the plan uses it */
     };
     for (size_t i = 0; i < GS_COUNT(cases); i++) {
         work w = begin(0, rows_of(cases[i].plain, cases[i].plain_ratio, cases[i].chained, cases[i].chained_ratio), NULL);
@@ -196,7 +196,7 @@ static void the_table_decides(void **state)
     }
 }
 
-/* B of a problem whose B is constant is read early where a row says that it wins over the others, for its own kernel, and the launch is dependent. */
+/* A plan reads a constant B early if a row for its own kernel says that this beats the other rows, and if its launch is dependent. */
 static void a_row_decides_about_a_constant_b(void **state)
 {
     (void)state;
@@ -218,7 +218,7 @@ static void a_row_decides_about_a_constant_b(void **state)
         const int found = edges(&w, 2), early_b = last_launch()->early_b;
         if (found != cases[i].edges || early_b != cases[i].early_b || early_b != (strstr(gs_plan_why(w.plan), "; B early in chains") != NULL)) fail_msg("case %zu: %d edges, early %d, %s", i, found, early_b, gs_plan_why(w.plan));
         edges(&w, 1);
-        assert_int_equal(last_launch()->early_b, 0);   /* nothing to be early for */
+        assert_int_equal(last_launch()->early_b, 0);   /* no launch precedes it, so there is nothing to start before */
         end(&w);
     }
     constant = GS_CONSTANT_NONE;
@@ -226,7 +226,7 @@ static void a_row_decides_about_a_constant_b(void **state)
     unsetenv("FAKE_CUDA_MAPS");
 }
 
-/* A pack says what the table said that it was made with. */
+/* A pack keeps what the table said when the pack was made. */
 static void a_pack_decides(void **state)
 {
     (void)state;
@@ -260,7 +260,7 @@ static void a_pack_decides(void **state)
     }
 }
 
-/* Kernels that are not ours: one that is launched dependently itself lets the next begin early; what follows several launches, or another thread's, is plain. */
+/* After launches that are not the plan's: the plan is launched dependently only if the launch before it was itself dependent. */
 static void behind_others(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Plans that use cuBLASLt, on a fake driver and a fake cuBLASLt: which of its suggestions a row of a table stands for, also where the row is older
- * than the rule that leaves some out; and the choice of a plan between an own schedule and cuBLASLt by what the weights expect of them. */
+ * Plans that use cuBLASLt, on a fake driver with a fake cuBLASLt: which suggestion a table row means, also if the row is older than the rule that leaves out some
+ * suggestions; and the choice between our schedule and cuBLASLt by the times that the weights predict. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -37,7 +37,7 @@ static int group_teardown(void **state)
     return remove_all(folder);
 }
 
-/* The choice of a plan whose table has this row, made with this version of cuBLASLt, for its problem or for one near it. */
+/* Checks a plan's choice when the table has this row, measured with this version of cuBLASLt, for the plan's problem or for a similar one. */
 static void expect_choice_of(const char *problem_of_row, const char *row, int version, const char *all, const char *masked, gs_origin origin, const char *choice)
 {
     char path[64], text[256];
@@ -65,7 +65,7 @@ static void expect_choice(const char *row, const char *all, const char *masked, 
     expect_choice_of("f16:65x8204x437:tn", row, 130100, all, masked, GS_ORIGIN_TABLE, choice);
 }
 
-/* A number says which suggestion only for the cuBLASLt and the problem that it was measured with; otherwise its first is the best guess. */
+/* The number of a suggestion counts only for the cuBLASLt version and the problem with which it was measured. Otherwise cuBLASLt's first suggestion is used. */
 static void numbers_of_others_do_not_count(void **state)
 {
     (void)state;
@@ -80,27 +80,27 @@ static void rows_keep_their_meaning(void **state)
     (void)state;
     expect_choice("cublaslt/2", "66:0 24:2 7:0", "", "cublaslt/2");
     expect_choice("cublaslt", "66:0 24:2 7:0", "", "cublaslt");
-    expect_choice("cublaslt/9", "66:0 24:2 7:0", "", "cublaslt");              /* there are fewer */
-    expect_choice("cublaslt/3", "24:4 66:0 7:0", "7:0 66:0", "cublaslt/3");    /* one before it is left out */
+    expect_choice("cublaslt/9", "66:0 24:2 7:0", "", "cublaslt");              /* there are fewer suggestions */
+    expect_choice("cublaslt/3", "24:4 66:0 7:0", "7:0 66:0", "cublaslt/3");    /* a suggestion before it is left out */
 }
 
 static void rows_of_what_is_left_out(void **state)
 {
     (void)state;
-    expect_choice("cublaslt", "24:4 66:0 7:0", "7:0 66:0", "cublaslt/3");      /* what the library would rather have instead */
+    expect_choice("cublaslt", "24:4 66:0 7:0", "7:0 66:0", "cublaslt/3");      /* the first suggestion is left out: cuBLASLt's first with the mask is used */
     expect_choice("cublaslt/2", "66:0 24:1 7:0", "66:0 7:0", "cublaslt");
     expect_choice("cublaslt", "24:4", "24:2", "cublaslt/2");
-    expect_choice("cublaslt/2", "24:4", "24:2", "cublaslt/2");                 /* its place behind the list */
+    expect_choice("cublaslt/2", "24:4", "24:2", "cublaslt/2");                 /* numbered after the complete list */
 }
 
-/* Weights that say `times` the floor of cuBLASLt and the time model's prediction of every schedule; of cuBLASLt's suggestions that the first takes `first` (log)
- * longer than the others. */
+/* Writes weights that predict, for cuBLASLt, `times` its lower bound; for every schedule, what the time model predicts; and for cuBLASLt's first suggestion, `first` more
+ * in the logarithm of its time than for the others. */
 static void write_weights(const char *path, double times, double first)
 {
     gs_weights weights;
     gs_error error = {0};
     if (gs_weights_create(&weights, 1, 1, &error) != GS_OK) fail_msg("%s", error.text);
-    gs_net *const net = &weights.surrogate.net[0];   /* hidden 0 -> 0 -> out, and only cuBLASLt has a part in hidden 0 */
+    gs_net *const net = &weights.surrogate.net[0];   /* hidden 0 -> 0 -> out, and only cuBLASLt's token has a weight to hidden 0 */
     memset(net->weights, 0, (size_t)net->count * sizeof *net->weights);
     net->weights[(GS_PROBLEM_FEATURES + GS_WORK_FEATURES + gs_token_of(GS_FAMILIES, -1, 0)) * GS_HIDDEN] = (float)log(times);
     net->weights[net->width[0] * GS_HIDDEN + GS_HIDDEN] = 1;
@@ -120,12 +120,12 @@ static void write_weights(const char *path, double times, double first)
 static void a_choice_is_doubted(void **state)
 {
     (void)state;
-    /* legend: times the floor that cuBLASLt takes, its suggestions, what is chosen, how far behind the first suggestion is said to be, which one it is, an epilogue */
+    /* times: cuBLASLt's predicted time over its lower bound; first: log of how much slower its first suggestion is; choice: the plan's schedule, NULL: any */
     static const struct { double times; const char *suggestions; gs_origin origin; double first; const char *choice, *epilogue; } cases[] = {
         {1.0001, "66:0", GS_ORIGIN_CUBLASLT, 0, "cublaslt"}, {100, "66:0", GS_ORIGIN_DEFAULT, 0, NULL}, {1.0001, "", GS_ORIGIN_DEFAULT, 0, NULL},
         {1.0001, "66:0 24:2", GS_ORIGIN_CUBLASLT, 0, "cublaslt"}, {1.0001, "66:0 24:2", GS_ORIGIN_CUBLASLT, 0.2, "cublaslt/2"},
-        {1.0001, "66:0 7:0 24:2", GS_ORIGIN_CUBLASLT, 0.2, "cublaslt/3"},   /* nobody has times of algorithm 7 */
-        {2.6, "66:0", GS_ORIGIN_DEFAULT, 0, NULL, ":ep=silu"},                 /* a kernel follows its product */
+        {1.0001, "66:0 7:0 24:2", GS_ORIGIN_CUBLASLT, 0.2, "cublaslt/3"},   /* no times were measured for algorithm 7 */
+        {2.6, "66:0", GS_ORIGIN_DEFAULT, 0, NULL, ":ep=silu"},                 /* a kernel of ours follows the product */
         {2.6, "66:0", GS_ORIGIN_CUBLASLT, 0, "cublaslt", ":ep=bias+gelu"},
     };
     char path[64];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Plans of invariant problems on a fake driver: only schedules that keep the order of summation, never cuBLASLt, and rows of tables only where theirs do. */
+ * Plans of batch-invariant problems on a fake driver: only schedules with a fixed order of summation, never cuBLASLt, and only table rows whose schedule keeps that
+ * order. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -77,7 +78,7 @@ static void the_order_of_choices(void **state)
                                     "f16:56x256x512:tn:inv=1 cublaslt/2" TAIL
                                     "f16:24x256x512:tn:inv=1 kernel/0123456789abcdef0123456789abcdef" TAIL
                                     "f16:8x256x512:tn:inv=1 mma/16x32x64/w1x2/s4/g1/k4" TAIL, 1);
-    /* legend: problem, its plan's schedule (NULL: any that keeps the order), where it comes from */
+    /* schedule NULL: any that keeps the order */
     static const struct {
         const char *problem, *schedule;
         gs_origin   origin;
@@ -112,7 +113,7 @@ static void the_order_of_choices(void **state)
     gs_close(&context);
 }
 
-/* What may be slower, but not what has other bits. */
+/* Schedules that change the order of summation are refused, even if nothing slower is left. */
 static void what_is_refused(void **state)
 {
     (void)state;
@@ -137,7 +138,7 @@ static void what_is_refused(void **state)
     gs_close(&library);
 }
 
-/* A plan of the cache serves its own kind alone. */
+/* A cached plan is used only for problems with the same invariance. */
 static void gs_gemm_tells_them_apart(void **state)
 {
     (void)state;

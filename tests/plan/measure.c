@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Plans that are chosen by measuring: who wins a race, who must not, where the winner is kept, when nothing is measured, and that no failure on
- * the way costs more than the measurement. On a fake driver whose kernels take given times, and on the emulated device. */
+ * Plans chosen by measuring: who wins a race, what must not win, where the result is kept, when nothing is measured, and that no failure on the way costs more than the
+ * measurement. On a fake driver whose kernels take given times, and on the emulated device. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -170,7 +170,7 @@ static void test_settings(void **state)
     assert_int_equal(gs_open(&context, &config, &error), GS_ERROR_ARGUMENT);
     assert_string_equal(error.field, "measure_total_ms");
 
-    /* legend: variable, the settings' field, whether a plan is measured; -2: gs_open fails */
+    /* variable: GEMMSMITH_MEASURE; measure: the setting; measured: whether plans are measured, -2: gs_open fails */
     static const struct {
         const char *variable;
         int         measure, measured;
@@ -212,7 +212,7 @@ static void test_settings(void **state)
     close_all(&plan, &context);
 }
 
-/* The fastest wins, whatever the model thinks of it; the context remembers it, and so does the table for those that come later. */
+/* The fastest kernel wins, whatever the time model predicts. The context remembers it, and the table keeps it for later contexts. */
 static void test_own_winner(void **state)
 {
     (void)state;
@@ -246,7 +246,7 @@ static void test_own_winner(void **state)
     assert_int_equal(stage.timed, timed);
     assert_int_equal(stage.loaded, loaded + 1);
 
-    size_t size = 0;   /* and it can be saved */
+    size_t size = 0;   /* a measured plan can be saved */
     OK(gs_plan_save(plan, NULL, &size, &error));
     char *const buffer = malloc(size);
     OK(gs_plan_save(plan, buffer, &size, &error));
@@ -267,7 +267,7 @@ static void test_own_winner(void **state)
     close_all(&plan, &context);
 }
 
-/* The library is taken where it is faster, with the suggestion that was, also if its first call takes long because code is loaded. */
+/* cuBLASLt wins where one of its suggestions is faster, even if its first call is slow because it loads code. */
 static void test_library_winner(void **state)
 {
     (void)state;
@@ -288,7 +288,7 @@ static void test_library_winner(void **state)
     gs_plan_destroy(&again);
     close_all(&plan, &context);
 
-    setenv("FAKE_CUBLASLT", "9:4 2:0", 1);   /* the first one rounds its sums: it does not race, nor does another in its name */
+    setenv("FAKE_CUBLASLT", "9:4 2:0", 1);   /* the first suggestion rounds its sums, so neither it nor a substitute races */
     setenv("FAKE_CUBLASLT_MASKED", "2:0", 1);
     context = open_with(&config, "");
     stage.library_us[2] = 10;
@@ -300,7 +300,7 @@ static void test_library_winner(void **state)
     setenv("FAKE_CUBLASLT", "1:0 2:0 3:0", 1);
     unsetenv("FAKE_CUBLASLT_MASKED");
 
-    gs_config lone = settings();   /* the suggestions alone: nothing for others */
+    gs_config lone = settings();   /* only suggestions raced: no row for other contexts is written */
     lone.use_ours = 0;
     context = open_with(&lone, "");
     stage.library_us[3] = 5;
@@ -311,7 +311,7 @@ static void test_library_winner(void **state)
     assert_int_equal(stage.loaded, 0);
     close_all(&plan, &context);
 
-    lone = settings();   /* our kernels alone */
+    lone = settings();   /* only our kernels */
     lone.use_cublaslt = 0;
     context = open_with(&lone, "");
     stage.library_us[1] = 1;
@@ -322,7 +322,7 @@ static void test_library_winner(void **state)
     close_all(&plan, &context);
 }
 
-/* A wrong result or a fault must not win, however fast it was there. */
+/* A contender with a wrong result or a fault must not win, however fast it is. */
 static void test_wrong_results(void **state)
 {
     (void)state;
@@ -340,7 +340,7 @@ static void test_wrong_results(void **state)
     has(lines, "cublaslt leaves");
     close_all(&plan, &context);
 
-    context = open_with(&config, "");   /* a faulted device: no other schedule is tried, and nothing is kept */
+    context = open_with(&config, "");   /* after a fault the device is lost: no other schedule is tried, and nothing is kept */
     stage.faulty = 0;
     const gs_problem problem = problem_of(PROBLEM);
     plan = NULL;
@@ -351,7 +351,7 @@ static void test_wrong_results(void **state)
     close_all(&plan, &context);
 }
 
-/* Calls that are longer than the budget: those that promise most have run, the others not at all. */
+/* One call takes longer than the budget: only the contenders that promise most are run. */
 static void test_budgets(void **state)
 {
     (void)state;
@@ -379,7 +379,7 @@ static void test_budgets(void **state)
     assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_DEFAULT);
     close_all(&plan, &context);
 
-    config.measure = -1;   /* one plan of a context that measures none */
+    config.measure = -1;   /* one measured plan in a context that does not measure */
     context = open_with(&config, "");
     options.measure = 1;
     OK(gs_plan_create_with(context, &problem, NULL, &plan, &error));
@@ -389,7 +389,7 @@ static void test_budgets(void **state)
     assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_MEASURED);
     close_all(&plan, &context);
 
-    config = settings();   /* the process has taken more than this in the tests before */
+    config = settings();   /* earlier tests have used up more than this total */
     config.measure_total_ms = 1;
     config.log_level = 3;
     context = open_with(&config, "");
@@ -400,7 +400,7 @@ static void test_budgets(void **state)
     close_all(&plan, &context);
 }
 
-/* Who has a row is not measured; a row that does not work is replaced. */
+/* A plan with a table row is not measured; a row whose schedule does not work is replaced. */
 static void test_rows(void **state)
 {
     (void)state;
@@ -418,7 +418,7 @@ static void test_rows(void **state)
     has(row_in(table, "f16:64x100x101:tn").by, "measure-");
     close_all(&plan, &context);
 
-    /* the neighbour's schedule is among those that race */
+    /* The schedule of a similar problem takes part in the race. */
     context = open_with(&config, "bf16:64x256x256:tn simple 2 1 0.5 0.5 0.5 0 nvidia-h200 90 132 130100 - tune-0.1.0\n");
     stage.own_us[0] = 7;
     plan = plan_for(context, PROBLEM);
@@ -427,7 +427,7 @@ static void test_rows(void **state)
     close_all(&plan, &context);
 }
 
-/* A disk that takes nothing costs the memory of it: one line, the plan works, the context remembers. */
+/* If the table cannot be written, the only loss is that other processes measure again: one log line, and the context remembers the result. */
 static void test_nowhere_to_write(void **state)
 {
     (void)state;
@@ -435,12 +435,12 @@ static void test_nowhere_to_write(void **state)
     char home[96], file[96];
     snprintf(home, sizeof home, "%s/file", folder);
     snprintf(file, sizeof file, "%s/file", folder);
-    OK(gs_file_write(file, "x", 1, &error));   /* no folder can be made below a file, not even by root */
+    OK(gs_file_write(file, "x", 1, &error));   /* nobody, not even root, can create a folder below a file */
     gs_config config = settings();
     config.tuned_path = NULL;
     setenv("XDG_DATA_HOME", home, 1);
     gs_context *context = open_with(&config, NULL);
-    lines[0] = '\0';   /* of the user's tables, which cannot be read */
+    lines[0] = '\0';   /* drops the line about the user's tables, which cannot be read */
     gs_plan *plan = plan_for(context, PROBLEM), *again = plan_for(context, "f16:64x256x512:tn");
     assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_MEASURED);
     assert_int_equal(gs_plan_origin(again), GS_ORIGIN_MEASURED);
@@ -452,7 +452,7 @@ static void test_nowhere_to_write(void **state)
     gs_plan_destroy(&again);
     close_all(&plan, &context);
 
-    snprintf(home, sizeof home, "%s/home", folder);   /* where it can be written, it is */
+    snprintf(home, sizeof home, "%s/home", folder);   /* a folder that can be written */
     context = open_with(&config, NULL);
     plan = plan_for(context, PROBLEM);
     snprintf(file, sizeof file, "%s/home/gemmsmith/tuned/nvidia-h200.tuned", folder);
@@ -466,7 +466,7 @@ static void test_nowhere_to_write(void **state)
     close_all(&plan, &context);
     unsetenv("XDG_DATA_HOME");
 
-    config = settings();   /* a table with a row that nobody can read is not overwritten */
+    config = settings();   /* a table with an unreadable row is not overwritten */
     context = open_with(&config, "nonsense\n");
     lines[0] = '\0';
     plan = plan_for(context, PROBLEM);
@@ -476,7 +476,7 @@ static void test_nowhere_to_write(void **state)
     close_all(&plan, &context);
 }
 
-/* Neither while a stream that waits for the default stream is captured, nor by gs_gemm on one that is. */
+/* Nothing is measured while a stream that synchronises with the default stream is being captured, nor by gs_gemm on a captured stream. */
 static void test_captures(void **state)
 {
     (void)state;
@@ -510,7 +510,7 @@ static void test_captures(void **state)
     close_all(&plan, &context);
 }
 
-/* Too little memory: nothing is compiled for a race that cannot be. */
+/* Too little memory to measure: nothing is compiled for the race. */
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -524,12 +524,12 @@ static void test_no_memory(void **state)
     assert_int_equal(stage.loaded, 1);
     setenv("FAKE_CUDA_MEMORY", "8589934592", 1);
     gs_plan_destroy(&plan);
-    plan = plan_for(context, PROBLEM);   /* there is memory again */
+    plan = plan_for(context, PROBLEM);   /* now there is enough memory */
     assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_MEASURED);
     close_all(&plan, &context);
 }
 
-/* Every call of the driver fails once, at several places: a plan is made or a code says why not, and nothing is left. */
+/* Each driver call fails once, at several places: either a plan is made or an error is returned, and nothing leaks. */
 static void test_failing_driver(void **state)
 {
     (void)state;
@@ -541,7 +541,7 @@ static void test_failing_driver(void **state)
     const gs_problem problem = problem_of(PROBLEM);
     int measured = 0, others = 0;
     for (size_t i = 0; i < GS_COUNT(failing); i++)
-        for (size_t j = 0; j < GS_COUNT(places); j++) {   /* every function with every result, at one place or another */
+        for (size_t j = 0; j < GS_COUNT(places); j++) {   /* results alternate, so that each function returns each of them at some place */
             const gs_config config = settings();
             gs_context *context = open_with(&config, "");
             gs_plan *plan = NULL;
@@ -586,7 +586,7 @@ static void test_failing_allocations(void **state)
     assert_true(made > 20 && failed > 0 && which > 60);
 }
 
-/* Several processes measure at the same time, each something else: all rows are there. */
+/* Several processes measure different problems at the same time: no row is lost. */
 static void test_processes(void **state)
 {
     (void)state;
@@ -594,7 +594,7 @@ static void test_processes(void **state)
     enum { PROCESSES = 4, EACH = 5 };
     const gs_config config = settings();
     gs_context *context = open_with(&config, "");
-    gs_plan *plan = plan_for(context, PROBLEM);   /* compiles */
+    gs_plan *plan = plan_for(context, PROBLEM);   /* compiles the kernels first */
     const gs_row row = row_in(table, PROBLEM);
     close_all(&plan, &context);
     for (int i = 0; i < PROCESSES; i++) {
@@ -631,7 +631,7 @@ static void test_processes(void **state)
     }
 }
 
-/* Real kernels, real results, predicted times. */
+/* Real kernels and results, with predicted times. */
 static void test_emulated(void **state)
 {
     (void)state;

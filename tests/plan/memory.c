@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Device memory of a context, on the emulated device and on a fake libcuda: what is written is read, parts of it too; what is wrong with a call or
- * with the device is told, and everything is given back. */
+ * Device memory of a context, on the emulated device and on a fake libcuda: what was written is read back, also in parts; errors of calls and of the device are
+ * reported; and everything is freed. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static void write_and_read(void)
     gs_error error = {0};
     void *memory = NULL, *other = NULL;
     assert_int_equal(gs_memory_create(context, sizeof text, &memory, &error), GS_OK);
-    assert_int_equal(gs_memory_create(context, 0, &other, &error), GS_OK);   /* a place of its own, too */
+    assert_int_equal(gs_memory_create(context, 0, &other, &error), GS_OK);   /* an allocation of 0 bytes has its own address too */
     assert_true(memory && other && memory != other);
     assert_int_equal((uintptr_t)memory % 256, 0);
     assert_int_equal(gs_memory_write(context, memory, text, sizeof text, &error), GS_OK);
@@ -92,10 +92,10 @@ static void test_emulated(void **state)
     write_and_read();
     wrong_calls();
     assert_int_equal(gs_memory_create(context, 256, &memory, &error), GS_OK);
-    assert_int_not_equal(gs_memory_read(context, &byte, (char *)memory + (1 << 20), 1, &error), GS_OK);   /* nobody's */
-    assert_int_not_equal(gs_memory_write(context, &byte, &byte, 1, &error), GS_OK);                       /* the program's own */
+    assert_int_not_equal(gs_memory_read(context, &byte, (char *)memory + (1 << 20), 1, &error), GS_OK);   /* not allocated */
+    assert_int_not_equal(gs_memory_write(context, &byte, &byte, 1, &error), GS_OK);                       /* host memory */
     gs_memory_destroy(context, memory);
-    assert_int_not_equal(gs_memory_read(context, &byte, memory, 1, &error), GS_OK);                       /* given back */
+    assert_int_not_equal(gs_memory_read(context, &byte, memory, 1, &error), GS_OK);                       /* freed */
     gs_close(&context);
 }
 
@@ -108,7 +108,7 @@ static void *make_memory(void *memory)
     return status == GS_OK ? memory : NULL;
 }
 
-/* An emulated device is one thread's at a time: who comes while another one is at it waits. */
+/* An emulated device serves one thread at a time; other threads wait. */
 static void test_emulated_waits(void **state)
 {
     (void)state;
@@ -149,7 +149,7 @@ static void test_gpu(void **state)
     write_and_read();
     wrong_calls();
     assert_int_equal(live(), before);
-    assert_int_equal(calls("cuCtxSynchronize"), waited + 2);   /* once for each that reads */
+    assert_int_equal(calls("cuCtxSynchronize"), waited + 2);   /* one synchronisation for each read */
     assert_int_equal(gs_memory_create(context, 1, &memory, &error), GS_OK);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         setenv("FAKE_CUDA_FAIL", cases[i].fails, 1);

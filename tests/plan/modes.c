@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * How a contender's launches are made: "@plain" and "@dependent" behind a schedule count whatever the device's switch says, from the first run on. */
+ * Launch modes of a contender: "@plain" and "@dependent" after a schedule override the device's setting, from the first run on. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

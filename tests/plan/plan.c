@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Plans on a fake driver: which rung of the ladder is chosen and why, what is launched, that running allocates nothing,
- * that every bad argument is refused, that gs_gemm keeps its plans, and that a failing driver leaks nothing. */
+ * Plans on a fake driver: what a plan is chosen from and why, what is launched, that running allocates nothing, that bad arguments are refused, that gs_gemm keeps its
+ * plans, and that a failing driver causes no leak. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -92,11 +92,11 @@ static gs_status open_named(const char *named, gs_error *error)
     return status;
 }
 
-/* What was named must be there and be a table: nobody would notice that a program runs untuned. */
+/* A table that the user named must exist and be a table: otherwise programs would run untuned without a hint. */
 static void test_named_tables(void **state)
 {
     (void)state;
-    /* legend: name below the folder, its content (NULL: none), what opening says */
+    /* name in the folder, content (NULL: no file), status of gs_open */
     static const struct {
         const char *name, *content;
         gs_status   status;
@@ -108,7 +108,7 @@ static void test_named_tables(void **state)
         {"garbage.tuned/below", NULL, GS_ERROR_IO},
         {"good.tuned", row_4096, GS_OK},
         {"bad-line.tuned", "nonsense\n", GS_OK},
-        {".", NULL, GS_OK},   /* a folder of tables, some of which are none */
+        {".", NULL, GS_OK},   /* a folder of tables, in which some files are no tables */
     };
     const int level = gs_log_level();
     gs_log_set_level(GS_LOG_OFF);
@@ -129,13 +129,13 @@ static void test_named_tables(void **state)
             assert_null(strchr(error.text, '\n'));
         }
     }
-    setenv("GEMMSMITH_TUNED", "", 1);   /* an empty one is not set */
+    setenv("GEMMSMITH_TUNED", "", 1);   /* an empty variable counts as unset */
     assert_int_equal(open_named("", NULL), GS_OK);
     unsetenv("GEMMSMITH_TUNED");
     gs_log_set_level(level);
 }
 
-/* A problem that is in no table: the weights' choice where there are weights, the time model's where there are none or they are broken. */
+/* For a problem without a row the weights choose, or the time model if there are no weights or they are broken. */
 static void test_weights(void **state)
 {
     (void)state;
@@ -150,7 +150,7 @@ static void test_weights(void **state)
     snprintf(path, sizeof path, "%s/w.weights", folder);
     assert_int_equal(gs_weights_create(&weights, 1, 1, &error), GS_OK);
     assert_int_equal(gs_schedule_shortlist(&problem, caps, 0, &first, 1), 1);
-    gs_net *const net = &weights.surrogate.net[0];   /* the words of its first choice are bad ones */
+    gs_net *const net = &weights.surrogate.net[0];   /* make the tokens of the time model's first choice look slow */
     for (int slot = 0; slot < gs_family_parameters((gs_family_id)first.family); slot++) {
         const int token = gs_token_of((gs_family_id)first.family, slot, first.value[slot]);
         net->weights[(GS_PROBLEM_FEATURES + GS_WORK_FEATURES + token) * GS_HIDDEN] = 50;
@@ -170,7 +170,7 @@ static void test_weights(void **state)
     gs_plan_destroy(&plan);
     gs_close(&context);
 
-    context = open_with(row_4096);   /* they know better than a neighbour, but not than the same with the other type */
+    context = open_with(row_4096);   /* the weights rank above the row of a similar problem, but below a row that differs in the type only */
     const gs_problem near = gs_problem_make(GS_F16, GS_TN, 4096, 4096, 8192), twin = gs_problem_make(GS_BF16, GS_TN, 4096, 4096, 4096);
     assert_int_equal(gs_plan_create(context, &near, &plan, &error), GS_OK);
     assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_DEFAULT);
@@ -194,7 +194,7 @@ static void test_weights(void **state)
     gs_weights_free(&weights);
 }
 
-/* ---- what is wrong with a table or with weights costs a line, and the next rung serves ---- */
+/* ---- a fault in a table or in weights is logged once, and the next source of a choice is used ---- */
 
 typedef struct said {
     int  lines;
@@ -215,7 +215,7 @@ static void test_bad_row(void **state)
     need_compiler();
     static const char row[] = "f16:128x256x257:tn ws/128x256x64/s4/c2x1/coop/g8 2.0 2.1 1.05 1.04 1.06 1755 nvidia-h200 90 132 130100 2026-01-01T00:00:00Z test\n"
                               "f16:128x256x264:tn mma/64x32x64/w4x1/s2/g1 2.5 0.0 0.0 0.0 0.0 1755 nvidia-h200 90 132 130100 2026-01-01T00:00:00Z test\n";
-    gs_context *context = open_with(row);   /* its pitch is odd: TMA cannot load it */
+    gs_context *context = open_with(row);   /* the row's leading dimension is odd, which TMA cannot load */
     gs_error error = {0};
     gs_plan *plan = NULL;
     said s = {0};
@@ -227,7 +227,7 @@ static void test_bad_row(void **state)
     assert_int_equal(s.lines, 1);
     assert_non_null(strstr(s.last, "f16:128x256x257:tn: table entry not used: "));
     gs_plan_destroy(&plan);
-    assert_int_equal(gs_plan_create(context, &other, &plan, &error), GS_OK);   /* the other rows are there, also one that no library stands beside */
+    assert_int_equal(gs_plan_create(context, &other, &plan, &error), GS_OK);   /* the other rows are used, also one without a time of cuBLASLt */
     assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_TABLE);
     assert_non_null(strstr(gs_plan_why(plan), "2.50 us, no time of cuBLASLt beside it"));
     assert_int_equal(s.lines, 1);
@@ -267,7 +267,7 @@ static void test_weights_of_other_features(void **state)
     assert_int_equal(s.lines, 1);
     assert_non_null(strstr(s.last, "other numbers than this program's"));
     assert_non_null(strstr(s.last, "GEMMSMITH_WEIGHTS: "));
-    assert_int_equal(gs_context_status(context, NULL), GS_ERROR_CORRUPT);   /* who missed the line can ask */
+    assert_int_equal(gs_context_status(context, NULL), GS_ERROR_CORRUPT);   /* for programs that do not read the log */
     assert_int_equal(gs_context_status(context, &error), GS_ERROR_CORRUPT);
     assert_non_null(strstr(error.text, path));
     assert_non_null(strstr(error.text, "other numbers than this program's"));
@@ -286,12 +286,12 @@ static void test_weights_of_other_features(void **state)
     assert_int_equal(gs_context_status(context, &error), GS_ERROR_NOT_FOUND);
     gs_close(&context);
     unsetenv("GEMMSMITH_WEIGHTS");
-    context = open_with("f16:128x256x257:tn magic/1\n");   /* a line that is none */
+    context = open_with("f16:128x256x257:tn magic/1\n");   /* a row that cannot be parsed */
     assert_int_equal(s.lines, 3);
     assert_int_equal(gs_context_status(context, &error), GS_ERROR_CORRUPT);
     assert_non_null(strstr(error.text, "1 row skipped; the first: "));
     gs_close(&context);
-    char edited[1024];   /* a row that was edited is used, and said to be */
+    char edited[1024];   /* an edited row is used, and reported */
     snprintf(edited, sizeof edited, "# checksum 0123456789abcdef\n%s", row_4096);
     context = open_with(edited);
     assert_int_equal(s.lines, 4);
@@ -311,7 +311,7 @@ static void test_weights_of_other_features(void **state)
     gs_log_set_level(level);
 }
 
-/* A row of the sums whose schedule cannot add C: its neighbour that can. */
+/* The schedule of the row without C cannot add C: a similar row is used. */
 static void test_row_that_suits(void **state)
 {
     (void)state;
@@ -368,7 +368,7 @@ static void test_ladder(void **state)
     assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_DEFAULT);
     gs_plan_destroy(&plan);
 
-    /* the table says cuBLASLt, which this context may not use: the model's choice serves */
+    /* The row says cuBLASLt, which this context must not use: the time model chooses. */
     problem = gs_problem_make(GS_F16, GS_TN, 64, 64, 64);
     assert_int_equal(gs_plan_create(context, &problem, &plan, &error), GS_OK);
     assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_DEFAULT);
@@ -387,7 +387,7 @@ static void test_ladder(void **state)
     assert_int_equal(gs_plan_create_schedule(context, &problem, "simple", &plan, &error), GS_OK);
     assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_EXPLICIT);
     gs_plan_destroy(&plan);
-    /* an empty problem is not launched, whoever named the schedule */
+    /* An empty problem is not launched, even with a named schedule. */
     const gs_problem empty = gs_problem_make(GS_F16, GS_TN, 64, 0, 64);
     assert_int_equal(gs_plan_create_schedule(context, &empty, "simple", &plan, &error), GS_OK);
     assert_int_equal(gs_plan_run(plan, &(gs_args){.size = sizeof(gs_args), .a = operand, .b = operand}, NULL), GS_OK);
@@ -448,12 +448,12 @@ static void test_runs_allocate_nothing(void **state)
     other.d = operand;
     setenv("FAKE_CUDA_MAPS", "3", 1);
     const int before = allocations, device_before = calls("cuMemAlloc_v2"), encoded = calls("cuTensorMapEncodeTiled");
-    assert_true(before > 0);   /* the counter counts */
+    assert_true(before > 0);   /* the counter works */
     for (int i = 0; i < 10; i++) assert_int_equal(gs_plan_run(plan, &good, NULL), GS_OK);
-    assert_int_equal(calls("cuTensorMapEncodeTiled") - encoded, 3);   /* three maps, once */
+    assert_int_equal(calls("cuTensorMapEncodeTiled") - encoded, 3);   /* three maps, each encoded once */
     for (int i = 0; i < 10; i++) assert_int_equal(gs_plan_run(plan, i % 2 ? &good : &other, NULL), GS_OK);
-    assert_int_equal(calls("cuTensorMapEncodeTiled") - encoded, 4);   /* and one more */
-    for (int i = 0; i < 160; i++) {   /* buffers in rotation are encoded once, and launched with their own maps */
+    assert_int_equal(calls("cuTensorMapEncodeTiled") - encoded, 4);   /* one more */
+    for (int i = 0; i < 160; i++) {   /* maps of buffers in rotation are cached, and each launch gets its own */
         const char *const buffer = operand + i % 16 * 256;
         const gs_args rotated = {.size = sizeof(gs_args), .a = buffer, .b = buffer + 16384, .c = buffer + 32768, .d = (char *)operand + 49152 + i % 16 * 256};
         assert_int_equal(gs_plan_run(plan, &rotated, NULL), GS_OK);
@@ -462,7 +462,7 @@ static void test_runs_allocate_nothing(void **state)
         assert_ptr_equal(last_launch()->addresses[2], rotated.d);
     }
     assert_in_range(calls("cuTensorMapEncodeTiled") - encoded, 4 + 45, 4 + 60);
-    /* a map that could not be encoded is not taken for one that was */
+    /* A map whose encoding failed must not stay in the cache. */
     gs_args fresh = good;
     fresh.b = operand + 20480;
     setenv("FAKE_CUDA_FAIL", "cuTensorMapEncodeTiled", 1);
@@ -485,13 +485,13 @@ static void test_gemm_keeps_plans(void **state)
     gs_error error = {0};
     for (int round = 0; round < 2; round++) {
         const int loaded = calls("cuModuleLoadDataEx");
-        for (int n = 8; n <= 8 * 40; n += 8) {   /* enough to grow the table of plans */
+        for (int n = 8; n <= 8 * 40; n += 8) {   /* enough to make the table of plans grow */
             const gs_problem problem = gs_problem_make(GS_F16, GS_NN, 16, n, 32);
             if (gs_gemm(context, &problem, &good, NULL, &error) != GS_OK) fail_msg("%s", error.text);
         }
         assert_int_equal(calls("cuModuleLoadDataEx") - loaded, round == 0 ? 40 : 0);
     }
-    /* another alpha, and another stream for a plan without a workspace, need no other plan; a beta that reads C does */
+    /* Another alpha needs no other plan, nor does another stream if the plan has no workspace; a beta that reads C does. */
     gs_problem scaled = gs_problem_make(GS_F16, GS_NN, 16, 8, 32);
     const int before = calls("cuModuleLoadDataEx");
     scaled.alpha = 3;
@@ -500,7 +500,7 @@ static void test_gemm_keeps_plans(void **state)
     scaled.beta = 1;
     assert_int_equal(gs_gemm(context, &scaled, &good, NULL, &error), GS_OK);
     assert_int_equal(calls("cuModuleLoadDataEx"), before + 1);
-    /* a pointer that the plan cannot take gets a kernel that can */
+    /* A pointer that is not aligned enough for the plan gets another kernel. */
     gs_problem problem = gs_problem_make(GS_F16, GS_TN, 4096, 4096, 4096);
     gs_args shifted = good;
     shifted.a = operand + 2;
@@ -514,7 +514,7 @@ static void test_gemm_keeps_plans(void **state)
     assert_int_equal(live(), 0);
 }
 
-/* Every driver call of a plan's life fails in turn: a status, a message with the call's name, nothing left behind. */
+/* Each driver call that makes a plan fails in turn: a status, a message that names the call, no leak. */
 static void test_failing_driver(void **state)
 {
     (void)state;
@@ -537,8 +537,7 @@ static void test_failing_driver(void **state)
     }
 }
 
-/* A plan's launches are dependent when the settings, or where they leave it open the environment, say so and its kernel allows it. */
-/* A user kernel is never run uninspected: where nobody inspects, it is refused before it is compiled. */
+/* A user kernel is never run without inspection: without an inspector it is refused before it is compiled. */
 static void test_no_inspector(void **state)
 {
     (void)state;
@@ -557,7 +556,7 @@ static void test_no_inspector(void **state)
     gs_device_close(&device);
 }
 
-/* A schedule that does not take the problem is refused with the reason, before anything is compiled. */
+/* A schedule that does not support the problem is refused with a reason, before anything is compiled. */
 static void test_not_its_problem(void **state)
 {
     (void)state;
@@ -573,13 +572,13 @@ static void test_not_its_problem(void **state)
     gs_device_close(&device);
 }
 
-/* What the driver says of the code is compared with what a launch would give it. */
+/* The driver's limits for the compiled code are compared with the launch. */
 static void test_declared(void **state)
 {
     (void)state;
     need_compiler();
     static const struct {
-        const char *name, *told, *said;   /* NULL: prepared */
+        const char *name, *told, *said;   /* name: FAKE_CUDA_*; told: its value; said: the expected error, NULL: success */
     } cases[] = {
         {"THREADS", "32", NULL},
         {"THREADS", "31", "32 threads, the code of k takes at most 31"},
@@ -610,7 +609,7 @@ static void test_declared(void **state)
     gs_device_close(&device);
 }
 
-/* What a manifest calls zeroed is zero when the workspace is made, the rest is not touched; more of it than workspace is refused. */
+/* The part of the workspace that the manifest declares zeroed is zeroed when the workspace is made, the rest is not touched. It must not be larger than the workspace. */
 static void test_zeroed_workspace(void **state)
 {
     (void)state;
@@ -622,7 +621,7 @@ static void test_zeroed_workspace(void **state)
         {"m*n", "4*cdiv(m,64)", GS_OK},
         {"m*n", "m*n",          GS_OK},
         {"m*n", "m*n+4",        GS_ERROR_RANGE},
-        {"m*n", "k",            GS_ERROR_RANGE},   /* 33: no multiple of 4 */
+        {"m*n", "k",            GS_ERROR_RANGE},   /* k = 33 is no multiple of 4 */
         {"m*n", "m*n-n*m-4",    GS_ERROR_RANGE},
         {"m*n", "",             GS_OK},
         {"",    "",             GS_OK},
@@ -657,7 +656,7 @@ static void test_zeroed_workspace(void **state)
     gs_device_close(&device);
 }
 
-/* Rows that cannot be read and a missing table of the user's are no reason not to open. */
+/* Unreadable rows or a missing user table do not make gs_open fail. */
 static void test_odd_tables(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Plans of batches by pointers, on the emulated device: arrays that change between runs and between the replays of a graph, what must be aligned, and who gives them a kernel. */
+ * Plans of batches by pointers, on the emulated device: pointer arrays that change between runs and between replays of a graph, required alignment, and which families
+ * support them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -55,7 +56,7 @@ static gs_pointer memory_of(size_t bytes)
     return at;
 }
 
-/* A matrix of one number. */
+/* Fills a matrix with one number. */
 static void put_matrix(gs_pointer at, float value)
 {
     uint16_t elements[EACH];
@@ -71,7 +72,7 @@ static void expect_matrix(gs_pointer at, float value)
         if (gs_f16_to_f32(elements[i]) != value) fail_msg("element %d is %g instead of %g", i, (double)gs_f16_to_f32(elements[i]), (double)value);
 }
 
-/* Operands and arrays: matrix i of the batch is at[order[i]] of A and D; all have one B. */
+/* Operands and pointer arrays of a batch. put_pointers chooses the matrices of A and D; all of them share one B. */
 typedef struct batch {
     gs_pointer a, b, d, pointers;
     gs_args    args;
@@ -132,7 +133,7 @@ static void arrays_are_read_by_the_kernel(void **state)
         OK(gs_plan_run(plan, &b.args, queue));
         OK(device->ops->queue_wait(device, queue, &error));
         expect(&b, straight, turned);
-        put_pointers(&b, one, straight);   /* of A several may be the same */
+        put_pointers(&b, one, straight);   /* several pointers of A may be equal */
         OK(gs_plan_run(plan, &b.args, queue));
         OK(device->ops->queue_wait(device, queue, &error));
         expect(&b, one, straight);
@@ -175,7 +176,7 @@ static void arrays_are_aligned_to_pointers(void **state)
     free_batch(&b);
 }
 
-/* One plan does not serve the other. */
+/* A plan for one of them is not used for the other. */
 static void strided_and_by_pointers_are_two_problems(void **state)
 {
     (void)state;
@@ -193,7 +194,7 @@ static void strided_and_by_pointers_are_two_problems(void **state)
     free_batch(&b);
 }
 
-/* Without K there are no A and no B, and no arrays of them. */
+/* If K is 0, A, B and their pointer arrays may be missing. */
 static void empty_sums_need_no_operands(void **state)
 {
     (void)state;
@@ -215,7 +216,7 @@ static void empty_sums_need_no_operands(void **state)
     }
 }
 
-/* Who says no, and why. */
+/* Which families refuse pointers, and why. */
 static void families_say_no(void **state)
 {
     (void)state;

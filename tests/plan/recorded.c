@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves what is counted while $GEMMSMITH_RECORD names a folder: each run of a plan and each gs_gemm, once, under its name; and that who counts for himself is not counted twice. */
+ * Which calls are counted while $GEMMSMITH_RECORD names a folder: each run of a plan and each gs_gemm, once, under its problem; and that a context with its own recorder
+ * is not counted twice. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -57,7 +58,7 @@ static void test_counted(void **state)
     problem.alpha = 2;
     for (int i = 0; i < 3; i++) OK(gs_gemm(context, &problem, &args, NULL, &error));
     const gs_args none = gs_args_make(NULL, NULL, NULL, NULL);
-    assert_int_not_equal(gs_plan_run(plan, &none, NULL), GS_OK);   /* what is refused does not count */
+    assert_int_not_equal(gs_plan_run(plan, &none, NULL), GS_OK);   /* a refused call does not count */
     gs_context_record(context, NULL);
     OK(gs_plan_create(context, &problem, &silent, &error));
     assert_int_equal(gs_plan_run(silent, &args, NULL), GS_OK);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * One plan, and one problem of gs_gemm, in eight threads at once: every product right, no thread in another's way, and no more states of
- * a plan than threads that live. On the emulated device, which computes, and over a fake driver, which is fast. */
+ * One plan, and one problem of gs_gemm, in eight threads at once: every product is right, threads do not disturb each other, and a plan has no more states than there
+ * are live threads. On the emulated device, which computes, and on a fake driver, which is fast. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -48,7 +48,7 @@ typedef struct job {
     gs_context    *context;
     const gs_plan *plan;       /* NULL: gs_gemm */
     gs_problem     problem;
-    gs_pointer     memory;     /* A, B, D of this thread, 4096 bytes each */
+    gs_pointer     memory;     /* A, B and D of this thread, 4096 bytes each */
     gs_queue       queue;
     float          alpha;
     gs_status      status;
@@ -65,7 +65,7 @@ static void *multiply(void *argument)
     return NULL;
 }
 
-/* Thread i multiplies ones by ones and by its own alpha, into its own D. */
+/* Thread i multiplies ones by ones with its own alpha, into its own D. */
 static void in_threads(const char *device_name, const char *text, const char *schedule, bool computes)
 {
     gs_context *context = open_context(device_name);
@@ -107,7 +107,7 @@ static void one_plan_on_the_emulated_device(void **state)
     need_compiler();
     in_threads("emu:h200,check=0", "f16:16x16x16:tn:d=f32", "simple", true);
     in_threads("emu:h200,check=0", "f16:16x32x64:tn:d=f32", "mma/16x32x64/w1x2/s2/g8", true);
-    in_threads("emu:h200,check=0", "f16:16x16x16:tn:d=f32", NULL, true);   /* gs_gemm: all ask for the same new plan at once */
+    in_threads("emu:h200,check=0", "f16:16x16x16:tn:d=f32", NULL, true);   /* gs_gemm: all threads need the same new plan at once */
 }
 
 static void one_plan_on_a_fake_driver(void **state)
@@ -119,10 +119,10 @@ static void one_plan_on_a_fake_driver(void **state)
     setenv("FAKE_CUDA_NAME", "NVIDIA H200", 1);
     open_fake();
     in_threads("cuda:0", "f16:16x16x16:tn:d=f32", "simple", false);
-    in_threads("cuda:0", "f16:16x16x16:tn:d=f32", "ws/64x64x64/s4/c1x1/coop/g8", false);   /* tensor maps, in threads that have no context */
+    in_threads("cuda:0", "f16:16x16x16:tn:d=f32", "ws/64x64x64/s4/c1x1/coop/g8", false);   /* tensor maps, in threads without a current CUDA context */
     const int before = calls("cuModuleLoadDataEx");
     in_threads("cuda:0", "f16:16x16x16:tn:d=f32", NULL, false);
-    assert_int_equal(calls("cuModuleLoadDataEx") - before, 1);   /* eight asked, one made it */
+    assert_int_equal(calls("cuModuleLoadDataEx") - before, 1);   /* eight threads asked, one made the plan */
     assert_int_equal(live(), 0);
 }
 
@@ -161,7 +161,7 @@ static void states_of_ended_threads_are_used_again(void **state)
     OK(gs_states_init(&states, &error));
     void *const mine = gs_states_mine(&states, &error);
     assert_non_null(mine);
-    assert_int_equal(made, 1);   /* with the init: a single thread's first use makes none */
+    assert_int_equal(made, 1);   /* made by gs_states_init: the first use by a single thread makes none */
     void *last = NULL;
     for (int i = 0; i < 20; i++) {
         pthread_t thread;
@@ -179,7 +179,7 @@ static void states_of_ended_threads_are_used_again(void **state)
     pthread_t thread;
     void *theirs = mine;
     assert_ptr_not_equal(gs_states_mine(&other, &error), mine);
-    assert_int_equal(pthread_create(&thread, NULL, claim, &other), 0);   /* no memory for a second one */
+    assert_int_equal(pthread_create(&thread, NULL, claim, &other), 0);   /* no memory for a second state */
     pthread_join(thread, &theirs);
     assert_null(theirs);
     assert_ptr_equal(gs_states_mine(&states, &error), mine);

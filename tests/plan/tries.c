@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A plan without a row in a table, on a fake driver that takes no module: how many choices of the time model are tried, and what is said then. */
+ * A plan without a table row, on a fake driver that loads no module: how many of the time model's choices are tried, and the error message. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -44,7 +44,7 @@ static int group_teardown(void **state)
     return remove_all(folder);
 }
 
-/* How many of the choices need no more workspace than this; the others do not count as tried. */
+/* How many of the choices need no more workspace than the limit; the others do not count as tried. *last: the last one does not. */
 static int affordable(const gs_schedule list[], const gs_problem *problem, size_t limit, bool *last)
 {
     int count = 0;
@@ -59,7 +59,7 @@ static int affordable(const gs_schedule list[], const gs_problem *problem, size_
     return count;
 }
 
-/* Modules that are loaded for a plan of the problem where none can be. error: the last message. */
+/* Modules that are loaded while making a plan, where every load fails. error: the last message. */
 static int tries_of(const gs_config *config, const gs_problem *problem, gs_error *error)
 {
     gs_context *context = NULL;
@@ -67,7 +67,7 @@ static int tries_of(const gs_config *config, const gs_problem *problem, gs_error
     if (gs_open(&context, config, error) != GS_OK) fail_msg("%s", error->text);
     const int before = calls("cuModuleLoadDataEx");
     setenv("FAKE_CUDA_FAIL", "cuModuleLoadDataEx", 1);
-    setenv("FAKE_CUDA_ERROR", "209", 1);   /* no code for this device: nothing of the device is broken */
+    setenv("FAKE_CUDA_ERROR", "209", 1);   /* no code for this device, which is no fault of the device */
     const gs_status status = gs_plan_create(context, problem, &plan, error);
     unsetenv("FAKE_CUDA_FAIL");
     unsetenv("FAKE_CUDA_ERROR");
@@ -78,7 +78,7 @@ static int tries_of(const gs_config *config, const gs_problem *problem, gs_error
     return tries;
 }
 
-/* enough: the allowed workspace suffices for as many choices as are tried. */
+/* enough: at least TRIES choices need no more than the allowed workspace. */
 static void expect_tries(const char *text, size_t limit, bool enough)
 {
     gs_schedule list[MOST];
@@ -103,7 +103,7 @@ static void a_few_of_many_are_tried(void **state)
     expect_tries("f16:512x512x512:tn", (size_t)1 << 30, true);
 }
 
-/* Where all choices fail because they need more workspace than is allowed, the end of the list is the end. */
+/* If all choices need more workspace than allowed, the whole list is tried. */
 static void all_are_looked_at(void **state)
 {
     (void)state;
@@ -112,7 +112,7 @@ static void all_are_looked_at(void **state)
     expect_tries("f16:64x4096x16384:tn", 0, false);
 }
 
-/* Where choices are measured a dozen of them are compiled at most, as long as none can run; then a few for a plan without measuring. */
+/* When choices are measured, at most a dozen are compiled while none can run; then a few for a plan without measuring. */
 static void a_dozen_are_tried_for_a_race(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Pointers that are aligned to an element only, on the emulated device: the kernel is chosen for odd leading dimensions and run with the real
- * ones, which a schedule with fixed sizes has as constants. */
+ * Pointers with the alignment of one element, on the emulated device: the kernel is chosen as for odd leading dimensions but run with the real ones, which are constants
+ * in a schedule with fixed sizes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -26,7 +26,7 @@ static gs_error     error;
         if ((call) != GS_OK) fail_msg("%s: %s %s", #call, error.field, error.text); \
     } while (0)
 
-/* The unaligned plan's product of operands that begin one element behind 256 bytes. */
+/* Runs the plan on operands one element behind a multiple of 256 bytes. */
 static void multiply(const gs_plan *plan, const gs_problem *problem)
 {
     const gs_device_ops *const ops = device->ops;
@@ -76,7 +76,7 @@ static void test_fixed_sizes(void **state)
         multiply(plan, &problem);
         gs_plan_destroy(&plan);
     }
-    assert_true(fixed > 0 && tiny > 0);   /* else nothing was tested: other problems are needed */
+    assert_true(fixed > 0 && tiny > 0);   /* otherwise the test covers nothing and needs other problems */
     gs_verifier_destroy(&verifier);
     gs_close(&context);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One multiplication of operands from files, on the emulated device: the shapes and types of files, the result, its check, the file of D. */
+ * One multiplication of operands from files, on the emulated device: shapes and types of the files, the result, its check, and the file of D. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -24,7 +24,7 @@ static gs_product product_of(const char *text)
     return p;
 }
 
-/* Without a compiler what was read is freed, and the test ends here. */
+/* Without a compiler, frees what was read and skips the test. */
 static void multiply(gs_product *p)
 {
     CHECK(gs_product_open(p, "emu:h200", false, &error));
@@ -46,14 +46,14 @@ static void files_of_operands(void **state)
     CHECK(gs_file_write(path_of(path, "a.bin"), raw, sizeof raw, &error));
     CHECK(gs_product_read(&p, 0, path, &error));
     assert_non_null(p.m[0].host);
-    assert_int_equal(gs_product_read(&p, 1, path, &error), GS_ERROR_CORRUPT);   /* B is twice as large */
+    assert_int_equal(gs_product_read(&p, 1, path, &error), GS_ERROR_CORRUPT);   /* the file of B is twice too large */
     assert_non_null(strstr(error.text, "B takes 16 x 8"));
     assert_int_equal(gs_product_read(&p, 1, "/nonexistent", &error), GS_ERROR_NOT_FOUND);
     gs_product_free(&p);
     assert_null(p.m[0].host);
 }
 
-/* Ones times random data, and the product as an operand of the next one. */
+/* Ones times random data, and the product as an operand of the next product. */
 static void a_product_is_checked_and_written(void **state)
 {
     gs_product p = product_of(PROBLEM), next = product_of("f16:4x2x8:tn");
@@ -69,7 +69,7 @@ static void a_product_is_checked_and_written(void **state)
     CHECK(gs_product_check(&p, &error));
     assert_true(p.checked && p.on_cpu && p.compare.mismatches == 0);
     CHECK(gs_product_write(&p, 3, path_of(path, "d.npy"), &error));
-    for (int row = 1; row < 4; row++) assert_memory_equal(p.m[3].host, p.m[3].host + row * 16, 16);   /* all rows are the sums of B's columns */
+    for (int row = 1; row < 4; row++) assert_memory_equal(p.m[3].host, p.m[3].host + row * 16, 16);   /* each row has the sums of B's columns */
     p.device->ops->free(p.device, p.reference);
     CHECK(p.device->ops->fill(p.device, p.m[3].device + 16, 0x12345678, 4, NULL, &error));
     CHECK(p.device->ops->queue_wait(p.device, NULL, &error));
@@ -83,7 +83,7 @@ static void a_product_is_checked_and_written(void **state)
     gs_product_free(&next);
 }
 
-/* What one product leaves in aux, the next one reads. */
+/* An aux written by one product is read by the next one. */
 static void aux_goes_from_a_product_to_the_next(void **state)
 {
     gs_product p = product_of("f16:24x16x16:tn:ldaux=20:ep=bias+gelu+aux"), next = product_of("f16:24x16x8:nn:ldaux=17:ep=dgelu");
@@ -107,7 +107,7 @@ static void aux_goes_from_a_product_to_the_next(void **state)
     gs_product_free(&next);
 }
 
-/* The sums of D's columns are looked at where D is right, and named where they are not. */
+/* The sums of D's columns are checked if D is right, and named if they are wrong. */
 static void sums_of_columns_are_checked(void **state)
 {
     (void)state;
@@ -122,14 +122,14 @@ static void sums_of_columns_are_checked(void **state)
     assert_true(p.of && strcmp(p.of, "dbias") == 0 && p.compare.mismatches == 2 && p.compare.col == 2);
     p.of = NULL;
     p.device->ops->free(p.device, p.reference);
-    CHECK(p.device->ops->fill(p.device, p.m[3].device, 0x12345678, 4, NULL, &error));   /* of a D that is wrong no sums are right */
+    CHECK(p.device->ops->fill(p.device, p.m[3].device, 0x12345678, 4, NULL, &error));   /* if D is wrong, the sums are not checked */
     CHECK(p.device->ops->queue_wait(p.device, NULL, &error));
     CHECK(gs_product_check(&p, &error));
     assert_true(!p.of && p.compare.mismatches == 2 && p.compare.row == 0 && p.compare.col == 0);
     gs_product_free(&p);
 }
 
-/* Matrices in files lie one behind the other, wherever their pointers lead. */
+/* In files the matrices of a batch follow each other, whatever their pointers. */
 static void a_batch_by_pointers(void **state)
 {
     (void)state;
@@ -147,7 +147,7 @@ static void a_batch_by_pointers(void **state)
     gs_product_free(&p);
 }
 
-/* Scales from a file: D is three times what it is with others, which are f32 whatever D is. */
+/* Scales from a file: D is three times what it is with other scales. Scales are f32 for every type of D. */
 static void scales_of_a_file(void **state)
 {
     (void)state;
@@ -161,12 +161,12 @@ static void scales_of_a_file(void **state)
     for (int i = 0; i < 24; i++) memcpy(bytes + 128 + i * 4, &(float){i == 7 ? -2.0f : 0.5f}, 4);
     CHECK(gs_file_write(path_of(path, "scale.npy"), bytes, sizeof bytes, &error));
     CHECK(gs_product_read(&p, 7, path, &error));
-    assert_int_equal(gs_product_read(&p, 8, path, &error), GS_ERROR_CORRUPT);   /* N is another */
+    assert_int_equal(gs_product_read(&p, 8, path, &error), GS_ERROR_CORRUPT);   /* N has another length */
     float ones[16];
     for (int i = 0; i < 16; i++) ones[i] = 1;
     CHECK(gs_file_write(path_of(path, "ones"), (const char *)ones, sizeof ones, &error));
     CHECK(gs_product_read(&p, 8, path, &error));
-    gs_product *const all[] = {&p, &plain};   /* p first: only that one has read anything */
+    gs_product *const all[] = {&p, &plain};   /* p first, because only p has read operands */
     for (int i = 0; i < 2; i++) {
         multiply(all[i]);
         CHECK(gs_product_check(all[i], &error));

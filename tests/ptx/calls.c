@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The PTX parser: functions, which are read where they are called. */
+ * The PTX parser: functions, which are expanded where they are called. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@ static const gs_ptx_instruction *nth(int i) { return &entry->instruction[i]; }
 
 static const gs_ptx_operand *part_of(int instruction, int operand) { return &entry->operand[nth(instruction)->operand + operand]; }
 
-/* Registers, variables and labels of a call are its own; what it is given and gives back are the caller's variables. */
+/* Registers, variables and labels belong to one call; arguments and results are the caller's variables. */
 static void twice(void **state)
 {
     (void)state;
@@ -31,9 +31,9 @@ static void twice(void **state)
         assert_int_equal(module->variable[v].space, GS_PTX_LOCAL);
         assert_int_equal(module->variable[v].size, 4);
     }
-    assert_int_equal(entry->operand[part_of(3, 1)->child].index, 0);   /* in: p of the first call */
+    assert_int_equal(entry->operand[part_of(3, 1)->child].index, 0);   /* argument: p of the first call */
     assert_int_equal(entry->operand[part_of(8, 1)->child].index, 2);
-    assert_int_equal(entry->operand[part_of(4, 0)->child].index, 1);   /* back: q */
+    assert_int_equal(entry->operand[part_of(4, 0)->child].index, 1);   /* result: q */
     assert_string_equal(nth(4)->part[1], "local");
     assert_int_not_equal(part_of(3, 0)->index, part_of(0, 0)->index);  /* r1 of the caller */
     assert_int_not_equal(part_of(3, 0)->index, part_of(8, 0)->index);
@@ -43,7 +43,7 @@ static void twice(void **state)
     assert_int_equal(nth(12)->line, 10);
 }
 
-/* Promised before, defined behind; one within another; shared memory is there once, local memory each time; a call under a guard. */
+/* Declared before and defined after the call; nested calls; shared memory exists once, local memory once for each call; a guarded call. */
 static void places(void **state)
 {
     (void)state;
@@ -54,7 +54,7 @@ static void places(void **state)
     for (size_t i = 0; i < GS_COUNT(names); i++) assert_string_equal(nth((int)i)->name, names[i]);
     assert_int_equal(nth(4)->guard, part_of(0, 0)->index);
     assert_false(nth(4)->guard_not);
-    assert_int_equal(part_of(4, 0)->index, 6);   /* around the call: the end */
+    assert_int_equal(part_of(4, 0)->index, 6);   /* skips the call: jumps to the end */
     assert_int_equal(module->variables, 4);      /* one shared, three local */
 }
 
@@ -95,7 +95,7 @@ static void refused(void **state)
     }
 }
 
-/* As many parameters of a call as there is room for, and one more. */
+/* The maximum number of parameters of a call, and one more. */
 static void many(void **state)
 {
     (void)state;
@@ -108,7 +108,7 @@ static void many(void **state)
     }
 }
 
-/* Each function calls the one before twice: the text would be read 2^40 times. */
+/* Each function calls the previous one twice: the text would be expanded 2^40 times. */
 static void doubling(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The PTX parser: what it refuses, with the code, the line and the words; and the bounds. */
+ * The PTX parser: what it refuses, with code, line and message; and its limits. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -200,7 +200,7 @@ static void body_errors(void **state)
         snprintf(text, sizeof text, ".reg .b32 r, %%r<5>; .reg .pred p;\n%s", all[i].statement);
         bad_body(text, all[i].status, all[i].message);
     }
-    /* what a message quotes is bounded */
+    /* quoted text in a message has a limited length */
     char text[4096] = "x";
     memset(text + 1, 'y', 3000);
     strcpy(text + 3001, " r;");
@@ -265,7 +265,7 @@ static void what_was_unread(void **state)
     unread_as(HEAD ".extern .entry k();", GS_PTX_UNREAD_EXTERNAL, 4);
     unread_as(HEAD ".alias a, b;", GS_PTX_UNREAD_EXTERNAL, 4);
     unread_as(HEAD ".global .attribute(.managed) .u32 g;", GS_PTX_UNREAD_ATTRIBUTE, 4);
-    unread_as(HEAD ".extern .shared .u32 s[];\n.entry k() { call f; }", GS_PTX_UNREAD_FUNCTION, 5);   /* what was external is over */
+    unread_as(HEAD ".extern .shared .u32 s[];\n.entry k() { call f; }", GS_PTX_UNREAD_FUNCTION, 5);   /* the ".extern" before it does not count for this line */
     unread_as(HEAD ".global .texref t;", GS_PTX_UNREAD_OTHER, 4);
     unread_as("", GS_PTX_UNREAD_OTHER, 1);
     assert_int_equal(gs_ptx_parse(&module, HEAD, strlen(HEAD), &unread, NULL), GS_OK);

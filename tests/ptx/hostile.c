@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The PTX parser: texts that are cut off, mutated or short of memory end in a module or an error. */
+ * The PTX parser: truncated or mutated texts, and exhausted memory, give a module or an error. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@ void *__real_malloc(size_t size);
 
 /* ---- memory that fails on demand: the test is linked with --wrap for realloc and malloc ---- */
 
-static int calls, fail_at;   /* the call of this number fails; 0: none */
+static int calls, fail_at;   /* fail_at: number of the call that fails; 0: none */
 
 void *__real_realloc(void *memory, size_t size);
 void *__wrap_malloc(size_t size);
@@ -49,7 +49,7 @@ static void truncations(void **state)
         modules += status == GS_OK;
         if (status != GS_OK) assert_non_null(strstr(error.text, "line "));
     }
-    assert_in_range(modules, 5, 200);   /* after the head, after a declaration, the whole text */
+    assert_in_range(modules, 5, 200);   /* after the head, after a declaration, after the whole text */
     good(sample);
     assert_int_equal(entry->instructions, 14);
     assert_int_equal(module->variables, 6);
@@ -61,7 +61,7 @@ static uint32_t draw(uint64_t *seed)
     return (uint32_t)(*seed >> 33);
 }
 
-/* One to four changes: a byte replaced, a piece removed, doubled or moved, a token put in. */
+/* One to four changes: a byte replaced; a piece removed, duplicated or moved; a token inserted. */
 static size_t mutate(char *text, size_t size, size_t room, uint64_t *seed)
 {
     static const char *const tokens[] = {
@@ -105,7 +105,7 @@ static void mutations(void **state)
     for (size_t i = 0; i < GS_COUNT(outcomes); i++) assert_true(outcomes[i] > 100);
 }
 
-/* Every allocation fails once; also in a text that needs several of each kind. */
+/* Each allocation fails once, also for a text with several objects of each kind. */
 static void no_memory(void **state)
 {
     (void)state;

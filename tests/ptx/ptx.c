@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The PTX parser: every construct with the tables that it must give. */
+ * The PTX parser: every construct gives the right tables. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -43,7 +43,7 @@ static void head(void **state)
     good(".version 7.0 .target sm_80");
     assert_int_equal(module->version, 70);
     gs_error error;
-    assert_int_equal(parse(HEAD, sizeof HEAD, &error), GS_OK);   /* with its terminator, as NVRTC counts it */
+    assert_int_equal(parse(HEAD, sizeof HEAD, &error), GS_OK);   /* with its terminator, which NVRTC counts too */
     assert_int_equal(parse(HEAD "\0", sizeof HEAD + 1, &error), GS_ERROR_PARSE);
     gs_ptx_module *none = NULL;
     gs_ptx_free(&none);
@@ -195,7 +195,7 @@ static void initialisers(void **state)
 
 /* ---- instructions ---- */
 
-/* Only what an instruction names is in the table, in the order of the naming. */
+/* The table has only registers that instructions name, in the order of their first use. */
 static void registers(void **state)
 {
     (void)state;
@@ -215,11 +215,11 @@ static void registers(void **state)
     }
     assert_int_equal(operand(4, 0)->index, operand(5, 1)->index);
     bad_body(".reg .b32 %r12; .reg .b32 %r<20>;\nmov.u32 %r12, 0;", GS_ERROR_PARSE, "line 7: mov.u32: \"%r12\" is declared twice");
-    good(HEAD ".entry a { .reg .b32 r<700000>; }\n.entry b { .reg .b32 r<700000>; }");   /* the bound is an entry's */
+    good(HEAD ".entry a { .reg .b32 r<700000>; }\n.entry b { .reg .b32 r<700000>; }");   /* the limit is per entry */
     bad_body(".reg .b32 %r<20>; .reg .f32 %r1<3>;\nmov.u32 %r12, 0;", GS_ERROR_PARSE, "line 7: mov.u32: \"%r12\" is declared twice");
 }
 
-/* The largest number that can stand in a place can stand there. */
+/* The largest number is accepted wherever a number may occur. */
 static void largest_numbers(void **state)
 {
     (void)state;
@@ -248,7 +248,7 @@ static void register_scopes(void **state)
     assert_int_equal(entry->reg[operand(2, 0)->index].type, GS_PTX_B32);   /* %r3: beyond the inner range */
     assert_int_equal(entry->reg[at(5)->guard].type, GS_PTX_PRED);
     assert_int_not_equal(at(5)->guard, operand(1, 0)->index);
-    body(".reg .b32 %r<4>; neg %r1;\n{ .reg .b64 x<2>; neg %r1; neg x1; }");   /* ranges around it do not hide another one's register */
+    body(".reg .b32 %r<4>; neg %r1;\n{ .reg .b64 x<2>; neg %r1; neg x1; }");   /* outer ranges do not hide the register of another range */
     assert_int_equal(operand(0, 0)->index, operand(1, 0)->index);
     assert_int_equal(entry->registers, 2);
 }
@@ -365,7 +365,7 @@ static void scalars(void **state)
         assert_ptr_equal(&module->variable[operand(1, i)->index], variable(i == 3 || i == 4 ? "a" : "s"));
         assert_int_equal(operand(1, i)->offset, offset[i]);
     }
-    body(".reg .b32 %laneid; mov.u32 %laneid, %laneid;");   /* what is declared comes first */
+    body(".reg .b32 %laneid; mov.u32 %laneid, %laneid;");   /* a declared register hides the special one */
     assert_string_equal(register_name(operand(0, 1)), "%laneid");
 }
 
@@ -434,7 +434,7 @@ static void vectors_and_pairs(void **state)
     assert_int_equal(child(operand(6, 1), 2)->offset, 4);
 }
 
-/* A vector as long as the longest possible, and one more. */
+/* The longest possible vector, and one more. */
 static void long_vectors(void **state)
 {
     (void)state;
@@ -464,15 +464,15 @@ static void labels(void **state)
     is_label(3, 0, 4);
     assert_int_equal(entry->instructions, 4);
     assert_int_equal(at(2)->line, 8);
-    /* each block has its own, also of a name that is used around it; what a block lacks is looked for around it, above and below */
+    /* Each block has its own labels, also if an outer block has the same name; other labels are looked up in the outer blocks, before and after it. */
     body("{ again: bra again; bra done; done: } { again: bra done; bra again; done : bra out; }\nagain: { bra again; { bra out; again: } }\n"
          "{ .reg .pred again; bra again; }\nout: bra again;");
     static const int target[] = {0, 2, 4, 2, 8, 5, 8, 5, 5};
     assert_int_equal(entry->instructions, GS_COUNT(target));
     for (int i = 0; i < (int)GS_COUNT(target); i++) is_label(i, 0, target[i]);
-    body("x: ret; { { bra x; } x: ret; }");   /* the nearest one, though it stands last */
+    body("x: ret; { { bra x; } x: ret; }");   /* the nearest label, even if it comes last */
     is_label(1, 0, 2);
-    body("x later; later: ret;");   /* not only branches */
+    body("x later; later: ret;");   /* labels are not only for branches */
     is_label(0, 0, 1);
     bad_body("bra x;\n{ x: }\nret;", GS_ERROR_PARSE, "line 6: bra: nothing here is named \"x\"");
     bad_body("ret;\nbra y;\n{ bra.uni z; }\n", GS_ERROR_PARSE, "line 7: bra: nothing here is named \"y\"");
@@ -493,11 +493,11 @@ static void locations(void **state)
 {
     (void)state;
     body("i;\n.loc 1 10 5\ni; i;\n.loc 1 342 17\n.loc\t1 130 5, function_name $L__info_string10, inlined_at 1 342 17\n"
-         ".loc 4 12 33, function_name $L__info_string14+10, inlined_at 1 130 5\ni;\n"          /* 3: two deep, into 1:342 */
-         ".loc 5 9 1, function_name x, inlined_at 4 12 33\n{ i; }\n"                           /* 4: three deep */
-         ".loc 2 7 1, function_name x, inlined_at 1 77 5\ni;\n.loc 1 0 5\ni;\n"                /* 5: nothing known of 1:77; 6: line 0 */
-         ".loc 1 130 5, function_name x, inlined_at 1 319 21\ni;\n"                            /* 7: 1:130 again, elsewhere */
-         ".loc 4 12 33, function_name x, inlined_at 1 130 5\ni;\n");                           /* 8: which 1:130 is not known */
+         ".loc 4 12 33, function_name $L__info_string14+10, inlined_at 1 130 5\ni;\n"          /* 3: two levels, in 1:342 */
+         ".loc 5 9 1, function_name x, inlined_at 4 12 33\n{ i; }\n"                           /* 4: three levels */
+         ".loc 2 7 1, function_name x, inlined_at 1 77 5\ni;\n.loc 1 0 5\ni;\n"                /* 5: 1:77 is unknown; 6: line 0 */
+         ".loc 1 130 5, function_name x, inlined_at 1 319 21\ni;\n"                            /* 7: 1:130 again, inlined elsewhere */
+         ".loc 4 12 33, function_name x, inlined_at 1 130 5\ni;\n");                           /* 8: ambiguous: there were two of 1:130 */
     is_at(0, 0, 0, 0, 0);
     is_at(1, 1, 10, 0, 0);
     is_at(2, 1, 10, 0, 0);
@@ -507,7 +507,7 @@ static void locations(void **state)
     is_at(6, 1, 0, 0, 0);
     is_at(7, 1, 130, 1, 319);
     is_at(8, 4, 12, 1, 130);
-    /* another entry knows nothing of it */
+    /* another entry does not use the first one's lines */
     good(HEAD ".entry a { .loc 1 5 1, function_name x, inlined_at 1 20 1\ni; }\n.entry b { i;\n.loc 2 3 1, function_name x, inlined_at 1 5 1\ni; }");
     is_at(0, 1, 5, 1, 20);
     entry = &module->entry[1];
@@ -515,7 +515,7 @@ static void locations(void **state)
     is_at(1, 2, 3, 1, 5);
 }
 
-/* A text as long as real ones, each register named out of order. */
+/* A text of realistic length that uses its registers out of order. */
 static void many_registers(void **state)
 {
     (void)state;
@@ -538,7 +538,7 @@ static void many_registers(void **state)
     }
 }
 
-/* Every ~ may be blanks, of either kind, or nothing. */
+/* Each ~ stands for blanks of any kind, or for nothing. */
 static void blanks_say_nothing(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Races on the emulated device: right results pass for every kind of problem, whatever is wrong with a result is found, and a fault is its
- * contender's own. Times and budgets are in tests/plan/measure.c. */
+ * Races on the emulated device: right results pass for every kind of problem, every kind of wrong result is found, and a fault counts only against its contender. Times
+ * and budgets are in tests/plan/measure.c. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -23,13 +23,13 @@ static gs_device *device;
 
 #define OK(call) do { if ((call) != GS_OK) fail_msg("%s: %s", #call, error.text); } while (0)
 
-typedef enum deed { RIGHT, NOTHING, SCALED, OTHER_A, FAULTY, OTHER_SUMS, FIRST_OF_AUX, SECOND_OF_AUX } deed;   /* of aux, a half of each row, or nothing where it has one alone */
+typedef enum deed { RIGHT, NOTHING, SCALED, OTHER_A, FAULTY, OTHER_SUMS, FIRST_OF_AUX, SECOND_OF_AUX } deed;   /* *_OF_AUX: only one half of each row of aux; without a gate, none */
 
 typedef struct cheat {
     gs_contender contender;
     gs_problem   problem;
     deed         deed;
-    gs_pointer   other;      /* memory that holds something else than A, and room for aux behind it */
+    gs_pointer   other;      /* memory that differs from A, followed by space for aux or the sums */
     size_t       other_bytes;
 } cheat;
 

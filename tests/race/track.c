@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What a race runs on, on a device that only writes down what it is asked for: how much memory is taken and what lies where in it, what is filled before what is
- * timed, what the kernels that fill and check are given, and that nothing stays behind where a call fails. */
+ * The memory and timing of a race, on a device that only records its calls: how much memory is used and where everything lies in it, what is filled before a timed call,
+ * the arguments of the kernels that fill and check, and that nothing leaks when a call fails. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -22,32 +22,32 @@ enum { GAP = 4352, MOST = 64, LAUNCHES = 16 };
 
 static gs_error error;
 
-/* A call that must succeed; why it did not is in `error`. */
+/* For a call that must succeed; its message is in `error`. */
 #define OK(call)                                                       \
     do {                                                               \
         if ((call) != GS_OK) fail_msg("%s: %s", #call, error.text);    \
     } while (0)
 
 /* ---- the device ----
- * It writes a letter for each call that puts something on the queue or waits for it:
+ * It records a letter for each call that uses the queue:
  *
- *     ( < >    the events are recorded: lead, start, end
+ *     ( < >    an event is recorded: lead, start, end
  *     f        memory is filled with a pattern
- *     l s S    a kernel: one that fills an operand, the one that checks a sample, the one that looks at all results
- *     c        the call that is timed
- *     [ ] g    a capture begins, it ends, its graph is launched
- *     .        the queue is waited for */
+ *     l s S    a kernel: fills an operand, checks a sample, checks all results
+ *     c        the timed call
+ *     [ ] g    a capture begins, ends, its graph is launched
+ *     .        the host waits for the queue */
 
 static struct {
     size_t free_bytes, taken;
-    int    fails_at, calls, live;      /* the call that fails; 0: none */
-    char   said[MOST];                 /* the letters */
+    int    fails_at, calls, live;      /* fails_at: number of the call that fails; 0: none */
+    char   said[MOST];                 /* the recorded letters */
     gs_pointer filled;                 /* the last fill */
     uint32_t pattern;
     size_t filled_bytes;
     struct { gs_function function; uint32_t blocks, threads; gs_race_fill fill; gs_race_check check; } launch[LAUNCHES];
     int    launches;
-    uint64_t wrong;                    /* what the kernels find */
+    uint64_t wrong;                    /* wrong elements that the kernels report */
 } sim;
 
 static gs_function functions[3] = {(gs_function)"fill", (gs_function)"sample", (gs_function)"scan"};
@@ -173,7 +173,7 @@ static gs_status event_record(gs_device *d, gs_event event, gs_queue queue, gs_e
     return next(event == track.lead ? '(' : event == track.start ? '<' : '>', why);
 }
 
-/* From lead to end 100 us, from start to end 10. */
+/* lead to end: 100 us; start to end: 10 us. */
 static gs_status event_us(gs_device *d, gs_event start, gs_event end, double *us, gs_error *why)
 {
     (void)d;
@@ -232,7 +232,7 @@ static void open_for(const char *text)
     memset(sim.said, 0, sizeof sim.said);
     OK(gs_track_open(&track, &device, &problem, &error));
     const size_t length = strlen(sim.said);
-    assert_true(sim.said[0] == '(' && strcmp(sim.said + length - 2, ">.") == 0 && strspn(sim.said + 1, "l") == length - 3);   /* what it fills counts, and is waited for */
+    assert_true(sim.said[0] == '(' && strcmp(sim.said + length - 2, ">.") == 0 && strspn(sim.said + 1, "l") == length - 3);   /* filling counts as spent time, and is waited for */
     memset(sim.said, 0, sizeof sim.said);
 }
 
@@ -240,7 +240,7 @@ static size_t rounded(size_t bytes) { return (bytes + 255) / 256 * 256; }
 
 /* ---- memory ---- */
 
-/* A has 64 KiB, B 128, D rows that are apart. */
+/* A has 64 KiB, B 128 KiB; rows of D have gaps. */
 static void sizes(void **state)
 {
     (void)state;
@@ -248,11 +248,11 @@ static void sizes(void **state)
     gs_track t = {.device = &device, .problem = problem_of("f16:32x64x1024:tn:ldd=128")};
     OK(gs_track_size(&t, &error));
     assert_int_equal(t.sets, 4 * cache / used + 1);
-    assert_int_equal(t.scratch_bytes, cache / 2);   /* the sets fill the cache: as much that the device is busy for a while */
+    assert_int_equal(t.scratch_bytes, cache / 2);   /* the sets fill the cache already; this keeps the device busy for a while */
     assert_int_equal(t.bytes, set * (size_t)t.sets + t.scratch_bytes + 256);
     assert_true(t.room[0] == 65536 + GAP && t.room[1] == 131072 + GAP && t.room[2] == 0 && t.room[3] == rounded(d) + GAP && t.room[4] == 0);
 
-    sim.free_bytes = 8 * set;   /* an eighth of it is one set */
+    sim.free_bytes = 8 * set;   /* an eighth of the free memory holds one set */
     OK(gs_track_size(&t, &error));
     assert_int_equal(t.sets, 1);
     sim.free_bytes = 8 * set - 8;
@@ -262,7 +262,7 @@ static void sizes(void **state)
     OK(gs_track_size(&t, &error));
     assert_int_equal(t.sets, 3);
 
-    gs_track large = {.device = &device, .problem = problem_of("f16:32x64x1048576:tn")};   /* one set that is larger than the cache */
+    gs_track large = {.device = &device, .problem = problem_of("f16:32x64x1048576:tn")};   /* one set is larger than the cache */
     sim.free_bytes = (size_t)1 << 40;
     OK(gs_track_size(&large, &error));
     assert_true(large.sets == 1 && large.scratch_bytes == cache / 2);
@@ -273,12 +273,12 @@ static void sizes(void **state)
     sim.free_bytes -= 8;
     large.scratch_bytes = 0;
     OK(gs_track_size(&large, &error));
-    assert_true(large.sets == 1 && large.scratch_bytes == 0);   /* no room for it */
+    assert_true(large.sets == 1 && large.scratch_bytes == 0);   /* no memory for the scratch buffer */
 
     gs_track small = {.device = &device, .problem = problem_of("f16:8x8x8:tn")}, read = {.device = &device, .problem = problem_of("f16:32x64x1024:tn:beta=1")};
     sim.free_bytes = (size_t)1 << 30;
     OK(gs_track_size(&small, &error));
-    assert_true(small.sets == 256 && small.scratch_bytes == 2 * cache);   /* the most, which do not fill the cache */
+    assert_true(small.sets == 256 && small.scratch_bytes == 2 * cache);   /* the maximum number of sets, which still do not fill the cache */
     device.caps.emulated = true;
     OK(gs_track_size(&small, &error));
     assert_true(small.sets == 1 && small.scratch_bytes == 0);
@@ -311,7 +311,7 @@ static void places(void **state)
         for (int i = 0; i < GS_OPERANDS; i++) assert_int_equal((uintptr_t)given[i], bytes[i] ? track.at[i] + (size_t)set * track.room[i] : 0);
         assert_true(!args.alpha && !args.beta);
     }
-    /* what is read is filled, all sets of it; what is written is not */
+    /* all operands that are read are filled in all sets; those that are written are not */
     static const int read[] = {0, 1, 2, 4, 7, 8};
     assert_int_equal(sim.launches, 6);
     for (int i = 0; i < 6; i++) {
@@ -354,7 +354,7 @@ static void scalars_and_pointers(void **state)
     assert_int_equal(sim.live, 0);
 }
 
-/* Every row goes to some group, in every set to the same; of a masked group no more than it has room for. */
+/* Every row belongs to a group, the same in every set; a masked group gets no more rows than it has room for. */
 static void offsets_of_sets(void **state)
 {
     (void)state;
@@ -386,7 +386,7 @@ static gs_status one_call(void *self, int index, gs_queue queue, gs_error *why)
     return next('c', why);
 }
 
-/* Caches are filled in front of what is timed, and count as time of the device. */
+/* The cache is filled before a timed call; that time counts as spent. */
 static void what_is_timed(void **state)
 {
     (void)state;
@@ -409,7 +409,7 @@ static void what_is_timed(void **state)
     drop(&device, graph);
     gs_track_close(&track);
 
-    sim.free_bytes = 8 * (8192 * 3 + 3 * GAP);   /* no room to fill anything */
+    sim.free_bytes = 8 * (8192 * 3 + 3 * GAP);   /* no memory for the scratch buffer */
     open_for("f16:64x64x64:tn");
     assert_true(track.scratch == 0 && track.sets == 1);
     OK(gs_track_time(&track, one_call, &index, 1, &us, &error));
@@ -418,7 +418,7 @@ static void what_is_timed(void **state)
     assert_int_equal(sim.live, 0);
 }
 
-/* A capture always ends, and no graph stays of one in which a call failed. */
+/* A capture always ends, and a capture with a failed call leaves no graph. */
 static void calls_that_fail(void **state)
 {
     (void)state;
@@ -438,7 +438,7 @@ static void calls_that_fail(void **state)
         assert_null(graph);
         assert_int_equal(sim.live, before);
     }
-    for (int fails = 1; fails <= 7; fails++) {   /* every call of a replay, waiting for it too */
+    for (int fails = 1; fails <= 7; fails++) {   /* every call of a replay, including the wait */
         double us;
         sim.fails_at = sim.calls + fails;
         assert_int_equal(gs_track_replay(&track, functions[0], &us, &error), GS_ERROR_DEVICE);
@@ -448,7 +448,7 @@ static void calls_that_fail(void **state)
     assert_int_equal(sim.live, 0);
 }
 
-/* Whichever of its calls fails, opening says so, and closing gives all back, also where its own call fails: it waits for the queue. */
+/* Whichever call fails, opening returns the error. Closing waits for the queue and frees everything, even if that wait fails. */
 static void opening_that_fails(void **state)
 {
     (void)state;
@@ -484,7 +484,7 @@ static void what_is_checked(void **state)
     assert_string_equal(sim.said, "(fSs>.");
     assert_true(sim.filled == track.wrong && sim.filled_bytes == 8 && sim.pattern == 0 && track.spent_us == 200);
     assert_int_equal(sim.launch[0].blocks, 3 * 64 * 32 / 256);
-    assert_int_equal(sim.launch[1].blocks, 64);   /* of 2048 warps as many blocks as there may be */
+    assert_int_equal(sim.launch[1].blocks, 64);   /* 2048 warps: limited to the maximum number of blocks */
     const gs_race_check *const c = &sim.launch[0].check;
     assert_memory_equal(c, &sim.launch[1].check, sizeof *c);
     const void *const given[] = {c->a, c->b, c->c, c->d, c->bias, c->offsets, c->aux, c->scale_m, c->scale_n};
@@ -502,7 +502,7 @@ static void what_is_checked(void **state)
     for (int fails = 1; fails <= 8; fails++) {
         sim.fails_at = sim.calls + fails;
         assert_int_equal(gs_track_check(&track, &wrong, &error), GS_ERROR_DEVICE);
-        assert_false(wrong);   /* it is not known */
+        assert_false(wrong);   /* wrong is not set */
         sim.launches = 0;
     }
     sim.fails_at = 0;
@@ -535,7 +535,7 @@ static void kinds_that_are_checked(void **state)
         if (c->along != cases[i].along || c->dbias != cases[i].dbias || c->residual != cases[i].residual || c->gate != cases[i].gate || c->groups != cases[i].groups ||
             c->k_groups != cases[i].k_groups || c->room != cases[i].room || c->relative != cases[i].relative || c->spread != cases[i].spread || c->samples != 64)
             fail_msg("%s: %d %d %d %d %d %d %d %g %g", cases[i].problem, c->along, c->dbias, c->residual, c->gate, c->groups, c->k_groups, (int)c->room, c->relative, c->spread);
-        assert_int_equal(sim.launch[1].blocks, 1);   /* 16 times the threads each, where they are few */
+        assert_int_equal(sim.launch[1].blocks, 1);   /* 16 times more threads per block where there are few */
         gs_track_close(&track);
     }
 }

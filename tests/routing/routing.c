@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Offsets and counts: what each way to draw them promises, over many seeds; what is read back and refused; and which rows a group has. The edges of
- * each draw, and groups along K, are in verify/groups.c. */
+ * Offsets and counts: the properties of each way to draw them, over many seeds; reading them back, and what is refused; and the rows of a group. The edges of each draw,
+ * and groups along K, are tested in verify/groups.c. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -32,7 +32,7 @@ static void names(void **state)
 
 /* ---- draws ---- */
 
-/* How many rows of 24 belong to a group: mostly all but one, else from half to all of them. */
+/* How many of 24 rows belong to a group: usually all but one, otherwise from half to all of them. */
 static void short_draws(void **state)
 {
     (void)state;
@@ -73,13 +73,13 @@ static void few_draws(void **state)
         count[offsets[4]]++;
         for (int i = 0; i < 4; i++) of_group[i] += offsets[i + 1] - offsets[i];
         gs_offsets_draw(&one, GS_ROUTING_FEW, seed, offsets);
-        assert_in_range(offsets[4], 1, 2);   /* there are no more */
+        assert_in_range(offsets[4], 1, 2);   /* there are only two */
     }
     for (int i = 1; i <= 3; i++) assert_in_range(count[i], SEEDS / 4, SEEDS / 2);
     for (int i = 0; i < 4; i++) assert_in_range(of_group[i], SEEDS * 2 / 5, SEEDS * 3 / 5);
 }
 
-/* Even: each group has the same chance. Skewed: half of the rows go to the first eighth. */
+/* Even: each group is equally likely. Skewed: half of the rows go to the first eighth of the groups. */
 static void even_and_skewed_draws(void **state)
 {
     (void)state;
@@ -87,18 +87,18 @@ static void even_and_skewed_draws(void **state)
     int32_t even[MOST], skewed[MOST];
     gs_offsets_draw(&p, GS_ROUTING_EVEN, 5, even);
     gs_offsets_draw(&p, GS_ROUTING_SKEWED, 5, skewed);
-    for (int i = 0; i < 64; i++) assert_in_range(even[i + 1] - even[i], 80, 180);   /* 125 on the average */
+    for (int i = 0; i < 64; i++) assert_in_range(even[i + 1] - even[i], 80, 180);   /* 125 on average */
     assert_in_range(skewed[8], 3800, 4200);
-    assert_in_range(skewed[1], 1850, 2150);   /* the fourth root of a sixty-fourth part */
+    assert_in_range(skewed[1], 1850, 2150);   /* a quarter of the rows, approximately */
     assert_true(skewed[64] - skewed[63] < 80);
     int32_t other[MOST];
     gs_offsets_draw(&p, GS_ROUTING_EVEN, 6, other);
-    assert_memory_not_equal(even, other, sizeof even);   /* seeds differ, and one always gives the same */
+    assert_memory_not_equal(even, other, sizeof even);   /* different seeds give different offsets, the same seed the same */
     gs_offsets_draw(&p, GS_ROUTING_EVEN, 5, other);
     assert_memory_equal(even, other, sizeof even);
 }
 
-/* Groups begin at multiples of 8. One is empty in every draw, neither the first of three nor the last, and which one depends on the seed; about half of all are. */
+/* Groups begin at multiples of 8. In every draw one group in the middle is empty, which one depends on the seed; about half of all groups are empty. */
 static void sparse_draws(void **state)
 {
     (void)state;
@@ -126,7 +126,7 @@ static void sparse_draws(void **state)
     }
 }
 
-/* Of two groups the first is the empty one; a single group has all rows. */
+/* Of two groups the first is empty; a single group has all rows. */
 static void sparse_draws_of_few_groups(void **state)
 {
     (void)state;
@@ -141,7 +141,7 @@ static void sparse_draws_of_few_groups(void **state)
         }
 }
 
-/* 1, 2, 4 or 8 rows each, as far as they go; equal: the remainder goes nowhere, and of too few the first groups have one. */
+/* Tokens: 1, 2, 4 or 8 rows for each group, as long as there are rows. Equal: the remainder belongs to no group; if there are too few rows, the first groups get one each. */
 static void equal_draws(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void equal_draws(void **state)
     for (int i = 0; i <= 8; i++) assert_int_equal(offsets[i], GS_MIN(i, 5));
 }
 
-/* Masked: all groups have 1 or 2 rows, or 4, or a multiple of 8 of their own, but in the latter two for one group that has one to three. */
+/* Masked: all groups have 1 or 2 rows, or 4, or a multiple of 8, except that in the latter two cases one group has one to three rows. */
 static void masked_tokens(void **state)
 {
     (void)state;
@@ -193,10 +193,10 @@ static void masked_tokens(void **state)
             draws[most - 1]++;
         }
         gs_offsets_draw(&narrow, GS_ROUTING_TOKENS, seed, counts);
-        for (int i = 0; i < 6; i++) assert_in_range(counts[i], 0, 2);   /* the room of each */
+        for (int i = 0; i < 6; i++) assert_in_range(counts[i], 0, 2);   /* the capacity of each group */
     }
     for (int i = 0; i < 4; i++) assert_in_range(draws[i], SEEDS / 6, SEEDS / 3);
-    for (int i = 0; i <= 40; i += i < 3 ? 1 : i == 3 ? 5 : 8) assert_true(of[i] > 0);   /* 0 to 3, and multiples of 8 up to all of the room */
+    for (int i = 0; i <= 40; i += i < 3 ? 1 : i == 3 ? 5 : 8) assert_true(of[i] > 0);   /* 0 to 3, and multiples of 8 up to the capacity */
     for (int i = 0; i < 6; i++) assert_true(where[i] > 0);
 }
 
@@ -205,7 +205,7 @@ static void masked_tokens(void **state)
 typedef struct read_case {
     const char *problem;
     int32_t     offsets[4];
-    const char *wrong;   /* NULL: taken */
+    const char *wrong;   /* NULL: accepted */
 } read_case;
 
 static void what_is_read_back(void **state)
@@ -221,7 +221,7 @@ static void what_is_read_back(void **state)
         {"f16:20x8x8:tn:g=3", {0, -1, 6, 9}, "must ascend from 0 to at most M, 20"},
         {"f16:20x8x9:nt:gk=3", {0, 5, 5, 9}, NULL},
         {"f16:20x8x9:nt:gk=3", {0, 5, 5, 10}, "must ascend from 0 to at most K, 9"},
-        {"f16:21x8x8:tn:gm=3", {7, 0, 7, -1}, NULL},   /* the fourth is not theirs */
+        {"f16:21x8x8:tn:gm=3", {7, 0, 7, -1}, NULL},   /* there is no fourth group */
         {"f16:21x8x8:tn:gm=3", {7, 8, 7, 0}, "counts of masked groups must be from 0 to their rows, 7"},
         {"f16:21x8x8:tn:gm=3", {7, 0, -1, 0}, "counts of masked groups must be from 0 to their rows, 7"},
     };
@@ -252,7 +252,7 @@ static void what_is_put(void **state)
     int32_t drawn[8], *read;
     gs_error error = {0};
     gs_pointer at;
-    OK(gs_offsets_put(device, &plain, GS_ROUTING_EVEN, 1, 0, &error));   /* nothing is written where nothing is */
+    OK(gs_offsets_put(device, &plain, GS_ROUTING_EVEN, 1, 0, &error));   /* a problem without groups: nothing is written */
     OK(device->ops->alloc(device, 256, &at, &error));
     OK(gs_offsets_put(device, &p, GS_ROUTING_SKEWED, 9, at, &error));
     gs_offsets_draw(&p, GS_ROUTING_SKEWED, 9, drawn);
@@ -286,7 +286,7 @@ static void rows_of_groups(void **state)
     assert_int_equal(gs_rows_used(&along, terms), 60);
     assert_int_equal(gs_rows_used(&plain, NULL), 40);
     assert_int_equal(gs_row_used(&masked, counts, 6), 6);
-    assert_int_equal(gs_row_used(&masked, counts, 7), 14);   /* the group between has none */
+    assert_int_equal(gs_row_used(&masked, counts, 7), 14);   /* the group between has no rows */
     assert_int_equal(gs_row_used(&masked, counts, 10), 17);
     assert_int_equal(gs_row_used(&sorted, offsets, 9), 9);
     assert_int_equal(gs_row_used(&plain, NULL, 9), 9);

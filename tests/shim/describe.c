@@ -151,7 +151,7 @@ static void what_is_a_problem(void **state)
     static const struct { const char *changes, *problem; } cases[] = {
         {"", "f16:16x48x32:nn"},
         {"3=1 a.2=32 a.3=48 a.4=32", "f16:16x48x32:tn"},
-        {"3=2 a.2=32 a.3=48 a.4=32", "f16:16x48x32:tn"},                 /* of real numbers the same */
+        {"3=2 a.2=32 a.3=48 a.4=32", "f16:16x48x32:tn"},                 /* conjugate transposed: the same for real numbers */
         {"4=1 b.2=16 b.3=32 b.4=16", "f16:16x48x32:nt"},
         {"3=1 a.2=32 a.3=48 a.4=32 4=2 b.2=16 b.3=32 b.4=16", "f16:16x48x32:tt"},
         {BF16, "bf16:16x48x32:nn"},
@@ -185,7 +185,7 @@ static void what_is_a_problem(void **state)
         char text[GS_PROBLEM_TEXT];
         gs_lt_asked out = describe(cases[i].changes);
         if (out.reason != GS_SHIM_SERVED) fail_msg("%s: %s", cases[i].changes, gs_shim_reason_text(out.reason));
-        out.problem.beta = strstr(cases[i].problem, "ldc=") || strstr(cases[i].problem, "sc=") ? 1 : 0;   /* what C has is seen where it is read */
+        out.problem.beta = strstr(cases[i].problem, "ldc=") || strstr(cases[i].problem, "sc=") ? 1 : 0;   /* with beta, C's layout is part of the problem */
         char wanted[GS_PROBLEM_TEXT + 8];
         const char *const epilogue = strstr(cases[i].problem, ":ep=");
         snprintf(wanted, sizeof wanted, "%.*s%s%s", epilogue ? (int)(epilogue - cases[i].problem) : (int)strlen(cases[i].problem), cases[i].problem, out.problem.beta != 0 ? ":beta=1" : "", epilogue ? epilogue : "");

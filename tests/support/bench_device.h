@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A simulated device with its own clock, for tests of timing: memory is the host's, time passes only where work says so. Verification's kernels
- * are replaced by a few lines; contenders take the time they are told, and fail or cheat when told. Included after cmocka, by one file of a program. */
+ * A simulated device with its own clock, for tests of timing. Its memory is host memory; time passes only where the simulation advances the clock. Verification's
+ * kernels are replaced by a few lines; contenders take the time that the test gives them, and fail or cheat when told to. Included after cmocka, by one file of a
+ * program. */
 #ifndef TESTS_BENCH_DEVICE_H
 #define TESTS_BENCH_DEVICE_H
 
@@ -20,7 +21,7 @@ typedef struct work {
     double cost_us;
     bool   writes;
     gs_args args;
-    const void **kept;           /* the A of the call before it, whose D is still there; NULL: it remembers nothing */
+    const void **kept;           /* A of the contender's last call, whose D it may return again; NULL: it never skips the work */
     bool   wobbles;
 } work;
 
@@ -30,18 +31,18 @@ typedef struct graph {
 } graph;
 
 static struct {
-    double now_us, slowdown;     /* per microsecond: the clock falls as the device heats up */
+    double now_us, slowdown;     /* relative increase of costs per microsecond of the clock: the SM clock falls as the device heats up */
     graph *capturing;
-    int    live;                 /* allocations, queues, events and graphs not given back */
+    int    live;                 /* allocations, queues, events and graphs that were not freed */
     bool   fault;
     int    replays[4096], replay_count, waits;
     uint64_t generated[3];       /* calls of gs_generate for a, b, c */
-    void *reference;             /* on the device */
-    int  references;             /* so often it was there */
-    int  exposed;                /* calls of contenders that could have read it */
+    void *reference;             /* in device memory; NULL: none */
+    int  references;             /* how often a reference was made or read */
+    int  exposed;                /* calls of contenders while a reference was in device memory */
     int  passes;                 /* element-wise kernels over A, and */
-    size_t passed;               /* the bytes of one */
-    int  looks;                  /* so often all outputs were looked at */
+    size_t passed;               /* the bytes that one of them covers */
+    int  looks;                  /* checks of all outputs */
     uint32_t wobble;
 } sim;
 
@@ -58,7 +59,7 @@ static inline void sim_free(gs_device *device, gs_pointer pointer)
 {
     (void)device;
     if (sim.reference && sim.reference == (void *)(uintptr_t)pointer) {
-        assert_int_equal(*(uint32_t *)sim.reference, GS_POISON_FIRST);   /* who gets this memory next finds nothing in it */
+        assert_int_equal(*(uint32_t *)sim.reference, GS_POISON_FIRST);   /* freed memory must not show the reference to whoever gets it next */
         sim.reference = NULL;
     }
     free((void *)(uintptr_t)pointer);
@@ -70,7 +71,7 @@ static inline gs_status sim_fill(gs_device *device, gs_pointer to, uint32_t patt
     (void)device, (void)queue, (void)error;
     assert_int_equal(bytes % 4, 0);
     uint32_t *const words = (uint32_t *)(uintptr_t)to;
-    for (size_t i = 0; pattern && i < bytes / 4; i++) words[i] = pattern;   /* zeros only push other data out of the L2 */
+    for (size_t i = 0; pattern && i < bytes / 4; i++) words[i] = pattern;   /* zeros only push other data out of the L2, so they are not written */
     sim.now_us += 1;
     return GS_OK;
 }
@@ -152,7 +153,7 @@ static inline gs_status sim_capture_end(gs_device *device, gs_queue queue, gs_gr
     return GS_OK;
 }
 
-/* D is right when each of its first words is A's first word plus one. */
+/* D is right if its first word is A's first word plus one. */
 static inline void execute(const work *item)
 {
     const bool same = item->kept && *item->kept == item->args.a;
@@ -266,7 +267,7 @@ gs_status gs_pass_over(gs_verifier *self, gs_pointer at, size_t bytes, gs_queue 
     return GS_OK;
 }
 
-/* Of D only its first word, of what lies around it only the last one. */
+/* Checks only the first word of each D, and only the last word of the guard around it. */
 gs_status gs_timed_check(gs_verifier *self, const gs_problem *problem, double tolerance, gs_pointer sets, int count, uint32_t poison, uint64_t seed, gs_pointer found,
                          gs_queue queue, gs_error *error)
 {
@@ -289,13 +290,13 @@ typedef struct player {
     int       id;
     double    cost_us;
     int       runs;              /* so far */
-    int       honest_runs;       /* computes nothing after that many; 0: always honest */
-    int       fails_at;          /* returns `status` at that run; 0: never */
+    int       honest_runs;       /* computes nothing after that many runs; 0: always honest */
+    int       fails_at;          /* returns `status` from that run on; 0: never */
     gs_status status;
-    bool      remembers;         /* computes nothing where it was called with the same A before, every other time */
-    bool      wobbles;           /* another D every time, and always right */
+    bool      remembers;         /* every other call with the A of the call before it computes nothing */
+    bool      wobbles;           /* a different D in every run, each of them right */
     const void *kept;
-    int       faults_at;         /* the device is lost after that run; 0: never */
+    int       faults_at;         /* the device is lost from that run on; 0: never */
     int       spoils_at;         /* writes into B in that run; 0: never */
     const void *a[GS_BENCH_SETS], *b[GS_BENCH_SETS], *c[GS_BENCH_SETS], *d[GS_BENCH_SETS];   /* addresses seen, by run */
 } player;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A session at a worker that answers from a file, for tests of comparisons: a folder, which is the working directory, with store, worker and requests.
+ * For tests of comparisons: a session with a worker that answers from a file, in a temporary folder that is the working directory and holds store, worker and requests.
  * Included after cmocka. */
 #ifndef TESTS_COMPARING_H
 #define TESTS_COMPARING_H
@@ -22,7 +22,7 @@
 #define OWN       "ws/128x256x64/s4/c2x1/coop/g8"
 #define REFERENCE "cublaslt-autotuning"
 
-/* Answers every request with bench.json; one that has a line of the file `dies` in it ends the process. */
+/* Answers every request with bench.json; a request that contains a line of the file `dies` ends the process instead. */
 static const char worker_script[] =
     "#!/bin/sh\n"
     "while IFS= read -r line; do\n"
@@ -84,12 +84,12 @@ static inline int finish(void **state)
     bench *const b = *state;
     gs_stop_requested = 0;
     gs_device_session_close(&b->session);
-    read_text("");   /* what it holds */
+    read_text("");   /* frees the buffer that it keeps */
     if (chdir("/") != 0) return -1;
     return remove_all(b->folder);
 }
 
-/* An entry of a reply: five rounds, a per mille apart. */
+/* One entry of a reply: five rounds whose times are 0.1 % apart. */
 static inline void put_entry(gs_text *text, const char *name, const char *layout, double us, bool wrong)
 {
     gs_text_addf(text, "%s{\"name\":\"%s\",\"layout\":\"%s\",\"status\":\"GS_OK\",\"message\":\"\",\"detail\":\"\",\"wrong\":%s,\"mismatches\":0,\"device_us\":%g,\"device_samples\":[",
@@ -98,7 +98,7 @@ static inline void put_entry(gs_text *text, const char *name, const char *layout
     gs_text_addf(text, "],\"call_us\":%g,\"call_samples\":[%g]}", us + 4, us + 4);
 }
 
-/* bench.json: ours in both layouts, wrong in nn where it is asked for, and the reference's. */
+/* Writes bench.json: our kernel and the reference, each in nn and tn. wrong: our kernel's result in nn is wrong. */
 static inline void write_reply(const char *own, double own_us, double reference_us, bool wrong)
 {
     gs_text text = {0};

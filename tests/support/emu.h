@@ -13,12 +13,12 @@ typedef struct emu_test {
     gs_emu_memory *memory;
     gs_ptx_module *module;
     gs_emu_code   *code;
-    gs_emu_launch  launch;      /* seed, check, threads, smem ... may be changed between emu_load and emu_run */
+    gs_emu_launch  launch;      /* emu_run uses it as it is: seed, check, threads, smem and the like may be changed after emu_load */
     uint8_t        params[512];
     gs_error       error;
 } emu_test;
 
-/* Everything but the launch. entry NULL: the only one. Module variables in global memory are not supported here. */
+/* Everything except the launch. entry NULL: the module's only entry. Global module variables are not supported here. */
 static inline gs_status emu_load(emu_test *t, const char *ptx, const char *entry)
 {
     memset(t, 0, sizeof *t);
@@ -50,7 +50,7 @@ static inline uint64_t emu_buffer(emu_test *t, const void *data, size_t size)
 
 static inline void *emu_bytes(const emu_test *t, uint64_t address, size_t size) { return gs_emu_memory_at(t->memory, address, size); }
 
-/* Parameter number i, as the kernel declares it. */
+/* Parameter number i, in the kernel's order. */
 static inline void emu_param(emu_test *t, int i, const void *value, size_t size)
 {
     for (int v = 0; v < t->module->variables; v++) {
@@ -68,7 +68,7 @@ static inline gs_status emu_run(emu_test *t)
     return gs_emu_run(&t->launch, &t->error);
 }
 
-/* From the beginning, counters and findings too. */
+/* Runs again from the start: counters and findings are cleared too. */
 static inline gs_status emu_rerun(emu_test *t, uint64_t seed)
 {
     t->launch.seed = seed;

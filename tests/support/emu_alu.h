@@ -28,7 +28,7 @@ typedef struct emu_alu {
     gs_error       error;
 } emu_alu;
 
-/* Statements end with semicolons. */
+/* Each statement ends with a semicolon. */
 static inline gs_status alu_decode(emu_alu *t, const char *statements)
 {
     char ptx[2048];
@@ -55,7 +55,7 @@ static inline void alu_open(emu_alu *t, const char *statements)
     memcpy(t->warp.registers, t->code->image, t->code->register_bytes);
 }
 
-/* "r1" */
+/* name: without the %, for example "r1" */
 static inline uint32_t alu_offset(const emu_alu *t, const char *name)
 {
     for (int i = 0; i < t->module->entry[0].registers; i++)
@@ -91,11 +91,11 @@ static inline void alu_set(emu_alu *t, const char *name, int lane, uint64_t valu
 
 static inline void alu_run(emu_alu *t, uint32_t lanes)
 {
-    for (uint32_t i = 0; i + 1 < t->code->ops; i++)   /* without the exit behind them */
+    for (uint32_t i = 0; i + 1 < t->code->ops; i++)   /* all but the final exit */
         assert_int_equal(t->code->op[i].exec(&t->warp, &t->code->op[i], lanes), GS_EMU_NEXT);
 }
 
-/* One result of one instruction, in every lane the same. */
+/* The result of one instruction that is the same in every lane. */
 static inline uint64_t alu_one(const char *statements, const char *result, uint64_t a, const char *name_a, uint64_t b, const char *name_b)
 {
     emu_alu t;
@@ -110,7 +110,7 @@ static inline uint64_t alu_one(const char *statements, const char *result, uint6
     return value;
 }
 
-/* ---- values: i any bits, s shift amounts, l numbers below 32, n small ones of either sign, h f16, b bf16, f f32, d f64, p predicates ---- */
+/* ---- values by kind: i any bits, s shift amounts, l less than 32, n small signed integers, h f16, b bf16, f f32, d f64, p predicates ---- */
 
 #define ALU_EDGES 32
 static inline uint64_t alu_edge(char kind, int bits, unsigned i)
@@ -176,10 +176,10 @@ static inline uint64_t alu_random(char kind, gs_random *random)
 
 /* ---- rounding by definition ---- */
 
-typedef struct alu_format { int precision, least, most; } alu_format;   /* bits of the significand, exponents of the normal numbers */
+typedef struct alu_format { int precision, least, most; } alu_format;   /* precision: bits of the significand; least, most: exponents of normal numbers */
 static const alu_format ALU_F16 = {11, -14, 15}, ALU_BF16 = {8, -126, 127}, ALU_TF32 = {11, -126, 127};
 
-/* mode: n nearest even, a nearest, ties away from zero, z m p directed. */
+/* mode: n to nearest even, a to nearest with ties away from zero, z towards zero, m towards -infinity, p towards +infinity */
 static inline double alu_round(long double exact, alu_format f, char mode)
 {
     int exponent;
@@ -209,17 +209,17 @@ static inline double alu_f32(uint64_t bits) { return gs_bits_f32((uint32_t)bits)
 
 /* ---- comparing with a reference ---- */
 
-/* v: the sources' low bits; context: the caller's. */
+/* v: the sources' low bits; context: passed through from alu_check */
 typedef uint64_t alu_reference(const uint64_t v[4], const void *context);
 
 static inline bool alu_equal(char letter, char kind, uint64_t got, uint64_t want)
 {
     if (got == want) return true;
-    return letter == 'q' && strchr("dfhb", kind) && isnan(gs_bits_f64(got)) && isnan(gs_bits_f64(want));   /* f64 keeps some NaN, not which */
+    return letter == 'q' && strchr("dfhb", kind) && isnan(gs_bits_f64(got)) && isnan(gs_bits_f64(want));   /* an f64 result may be any NaN */
 }
 
-/* Edges against each other, then random values; every second warp is incomplete, and its other lanes must stay as they were.
- * kinds: of the sources, in their order; the last letter also tells what the result is. */
+/* All pairs of edge values, then random values. Every second warp has inactive lanes, which must keep their values. kinds: the kind of each source, in order; the last one
+ * is also the kind of the result. */
 static inline void alu_check(const char *statements, const char *kinds, alu_reference *reference, const void *context)
 {
     enum { WARPS = 2 * ALU_EDGES };

@@ -9,7 +9,7 @@
 
 enum { BYTES = 4096, SHARED = 4096, LANES = 32 };
 
-/* A kernel around a body: %rd1 and %rd2 are the buffers `in` and `out`, %r1 the thread; %p1 says that it is one of the first 19. */
+/* A kernel around a body: %rd1 and %rd2 are the addresses of `in` and `out`, %r1 is the thread, %p1 is true in the first 19 threads. */
 static inline void write_kernel(char *text, size_t size, const char *body)
 {
     snprintf(text, size,
@@ -27,7 +27,7 @@ typedef struct machine {
     uint8_t *to, *from;      /* host addresses of out and in */
 } machine;
 
-/* `in` holds data or 0, 1, 2, ...; every byte of `out` is 0xee. NULL data and size 0: in is not written. */
+/* `in` holds data, or 0, 1, 2, ... if data is NULL; every byte of `out` is 0xee. data NULL and size 0: `in` stays unwritten. */
 static inline void open_machine(machine *m, const char *body, const void *data, size_t size)
 {
     static char text[1 << 16];
@@ -51,7 +51,7 @@ static inline void run_clean(machine *m)
         fail_msg("%s %s", m->t.error.text, m->t.launch.findings ? m->t.launch.finding[0].text : "");
 }
 
-/* Opens, runs without a finding. */
+/* Opens the machine and runs it, expecting no finding. */
 static inline void run_body(machine *m, const char *body, const void *data, size_t size)
 {
     open_machine(m, body, data, size);
@@ -60,7 +60,7 @@ static inline void run_body(machine *m, const char *body, const void *data, size
 
 static inline void close_machine(machine *m) { emu_end(&m->t); }
 
-/* Runs and expects a finding of that kind, whose text contains some words. */
+/* Runs and expects a finding of that kind whose text contains `words`. */
 static inline void expect_finding(const char *body, gs_emu_finding_kind kind, const char *words)
 {
     machine m;
@@ -79,7 +79,7 @@ static inline uint32_t u32_at(const uint8_t *bytes, size_t index) { uint32_t v; 
 static inline float f32_at(const uint8_t *bytes, size_t index) { float v; memcpy(&v, bytes + 4 * index, 4); return v; }
 static inline double f64_at(const uint8_t *bytes, size_t index) { double v; memcpy(&v, bytes + 8 * index, 8); return v; }
 
-/* %rd3 and %rd4: the lane's place in `in` and `out`, 4 bytes each. */
+/* %rd3 and %rd4: addresses of the lane's element of 4 bytes in `in` and `out`. */
 #define EACH_LANE "mul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd3, %rd2;\nadd.s64 %rd3, %rd3, %rd1;\n"
 
 #endif

@@ -18,7 +18,7 @@ static inline void assert_mentions(const gs_error *error, const char *part)
     if (!strstr(error->text, part)) fail_msg("\"%s\" does not mention \"%s\"", error->text, part);
 }
 
-/* Skips the test, whose first call it is, where NVRTC is missing. */
+/* Skips the test where NVRTC is missing. Must be the test's first call. */
 static inline void need_compiler(void)
 {
     if (gs_compiler_version(NULL) == 0) skip();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * One emulated H200 for all tests of a program, by its group's setup and teardown. Included last, by one file of a program:
- * parameters of inline functions are called `device`, too. */
+ * One emulated H200 for all tests of a program, opened and closed by the group's setup and teardown. Included last, by one file of a program, because inline functions
+ * of other headers have parameters that are called `device` too. */
 #ifndef TESTS_EMU_GROUP_H
 #define TESTS_EMU_GROUP_H
 

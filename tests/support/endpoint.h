@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * An endpoint on a thread of the test, which says what a script has: request i gets reply i, later ones the last. It keeps what it was asked. */
+ * An HTTP endpoint on a thread of the test that answers from a script: request i gets reply i, later ones the last reply. It keeps the requests. */
 #ifndef TESTS_ENDPOINT_H
 #define TESTS_ENDPOINT_H
 
@@ -17,17 +17,17 @@
 #define ENDPOINT_KEPT 8
 
 typedef struct said {
-    int         http;        /* 0: closes without a word */
-    const char *type;        /* NULL: says none */
-    const char *headers;     /* more lines, each with its end; NULL: none */
+    int         http;        /* status; 0: closes without an answer */
+    const char *type;        /* Content-Type; NULL: none */
+    const char *headers;     /* further header lines, each with its CRLF; NULL: none */
     const char *body;
-    int         claim;       /* bytes more than there are, in Content-Length; then the connection is closed. chunked: without the last chunk */
+    int         claim;       /* added to Content-Length; then the connection is closed early. With chunked: the last chunk is missing */
     int         piece;       /* bytes at a time; 0: all at once */
-    int         pause_ms;    /* behind each piece */
-    bool        chunked;     /* each piece is a chunk, and the last one says that it is */
-    int         repeat;      /* the body so many times; 0: once, without Content-Length where it is more */
-    bool        hang;        /* the connection stays open afterwards */
-    bool        mute;        /* nothing is said, and it stays open */
+    int         pause_ms;    /* pause after each piece */
+    bool        chunked;     /* each piece is a chunk */
+    int         repeat;      /* how often the body is sent; 0: once. If more than once, there is no Content-Length */
+    bool        hang;        /* the connection stays open after the reply */
+    bool        mute;        /* no reply, and the connection stays open */
 } said;
 
 typedef struct endpoint {
@@ -65,7 +65,7 @@ static bool endpoint_send_body(int to, const said *s, const char *bytes)
     return true;
 }
 
-/* Until the client goes or the test ends. */
+/* Keeps the connection open until the client closes it or the test ends. */
 static void endpoint_hold(endpoint *e, int connection)
 {
     struct pollfd both[] = {{.fd = connection, .events = POLLIN}, {.fd = e->end[0], .events = POLLIN}};
@@ -132,7 +132,7 @@ static inline void endpoint_start(endpoint *e, const said *script, int count)
     if (pthread_create(&e->thread, NULL, endpoint_run, e) != 0) abort();
 }
 
-/* How many requests were read, once there are `count`: a client that gives up may do so before its request is read. */
+/* Waits until `count` requests were read, at most 10 s, and returns how many were: a client that gives up may do so before its request is read. */
 static inline int endpoint_requests(endpoint *e, int count)
 {
     for (int i = 0; i < 2000 && __atomic_load_n(&e->requests, __ATOMIC_SEQ_CST) < count; i++) usleep(5000);

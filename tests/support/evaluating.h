@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * The environment against a scripted worker, and candidates through it. Included after cmocka. */
+ * The environment with a scripted worker, and candidates that it evaluates. Included after cmocka. */
 #ifndef TESTS_EVALUATING_H
 #define TESTS_EVALUATING_H
 
 #include "evaluate/environment.h"
 #include "tuning.h"
 
-#define LIBRARY 1.0   /* the fastest is not so much faster that it is doubted */
+#define LIBRARY 1.0   /* us; close enough to the fastest candidate that its speedup is not doubted as implausible */
 
 static gs_error error;
 
-/* The script is the child's environment, so a new one needs a new child. */
+/* Stops a running worker first: the script is passed in the child's environment. */
 static inline gs_environment *environment_of(bench *b, const char *rules, const gs_environment_options *asked, bool with_store)
 {
     gs_environment *e;

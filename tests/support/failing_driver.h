@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What tests of the driver's failures share: the fake driver with its settings as they were, a call that fails, an open device.
- * Behind cmocka.h. */
+ * Shared by tests of driver failures: the fake driver with its default settings, a call that fails, an open device. Included after cmocka.h. */
 #ifndef TESTS_FAILING_DRIVER_H
 #define TESTS_FAILING_DRIVER_H
 

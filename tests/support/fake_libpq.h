@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A server that answers as the test says, in place of libpq and of the clock: the test is linked with --wrap for what src/postgres calls. What is sent
- * is kept, one statement after the other with "; " between them, and "<dial>" for a connection. Include in one file of the test, behind cmocka.h. */
+ * Replaces libpq and the clock by a PostgreSQL server that answers as the test says: the test is linked with --wrap for every libpq call that src/postgres makes. What
+ * is sent is logged: statements are separated by "; ", a new connection is "<dial>". Include in one file of the test, after cmocka.h. */
 #ifndef GS_TESTS_FAKE_LIBPQ_H
 #define GS_TESTS_FAKE_LIBPQ_H
 
@@ -19,7 +19,7 @@ struct pg_conn {
     bool up, in_transaction;
 };
 
-/* state: SQLSTATE of a failure, "" for words of libpq itself; NULL: none. */
+/* state: SQLSTATE of a failure, "" for an error of libpq itself; NULL: no failure */
 struct pg_result {
     const char *state, *message, *tag, *tuples;
     int         rows;
@@ -28,20 +28,20 @@ struct pg_result {
     bool        null[FAKE_COLUMNS];
 };
 
-/* The answer to the at-th statement that is sent (1, 2, ...), instead of success without rows. */
+/* The answer to statement number `at` (1, 2, ...), instead of success without rows. */
 typedef struct fake_answer {
     int         at;
     const char *state;      /* as above */
-    bool        down;       /* the connection is gone with it */
-    bool        gone;       /* there is no answer at all, not even a failure */
-    const char *tag, *tuples, *value, *second;   /* value: of a row of texts; second: of its second column, which is NULL without it */
-    int         rows;       /* 0: one if there is a value */
+    bool        down;       /* the connection is lost with this answer */
+    bool        gone;       /* PQexec returns NULL */
+    const char *tag, *tuples, *value, *second;   /* value: a text in each row's first column; second: in its second column, NULL: SQL NULL */
+    int         rows;       /* 0: one row if there is a value */
 } fake_answer;
 
 static struct {
     const fake_answer *answer;
-    int                answers, sent, dials, fails;   /* fails: the next dials that get no connection */
-    int                open, results;                 /* connections and results that were not given back */
+    int                answers, sent, dials, fails;   /* fails: how many of the next connection attempts fail */
+    int                open, results;                 /* connections and results that were not freed */
     char               log[4096], values[1024];
     const char        *host, *user, *database;
     PQnoticeProcessor  notice;
@@ -59,7 +59,7 @@ static void fake_begin(const fake_answer *answer, int answers)
 
 static void fake_note(const char *text) { snprintf(fake.log + strlen(fake.log), sizeof fake.log - strlen(fake.log), "%s%s", fake.log[0] ? "; " : "", text); }
 
-/* What was sent since the last time. */
+/* What was sent since the last call. */
 static const char *fake_sent(void)
 {
     static char text[sizeof fake.log];
@@ -101,7 +101,7 @@ PGconn *__wrap_PQconnectdbParams(const char *const *keys, const char *const *val
 {
     fake_dialled[0] = '\0';
     for (int i = 0; keys[i]; i++) snprintf(fake_dialled + strlen(fake_dialled), sizeof fake_dialled - strlen(fake_dialled), "%s=%s ", keys[i], values[i]);
-    if (!expand) fake_dialled[0] = '\0';   /* a connection string would be taken for the name of a database */
+    if (!expand) fake_dialled[0] = '\0';   /* with expand_dbname unset, a connection string would be taken as a database name */
     fake_note("<dial>");
     fake.dials++;
     PGconn *const made = __real_calloc(1, sizeof *made);
@@ -217,7 +217,7 @@ void __wrap_PQclear(PGresult *result)
 int   __wrap_PQntuples(const PGresult *result) { return result->rows; }
 int   __wrap_PQnfields(const PGresult *result) { return result->rows > 0 ? FAKE_COLUMNS : 0; }
 
-/* libpq would write to the terminal, and answer NULL. */
+/* Fails the test where libpq would print a warning and return NULL. */
 static void fake_need(const PGresult *result, int row, int column)
 {
     if (row < 0 || row >= result->rows || column < 0 || column >= FAKE_COLUMNS) fail_msg("there is no row %d with a column %d", row, column);
@@ -225,7 +225,7 @@ static void fake_need(const PGresult *result, int row, int column)
 
 char *__wrap_PQgetvalue(const PGresult *result, int row, int column) { return fake_need(result, row, column), (char *)(uintptr_t)result->value[column]; }
 int   __wrap_PQgetisnull(const PGresult *result, int row, int column) { return fake_need(result, row, column), result->null[column]; }
-static Oid fake_type;   /* of every column, instead of its own; 0: its own */
+static Oid fake_type;   /* the type of every column; 0: each column's own */
 Oid   __wrap_PQftype(const PGresult *result, int column) { return fake_need(result, 0, column), fake_type ? fake_type : result->type[column]; }
 
 #endif

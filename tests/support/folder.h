@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Removes a test's folder with all that is in it. */
+ * Removes a test's folder and everything in it. */
 #ifndef TESTS_FOLDER_H
 #define TESTS_FOLDER_H
 
@@ -13,7 +13,7 @@ static inline int remove_one(const char *path, const struct stat *status, int ki
     return remove(path);
 }
 
-/* 0, or -1. */
+/* Returns 0, or -1 on failure. */
 static inline int remove_all(const char *folder) { return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS); }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Children of tests. A test that fails jumps out of its function and waits for nobody; its children still hold the pipe on which the runner listens, which would wait for
- * them for ever. A child that was started here ends with the test program. */
+ * Child processes of tests. A failing test jumps out of its function and waits for no child; a child that goes on holds the runner's output pipe open, so that the
+ * runner would wait for ever. A child started here is killed when the test program ends. */
 #ifndef GS_TESTS_FORK_H
 #define GS_TESTS_FORK_H
 
@@ -9,13 +9,13 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* As fork; the child is killed when the thread that started it, and so the program, ends. */
+/* Like fork; the child is killed when the thread that started it ends, hence also when the program ends. */
 static inline pid_t test_fork(void)
 {
     const pid_t parent = getpid(), child = fork();
     if (child != 0) return child;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(1);   /* it ended before it could be said */
+    if (getppid() != parent) _exit(1);   /* the parent ended before prctl was called */
     return 0;
 }
 

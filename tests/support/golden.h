@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a test says line by line, against a file that holds what it said before. UPDATE=1 in the environment writes the file anew: its difference says what a change does.
+ * Compares what a test prints, line by line, with a file of the expected output. UPDATE=1 in the environment rewrites the file, and its diff shows what a change does.
  * Included after cmocka. */
 #ifndef TESTS_GOLDEN_H
 #define TESTS_GOLDEN_H
@@ -15,7 +15,7 @@
 
 enum { GOLDEN_LINE = 2048 };
 
-/* Lines that are the same to the letter. */
+/* The two lines are identical. */
 static inline bool golden_exact(const char *line, const char *wanted) { return strcmp(line, wanted) == 0; }
 
 static inline void golden_write(const char *path, const gs_text *found, bool whole)
@@ -25,7 +25,8 @@ static inline void golden_write(const char *path, const gs_text *found, bool who
     if (gs_file_write(path, gs_text_string(found), found->size, &error) != GS_OK) fail_msg("%s", error.text);
 }
 
-/* whole: found is all that belongs into the file; else its beginning, which is compared, but never written. Lines end with their line feeds, also those that `same` is given. */
+/* whole: `found` must be all of the file; otherwise it must be its beginning, and the file is never rewritten. Lines include their line feeds, also those that `same` is
+ * given. */
 static inline void golden_check(const char *path, const gs_text *found, bool whole, bool (*same)(const char *line, const char *wanted))
 {
     char line[GOLDEN_LINE], wanted[GOLDEN_LINE], head[GOLDEN_LINE] = "";
@@ -41,7 +42,7 @@ static inline void golden_check(const char *path, const gs_text *found, bool who
         assert_true(length < sizeof line);
         snprintf(line, sizeof line, "%.*s", (int)length, at);
         if (!fgets(wanted, sizeof wanted, file)) fail_msg("the file ends before\n%s", line);
-        if (*wanted != ' ') strcpy(head, wanted);   /* what the indented lines behind it belong to */
+        if (*wanted != ' ') strcpy(head, wanted);   /* the heading of the indented lines after it */
         if (!same(line, wanted)) fail_msg("\n%s%sis now\n%s(UPDATE=1 writes it, if that is meant)", *wanted == ' ' ? head : "", wanted, line);
     }
     if (whole && fgets(wanted, sizeof wanted, file)) fail_msg("the file goes on: %s", wanted);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Tests that leave nothing behind: a group runs, and runs once more, and then each test ends with as much memory and as many open files as it began with. What is made once
- * for the whole process was made in the first run. Sanitized builds have their own way of finding leaks, and run the group once. Included after cmocka. */
+ * Checks that tests leak nothing: the group runs once, then once more, and in the second run each test must end with no more memory in use and no more open files than
+ * it began with. What is made once per process is made in the first run. Sanitized builds find leaks themselves and run the group once. Included after cmocka. */
 #ifndef TESTS_LEAKS_H
 #define TESTS_LEAKS_H
 
@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 
-#define LEAKS_TUNABLE "glibc.malloc.tcache_count=0"   /* what a thread keeps for itself would count as in use */
+#define LEAKS_TUNABLE "glibc.malloc.tcache_count=0"   /* memory in a thread's cache would count as in use */
 enum { LEAKS_TESTS = 64 };
 
 typedef struct leaks_use {
@@ -23,19 +23,19 @@ typedef struct leaks_use {
     int    files;
 } leaks_use;
 
-/* cmocka keeps a text for each test that is skipped. */
+/* cmocka allocates a text for each skipped test. */
 static bool leaks_skipped;
 #undef skip
 #define skip() (leaks_skipped = true, _skip(__FILE__, __LINE__))
 
 static struct CMUnitTest leaks_tests[LEAKS_TESTS];
 static leaks_use         leaks_before;
-static size_t            leaks_at;   /* the test that runs */
+static size_t            leaks_at;   /* index of the running test */
 
 #ifndef __SANITIZE_ADDRESS__
-static size_t leaks_environment;   /* bytes */
+static size_t leaks_environment;   /* bytes that setenv has taken */
 
-/* In place of the C library's, which keeps every value that a variable ever had: what it takes is no leak. */
+/* Replaces the C library's setenv, which keeps every value that a variable ever had, to subtract that memory from what is in use. */
 int setenv(const char *name, const char *value, int replace)
 {
     int (*const set)(const char *, const char *, int) = (int (*)(const char *, const char *, int))dlsym(RTLD_NEXT, "setenv");
@@ -52,7 +52,7 @@ static inline leaks_use leaks_now(void)
 {
     leaks_use use = {0};
     char      name[16];
-    for (int i = 0; i < 64; i++) {   /* the environment keeps the room of the most variables that it ever had since it last grew */
+    for (int i = 0; i < 64; i++) {   /* the environment's array never shrinks: grow it now, before memory is compared */
         snprintf(name, sizeof name, "LEAKS_%d", i % 32);
         if (i < 32) setenv(name, "", 1);
         else unsetenv(name);
@@ -84,7 +84,7 @@ static inline int leaks_teardown(void **state)
     return code != 0 || now.bytes > leaks_before.bytes || now.files > leaks_before.files ? -1 : 0;
 }
 
-/* As cmocka_run_group_tests_name, twice. The program begins anew before that, since the allocator looks at its settings then. */
+/* Like cmocka_run_group_tests_name, but runs the group twice. First the program starts itself again, because the allocator reads GLIBC_TUNABLES only at startup. */
 static inline int run_group_without_leaks(const char *name, const struct CMUnitTest *tests, size_t count, CMFixtureFunction set_up, CMFixtureFunction tear_down)
 {
 #ifndef __SANITIZE_ADDRESS__
@@ -109,7 +109,7 @@ static inline int run_group_without_leaks(const char *name, const struct CMUnitT
     }
     snprintf(title, sizeof title, "%s, once more", name);
     if (_cmocka_run_group_tests(title, again, count, set_up, tear_down) == 0) return 0;
-    snprintf(title, sizeof title, "%s, a third time", name);   /* a text that is longer by chance grows a buffer once, a leak leaves something each time */
+    snprintf(title, sizeof title, "%s, a third time", name);   /* a text that happens to be longer makes a buffer grow once; a leak takes memory in every run */
     return _cmocka_run_group_tests(title, again, count, set_up, tear_down);
 #else
     return failed;

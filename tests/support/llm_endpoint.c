@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What tests with a scripted endpoint share: one of each for a test program. */
+ * Definitions of llm_endpoint.h, once for each test program. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A scripted endpoint for tests of the llm policy: the endpoint, what the client logs, what a text contains, and an environment without the models
- * of whoever runs the tests. Included after cmocka. */
+ * A scripted endpoint for tests of the llm policy: the endpoint, the client's log lines, checks of what a text contains, and an environment without the models that the
+ * user has configured. Included after cmocka. */
 #ifndef TESTS_LLM_ENDPOINT_H
 #define TESTS_LLM_ENDPOINT_H
 
@@ -8,11 +8,11 @@
 #include "texts.h"
 
 extern endpoint server;
-extern int      notes;        /* lines that were logged since the test set this to 0 */
-extern char     noted[512];   /* the last one */
+extern int      notes;        /* logged lines since the test set it to 0 */
+extern char     noted[512];   /* the last logged line */
 
 void note(const char *text);   /* a log function */
-void unset_models(void);       /* no model of the environment; the prompts of this tree */
+void unset_models(void);       /* unsets the environment's models; prompts come from this source tree */
 void has(const char *text, const char *what);
 void has_not(const char *text, const char *what);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The llm policy at a scripted endpoint, for tests: the policy, what it proposes, and an environment for it. Included after cmocka. */
+ * The llm policy with a scripted endpoint, for tests: the policy, its proposals and an environment for it. Included after cmocka. */
 #ifndef TESTS_LLM_POLICY_H
 #define TESTS_LLM_POLICY_H
 
@@ -52,7 +52,7 @@ static inline bool says_now(int at, const char *text)
     return strcmp(gs_schedule_format(&said_now[at], name), text) == 0;
 }
 
-/* It proposes for one problem after the other, and not for a list. */
+/* The policy proposes for one problem at a time and refuses a list. */
 static inline void refuses_lists(bench *b, const char *name)
 {
     gs_tune_options options = options_of(b);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Whether what a call took is given back, in builds without LeakSanitizer too. */
+ * Checks that calls free the memory that they allocate, also in builds without LeakSanitizer. */
 #ifndef TESTS_MEMORY_IN_USE_H
 #define TESTS_MEMORY_IN_USE_H
 
@@ -7,15 +7,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Of these rounds of the same calls, so many only fill what the C library keeps for later, which counts as in use. */
+/* The first MEMORY_WARM of MEMORY_ROUNDS rounds of the same calls only fill caches of the C library, which count as in use. */
 enum { MEMORY_WARM = 10, MEMORY_ROUNDS = 14 };
 
 typedef struct memory_watch {
-    size_t in_use;   /* bytes, when it was looked last */
+    size_t in_use;   /* bytes at the last look */
     int    looks, grew;
 } memory_watch;
 
-/* At the beginning of each round. A text may be longer than the one before, so that its memory grows once; what is not given back grows in every round. */
+/* Call at the beginning of each round. A longer text may make a buffer grow in one round; a leak grows in every round. */
 static inline void memory_round(memory_watch *watch)
 {
     const struct mallinfo2 now = mallinfo2();
@@ -25,7 +25,7 @@ static inline void memory_round(memory_watch *watch)
     watch->looks++;
 }
 
-/* Behind the last round. The watch begins again. */
+/* Call after the last round: whether memory grew in every round. Resets the watch. */
 static inline bool memory_grows(memory_watch *watch)
 {
     memory_round(watch);

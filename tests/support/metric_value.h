@@ -9,7 +9,7 @@
 
 #include "worker/metrics.h"
 
-/* The value of a name; NaN: there is none. Every name must be in the table, and stand there once. */
+/* The value of a metric; NaN if it is missing. Every name in the text must be in the table and occur once. */
 static inline double metric_value(const char *text, const char *name)
 {
     double found = NAN;

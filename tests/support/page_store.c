@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Writes the store that tests/report/page.py makes a report of. What is in it is a formula of the sizes, which the test knows too. page_store STORE */
+ * Writes the store from which tests/report/page.py makes a report. Its times are formulas of the sizes, which the test computes too.
+ * page_store STORE */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static gs_session begin(const char *device, int cublaslt)
                         .cublaslt = cublaslt, .nvrtc = 12090};
 }
 
-/* Every size: ours 1.5 ... 0.98 of the library's speed; where K is 1024 and M is N the library wins, once without any number. */
+/* A result for every size: our speedup over cuBLASLt is 1.5 ... 0.98; where K is 1024 and M is N cuBLASLt wins, once without a ratio. */
 static int put_winners(gs_store *store)
 {
     gs_session session = begin("nvidia-h200", 130100);
@@ -59,7 +60,7 @@ static int put_predicted(gs_store *store)
     return 0;
 }
 
-/* Results of eval --mode server: 14 problems, ours 20 + i us, the library 50 + i; the 95th and 99th percentile twice and three times as long. */
+/* Results of eval --mode server: 14 problems, ours 20 + i us, cuBLASLt 50 + i us; the 95th and 99th percentiles are twice and three times as long. */
 static int put_results(gs_store *store)
 {
     gs_session session = begin("nvidia-h200", 130100);
@@ -81,7 +82,7 @@ static int put_results(gs_store *store)
     return 0;
 }
 
-/* Regret of two policies over three problems each, and how a training went; the same regret again, predicted. */
+/* Regret of two policies on three problems each, and a training curve. */
 static int put_curves(gs_store *store, const char *device)
 {
     double x[64], y[64];
@@ -99,7 +100,7 @@ static int put_curves(gs_store *store, const char *device)
     return 0;
 }
 
-/* Kernels of a model: 1 from the family ws; 2, which is wrong, and 3 from 1; 4, the best, from 3; 5, which does not compile, from nothing. */
+/* Kernels written by a model: 1 is made from the family ws; 2, which is wrong, and 3 from 1; 4, the best, from 3; 5, which does not compile, from nothing. */
 static int put_turns(gs_store *store)
 {
     static const struct {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Upper bounds of time in tests are an idle machine's; a busy or slow one takes several times as long and is right all the same. */
+ * Time limits in tests are meant for an idle machine; a busy or slow machine may take several times as long without a fault. */
 #ifndef GS_TEST_PATIENCE_H
 #define GS_TEST_PATIENCE_H
 
 #include <stdlib.h>
 
-/* How many times slower than usual this machine may be: $GS_TIMEOUT_FACTOR, 4 without it, as ctest's own limits have it. */
+/* How many times slower than an idle machine this one may be: $GS_TIMEOUT_FACTOR, by default 4, as for ctest's own limits. */
 static inline double patience(void)
 {
     const char *const text = getenv("GS_TIMEOUT_FACTOR");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the tests of the PTX parser share: parsing from memory of exactly the text's size, and a view of the first entry's tables.
- * Include behind cmocka.h in one file of a test; one that replaces malloc defines PTX_MALLOC first. */
+ * Shared by the tests of the PTX parser: parsing from a buffer of exactly the text's size, and the first entry's tables. Include after cmocka.h in one file of a test; a
+ * test that replaces malloc defines PTX_MALLOC first. */
 #ifndef GS_TESTS_PTX_H
 #define GS_TESTS_PTX_H
 
@@ -21,7 +21,7 @@
 static gs_ptx_module *module;
 static const gs_ptx_entry *entry;   /* the module's first */
 
-/* From memory of exactly its size, so that a read beyond it is seen. */
+/* Parses a copy of exactly `size` bytes, so that a sanitizer sees a read beyond the end. */
 static inline gs_status parse(const char *text, size_t size, gs_error *error)
 {
     char *const copy = PTX_MALLOC(size ? size : 1);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A program as users have them: it multiplies by gs_gemm and knows nothing of recording, tuning and packs.
- *
- *     recorded_program DEVICE TIMES PROBLEM...     on an emulated device; each problem so many times
- *
- * Prints each problem's choice and how long its plan took to make, in microseconds of a processor, which other work on the machine does not change, then runs. */
+ * A user's program: it multiplies with gs_gemm and contains nothing about recording, tuning or packs.
+ * recorded_program DEVICE TIMES PROBLEM...     on an emulated device; runs each problem TIMES times
+ * Before it runs a problem, it prints the plan's choice and the CPU time that making the plan took, in microseconds: other load on the machine does not change CPU time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

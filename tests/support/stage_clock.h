@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A device on the fake driver whose kernels take the times that a test gives them, also in graphs, and whose results are wrong where it says so.
- * Own kernels count from 0 in the order in which they are loaded; cuBLASLt's suggestions from 1. Behind cmocka.h and fake/opened.h. */
+ * A device on the fake driver whose kernels take the times that a test gives them, also in graphs, and give wrong results where the test says so. Our kernels are
+ * numbered from 0 in the order in which they are loaded, cuBLASLt's suggestions from 1. Included after cmocka.h and fake/opened.h. */
 #ifndef TESTS_STAGE_CLOCK_H
 #define TESTS_STAGE_CLOCK_H
 
@@ -16,22 +16,22 @@ static struct {
     const gs_device_ops *real;
     gs_device_ops        ops;
     double               own_us[STAGE_KERNELS], library_us[16];
-    int                  wrong, faulty;         /* own kernels: a wrong result, a launch that faults; -1: none */
+    int                  wrong, faulty;         /* numbers of our kernels that give a wrong result, and that fault at launch; -1: none */
     int                  wrong_library;
     double               now_us, captured_us;
     bool                 capturing;
-    double               loading_us;            /* more of a suggestion's first call */
-    unsigned             called;                /* suggestions, bits */
-    int                  library_calls;         /* that were not captured */
-    int                  loaded, last;          /* own kernels so far; the one that was launched last, -1: none */
+    double               loading_us;            /* added to the first call of each suggestion */
+    unsigned             called;                /* bit mask of suggestions that were called */
+    int                  library_calls;         /* outside captures */
+    int                  loaded, last;          /* our kernels loaded so far; the one launched last, -1: none */
     int                  last_library;
-    int                  timed;                 /* replays */
+    int                  timed;                 /* replays of graphs */
     int                  known;
     struct {
         void  *handle;
-        int    kernel;                          /* of a function */
-        gs_module module;                       /* the same */
-        double us;                              /* of an event: when; of a graph: how long */
+        int    kernel;                          /* number of a function's kernel */
+        gs_module module;                       /* module of a function */
+        double us;                              /* of an event: its time; of a graph: its duration */
     } thing[STAGE_THINGS];
 } stage;
 
@@ -58,7 +58,7 @@ static gs_status stage_function(gs_device *device, gs_module module, const char 
     return GS_OK;
 }
 
-/* Another kernel's function may have the same address later. */
+/* Another kernel's function may get the same address later. */
 static void stage_unload(gs_device *device, gs_module module)
 {
     for (int i = 0; i < stage.known; i++)
@@ -122,7 +122,7 @@ static gs_status stage_end(gs_device *device, gs_queue queue, gs_graph *out, gs_
     return status;
 }
 
-/* What fills a cache has nothing to do here, and would take most of the test's time. */
+/* Large fills only clear the L2 cache; doing them would take most of the test's time. */
 static gs_status stage_fill(gs_device *device, gs_pointer to, uint32_t pattern, size_t bytes, gs_queue queue, gs_error *error)
 {
     if (bytes < 1 << 20) return stage.real->fill(device, to, pattern, bytes, queue, error);
@@ -137,7 +137,7 @@ static gs_status stage_replay(gs_device *device, gs_graph graph, gs_queue queue,
     return stage.real->graph_launch(device, graph, queue, error);
 }
 
-/* All kernels take 50 us and all suggestions 60 us, until the test says otherwise. */
+/* All our kernels take 50 us and all suggestions 60 us until the test changes that. */
 static void stage_set(gs_device *device)
 {
     memset(&stage, 0, sizeof stage);
@@ -148,7 +148,7 @@ static void stage_set(gs_device *device)
     stage.ops = *device->ops;
     stage.ops.function = stage_function;
     stage.ops.unload = stage_unload;
-    stage.ops.prepare = NULL;   /* every launch comes by */
+    stage.ops.prepare = NULL;   /* without it every launch goes through stage_launch */
     stage.ops.launch = stage_launch;
     stage.ops.copy_out = stage_copy_out;
     stage.ops.fill = stage_fill;

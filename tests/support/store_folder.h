@@ -18,13 +18,13 @@
 
 #define DEVICE "nvidia-h200"
 
-/* What step 4 -> 5 made, taken away again. */
+/* Drops what migration step 4 -> 5 creates. */
 #define DROP_STEP_4 "DROP VIEW turns; DROP TABLE outcome; DROP TABLE turn; DROP TABLE prompt; DROP TABLE source; "
 
 static char     folder[256];
 static gs_error error;
 
-/* Others may look into it: some tests run as nobody. */
+/* The folder is readable by others, because some tests run as the user nobody. */
 static int make_folder(void **state)
 {
     (void)state;
@@ -41,16 +41,16 @@ static int remove_folder(void **state)
     return system(command);
 }
 
-/* The server in which stores are made instead of files: a connection string, from tests/store/postgres.sh; NULL: files. */
+/* Connection string of the server in which tests make their stores, from tests/store/postgres.sh; NULL: stores are files. */
 static inline const char *store_server(void) { return getenv("GS_TEST_POSTGRES"); }
 
-/* For tests of what only files have. */
+/* Skips a test of something that only stores in files have. */
 #define FILES_ONLY()                \
     do {                            \
         if (store_server()) skip(); \
     } while (0)
 
-/* A schema of the database for each name, made if it is not there. */
+/* The path of a store in the server: each name has its own schema, which is created if it is missing. */
 static inline const char *server_path(char path[GS_PATH], const char *name)
 {
     char schema[64], sql[128];
@@ -63,7 +63,7 @@ static inline const char *server_path(char path[GS_PATH], const char *name)
     snprintf(sql, sizeof sql, "CREATE SCHEMA IF NOT EXISTS %s", schema);
     if (gs_pg_open(&pg, store_server(), false, &error) != GS_OK) fail_msg("%s", error.text);
     if (gs_pg_text_run(pg, sql) != GS_OK && gs_pg_text_run(pg, sql) != GS_OK) fail_msg("%s", gs_pg_message(pg));
-    gs_pg_close(&pg);   /* the second time it is there: another process has made it meanwhile */
+    gs_pg_close(&pg);   /* the second attempt finds the schema that another process has created meanwhile */
     snprintf(path, GS_PATH, "%s options='-c search_path=%s'", store_server(), schema);
     return path;
 }
@@ -81,7 +81,7 @@ static const char *path_of(char path[GS_PATH], const char *name)
         if (check_ != GS_OK) fail_msg("%s: %s", gs_status_name(check_), error.text); \
     } while (0)
 
-/* The store of that name in the folder, made if it is not there. */
+/* The store of that name in the folder, created if it is missing. */
 static inline gs_store *open_store(const char *name)
 {
     char path[GS_PATH];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A tuner as the store sees it, for tests/store/kill.py, which kills it: takes problems by lease, keeps measurements, turns and jobs, and writes down what it
- * was told is kept.
- *   store_worker STORE FOLDER RUN PROBLEMS     until all problems are done or FOLDER/stop is there; FOLDER/log.<pid> has a line for each kept thing */
+ * Stands for a tuner in tests/store/kill.py, which kills it: takes problems by lease, stores measurements, turns and jobs, and logs each one that the store has
+ * confirmed.
+ * store_worker STORE FOLDER RUN PROBLEMS     until all problems are done or FOLDER/stop exists; FOLDER/log.<pid> has a line for each confirmed record */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static bool keep(worker *w, const char *kind, const char *name)
 {
     char line[200];
     const int size = snprintf(line, sizeof line, "%s %s\n", kind, name);
-    return write(w->log, line, (size_t)size) == size;   /* at once: what is written stays when this process is killed */
+    return write(w->log, line, (size_t)size) == size;   /* one write, unbuffered: the line survives when this process is killed */
 }
 
 static gs_status work(worker *w, const char *problem)
@@ -54,7 +54,7 @@ static gs_status work(worker *w, const char *problem)
     return GS_OK;
 }
 
-/* Nobody else may hold the problem meanwhile: a lock of the system, which goes with the process, tells. */
+/* No other process may hold the problem at the same time; checked with a file lock, which the kernel releases when the process ends. */
 static gs_status one(worker *w, int number, bool *done)
 {
     char problem[64], path[512];
@@ -98,7 +98,7 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "%s/log.%d", argv[2], (int)getpid());
     w.log = open(path, O_CREAT | O_APPEND | O_WRONLY | O_CLOEXEC, 0600);
     gs_status status = GS_ERROR_IO;
-    for (int i = 0; i < 300 && status == GS_ERROR_IO; i++) {   /* begun while the server is away */
+    for (int i = 0; i < 300 && status == GS_ERROR_IO; i++) {   /* the server may be down when the worker starts */
         if (i > 0) gs_clock_sleep_ns(100000000);
         status = gs_store_open(&w.store, argv[1], &w.error);
     }

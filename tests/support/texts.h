@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Problems, schedules and a manifest's numbers from their texts, whether a schedule suits a problem, and how two schedules differ, for tests: what is
- * not as it should be fails the test. Included after cmocka. */
+ * For tests: problems, schedules and manifest numbers from texts, whether a schedule suits a problem, and how two schedules differ. Unexpected values fail the test.
+ * Included after cmocka. */
 #ifndef TESTS_TEXTS_H
 #define TESTS_TEXTS_H
 
@@ -42,7 +42,7 @@ static inline int words_changed(const gs_schedule *a, const gs_schedule *b)
     return changed;
 }
 
-/* On a device of 132 multiprocessors. */
+/* On a device with 132 multiprocessors. */
 static inline int64_t value_of(const gs_formula *formula, const gs_problem *p)
 {
     const gs_formula_names names = {p->m, p->n, p->k, p->batch, p->lda, p->ldb, p->ldc, p->ldd, 132};
@@ -60,7 +60,7 @@ static inline void allow(const char *schedule, const char *problem, const gs_cap
     if (gs_schedule_check(&s, &p, caps, &error) != GS_OK) fail_msg("%s %s: %s: %s", schedule, problem, error.field, error.text);
 }
 
-/* field: the parameter of the schedule or the field of the problem that is to blame. */
+/* field: the schedule's parameter or the problem's field that the refusal must name */
 static inline void refuse(const char *schedule, const char *problem, const gs_caps *caps, const char *field)
 {
     const gs_schedule s = schedule_of(schedule);

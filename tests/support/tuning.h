@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A tuner at a scripted worker, for tests: a folder with store and table, the worker and its script, the right answers by the simulated
- * times, and what store and table say. Included after cmocka. */
+ * A tuner with a scripted worker, for tests: a folder with store and table, the worker and its script, the right answers by the simulated times, and the contents of
+ * store and table. Included after cmocka. */
 #ifndef TESTS_TUNING_H
 #define TESTS_TUNING_H
 
@@ -21,7 +21,7 @@
 #define PROBLEM    "f16:1024x1024x1024:tn"
 #define CANDIDATES 30
 
-/* Lines of the manifest of a kernel with a thread for each element. */
+/* Manifest lines of a kernel with one thread for each element. */
 #define HEAD            "manifest 1\naccumulator f32\ndeterminism bitwise\nalign a=2 b=2 c=2 d=2\n"
 #define BLOCK           "block 16 16 1\n"
 #define ENTRY           "entry gs_kernel\ngrid cdiv(n,16) cdiv(m,16) batch\n" BLOCK
@@ -84,14 +84,14 @@ static inline gs_status tune_with(bench *b, const char *problem_text, const char
     const gs_problem problem = problem_of(problem_text);
     gs_error error = {0};
     setenv("FAKE_WORKER", script, 1);
-    gs_worker_stop(&b->worker);   /* the script is the child's environment */
+    gs_worker_stop(&b->worker);   /* the new script is passed in a new child's environment */
     const gs_status status = gs_tune(b->store, &b->session, &b->worker, gs_caps_find("h200"), &problem, options, result, &error);
     if (status != GS_OK) print_message("%s: %s\n", gs_status_name(status), error.text);
     if (status != GS_OK) assert_true(error.text[0] != '\0');
     return status;
 }
 
-/* The schedules that the tuner looks at, fastest first by the simulated times. */
+/* A schedule that the tuner looks at, with its simulated time. */
 typedef struct answer {
     char   text[GS_SCHEDULE_TEXT];
     double us;
@@ -118,7 +118,7 @@ static inline void right_answers(const char *problem_text, answer list[CANDIDATE
     qsort(list, CANDIDATES, sizeof *list, by_us);
 }
 
-/* The fastest of every valid schedule of these families (bits by gs_family_id), by the simulated times. */
+/* The fastest of all valid schedules of these families (bits by gs_family_id), by the simulated times. */
 static inline answer fastest_of(const char *problem_text, uint32_t families)
 {
     const gs_problem problem = problem_of(problem_text);
@@ -135,7 +135,7 @@ static inline answer fastest_of(const char *problem_text, uint32_t families)
     return best;
 }
 
-/* As a search with the kernels of this version would have left it. */
+/* Stores what a search with this version's kernels would have left. */
 static inline void put_found(bench *b, const char *version, const char *problem, const char *schedule)
 {
     char key[256], value[128];
@@ -189,7 +189,7 @@ static inline int winners(bench *b)
     return f.count;
 }
 
-/* The table's row of a problem; false if there is none. */
+/* Reads the table's row of a problem; false if there is none. */
 static inline bool table_row(const bench *b, const char *problem_text, gs_row *row)
 {
     gs_table *table;
@@ -202,7 +202,7 @@ static inline bool table_row(const bench *b, const char *problem_text, gs_row *r
     return found != NULL;
 }
 
-/* How often the worker was asked something that has this in it. */
+/* How many requests to the worker contain `what`. */
 static inline int asked(const bench *b, const char *what)
 {
     char *log;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A list of problems at a scripted worker, for tests: what was reported of each, what the worker was asked. Included after cmocka. */
+ * A list of problems tuned with a scripted worker, for tests: the report of each problem, and the worker's requests. Included after cmocka. */
 #ifndef TESTS_TUNING_LIST_H
 #define TESTS_TUNING_LIST_H
 
@@ -12,7 +12,7 @@ enum { MOST = 40 };
 
 static const char *const three[] = {PROBLEM, "f16:256x512x1024:tn", "f16:512x4096x256:nn"};
 
-/* What was reported, by problem. */
+/* Reports by problem. */
 typedef struct reports {
     gs_tune_result result[MOST];
     gs_status      status[MOST];
@@ -47,7 +47,7 @@ static inline gs_status list_with(bench *b, const char *const *texts, int count,
                                           &error);
     if (status != GS_OK) print_message("%s: %s\n", gs_status_name(status), error.text);
     if (status != GS_OK) assert_true(error.text[0] != '\0');
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), b->worker.pid > 0 ? 0 : -1);   /* no child but the worker is left */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), b->worker.pid > 0 ? 0 : -1);   /* no child process is left except the worker */
     return status;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * An emulated H200 and its verifier, for the whole of a test program. Included after cmocka, by one file of a program. */
+ * An emulated H200 and its verifier, opened once for a test program. Included after cmocka, by one file of a program. */
 #ifndef TESTS_VERIFYING_H
 #define TESTS_VERIFYING_H
 
@@ -10,7 +10,7 @@
 #define VERIFYING_DEVICE "emu:h200"
 #endif
 
-/* Of a table's kernels one in so many: for the sanitizers they are data, and the release build has them all. */
+/* Sanitized builds test every third row of a table of kernels: to a sanitizer they are only data, and the release build tests all of them. */
 #ifdef __SANITIZE_ADDRESS__
 #define VERIFYING_EACH 3
 #else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Runs of a model that writes kernels (author/author.h), for tests: at a scripted endpoint, a scripted worker and a store. Included after cmocka. */
+ * Runs of a model that writes kernels (author/author.h), for tests: with a scripted endpoint, a scripted worker and a store. Included after cmocka. */
 #ifndef TESTS_WRITE_RUN_H
 #define TESTS_WRITE_RUN_H
 
@@ -14,10 +14,10 @@ static gs_author_options       how;
 static gs_author_result        result;
 static gs_error               error;
 
-/* What was told, as "island.number base>verdict" with the names of candidates cut to four digits. */
+/* The reports of a run, each as "island.number base>verdict", with names of candidates cut to four digits. */
 static char    told_text[4096];
 static int     stop_after;   /* turns; 0: none */
-static gs_text heard;        /* all that a turn says of its answer */
+static gs_text heard;        /* all texts that turns reported about their answers */
 
 static inline void short_name(char out[32], const char *name)
 {
@@ -49,7 +49,7 @@ static inline int begin(void **state)
     return start(state);
 }
 
-/* The endpoint says the script, and the last of it for ever. */
+/* The endpoint answers with the script, then repeats its last reply. */
 static inline gs_status write_with(bench *b, const char *worker, const said *script, int count)
 {
     char text[512];
@@ -68,10 +68,10 @@ static inline gs_status write_with(bench *b, const char *worker, const said *scr
 
 #define write_script(bench, ...) write_with(bench, "", (const said[]){__VA_ARGS__}, GS_COUNT(((const said[]){__VA_ARGS__})))
 
-/* The library's time. */
+/* Time of cuBLASLt, us. */
 static inline double lib(void) { return library_us(PROBLEM, 1.1); }
 
-/* A kernel of the scripted worker that takes so many microseconds, or misbehaves. */
+/* A reply with a kernel for the scripted worker that takes `us` microseconds, or that misbehaves according to `word`. */
 static inline said takes(double us, const char *word)
 {
     char source[128];

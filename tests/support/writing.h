@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What a model answers that writes kernels, as replies of tests/support/endpoint.h. Included after cmocka. */
+ * Answers of a model that writes kernels, as replies of tests/support/endpoint.h. Included after cmocka. */
 #ifndef TESTS_WRITING_H
 #define TESTS_WRITING_H
 
@@ -8,7 +8,7 @@
 #include "llm_endpoint.h"
 #include "base/text.h"
 
-/* A good kernel for what tests/hacks/plain.cuh stands before: eight threads an element, an eighth of the waiting. */
+/* A right kernel that uses the helpers of tests/hacks/plain.cuh: eight threads for each element, so that each waits for an eighth of the loads. */
 #define PLANTED                                                                                                                       \
     "KERNEL gs_kernel(const gs_kernel_args p)\n{\n"                                                                                    \
     "    const long long batch = blockIdx.z, row = (long long)blockIdx.y * 8 + threadIdx.y, col = (long long)blockIdx.x * 4 + threadIdx.x / 8;\n" \
@@ -25,7 +25,7 @@
 #define CUT_SHORT    ((said){200, "application/json", .body = "{\"choices\":[{\"message\":{\"content\":\"# Analysis\\nwell\"},\"finish_reason\":\"length\"}]}"})
 #define BUSY         ((said){429, "application/json", .body = "{}"})
 
-/* The text of an answer; the caller's. */
+/* The text of an answer. The caller frees it. */
 static inline char *kernel_answer(const char *source, const char *manifest)
 {
     gs_text text = {0};
@@ -33,7 +33,7 @@ static inline char *kernel_answer(const char *source, const char *manifest)
     return gs_text_take(&text);
 }
 
-/* Bodies live until they are forgotten. */
+/* The bodies are kept until forget_said. */
 static char *said_bodies[256];
 static int   said_count;
 
@@ -58,7 +58,7 @@ static inline said says_answer(const char *text)
     return s;
 }
 
-/* The same as a stream of events, in deltas of `most` bytes with thoughts before and between them, each line a few chunks. thought: no quotes in it. */
+/* The same as a stream of events, in deltas of `most` bytes with reasoning before and between them; each line is sent in a few chunks. thought must contain no quotes. */
 static inline said streams_answer(const char *text, const char *thought, size_t most)
 {
     gs_text body = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves the adapter without torch: a torch of plain C calls its kernels, on a fake driver. What is served, what goes to torch, what is raised, graphs, workspaces, failures of torch's calls
- * and of the driver, forks; and that no handle is lost. */
+ * The PyTorch adapter without PyTorch: a torch of plain C calls its kernels, on a fake driver. Which calls are served, which go to torch, which raise; graphs,
+ * workspaces, failures of torch's calls and of the driver, forks; and that no tensor handle leaks. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -100,7 +100,7 @@ static uint64_t number(double value)
     return bits;
 }
 
-/* Calls a kernel. NULL: it raised. Its result's handle is dropped; the returned copy stays until the next call. */
+/* Calls a kernel; NULL: it raised an error. The result's handle is deleted; the returned copy is valid until the next call. */
 static const fake_tensor *call(const char *space, const char *name, const uint64_t *arguments, int count)
 {
     static fake_tensor result;
@@ -133,7 +133,7 @@ static void expect_raised(const fake_tensor *result, const char *words)
     assert_int_equal(torch->handles, 0);
 }
 
-/* What the last product did: 1, a launch of ours; 0, torch's own. */
+/* Who computed the last product: 1 a launch of ours, 0 torch. */
 static int launches, products;
 static int served(void)
 {
@@ -157,7 +157,7 @@ static void nothing_to_load(void **state)
     assert_int_not_equal(gs_torch_load("CPU", NULL, 8, text, sizeof text), GS_OK);
     assert_non_null(strstr(text, "emulated device only"));
     const pid_t child = test_fork();
-    if (child == 0) {   /* of an old torch */
+    if (child == 0) {   /* an old torch */
         if (!dlopen(GS_BINARY_DIR "/tests/fake/torch/old/libtorch_cpu.so", RTLD_NOW | RTLD_LOCAL)) _exit(2);
         _exit(gs_torch_load("CPU", "emu:h200", 8, text, sizeof text) == GS_ERROR_UNSUPPORTED && strstr(text, "has no aoti_torch_cpu_mm_out: torch 2.7") ? 0 : 1);
     }
@@ -186,7 +186,7 @@ static void loading(void **state)
     assert_int_equal(gs_torch_load("CPU", "emu:h200", 6, text, sizeof text), GS_ERROR_UNSUPPORTED);
     torch->fail = "bmm.out";
     assert_int_equal(gs_torch_route(1, text, sizeof text), GS_ERROR_LIBRARY);
-    assert_null(kernel_of("aten", "mm"));   /* all or none */
+    assert_null(kernel_of("aten", "mm"));   /* all kernels are registered, or none */
     torch->fail = NULL;
     assert_int_equal(gs_torch_route(1, text, sizeof text), GS_OK);
     assert_int_equal(gs_torch_route(0, text, sizeof text), GS_OK);
@@ -228,7 +228,7 @@ static void raised(void **state)
     expect_raised(CALL("aten", "mm", H(MATRIX(FAKE_TORCH_F16, 6, 5)), H(handle_of(FAKE_TORCH_F16, FAKE_TORCH_CPU, 2, SIZE(5, 6)))), "same device");
     expect_raised(CALL("aten", "mm.out", H(MATRIX(FAKE_TORCH_F16, 6, 5)), H(MATRIX(FAKE_TORCH_F16, 5, 6)), H(MATRIX(FAKE_TORCH_F32, 6, 6))), "same dtype");
     expect_raised(CALL("gemmsmith", "addmm", H(MATRIX(FAKE_TORCH_F16, 1, 3)), H(MATRIX(FAKE_TORCH_F16, 6, 5)), H(MATRIX(FAKE_TORCH_F16, 5, 6)), number(1), number(1)), "cannot be expanded");
-    for (int i = 0; i < 2; i++) {   /* without data and with elements, as torch's meta tensors; an empty one has none either */
+    for (int i = 0; i < 2; i++) {   /* elements without data, like torch's meta tensors; an empty tensor has no data either */
         fake_tensor *const none = MATRIX(FAKE_TORCH_F16, 5, i ? 0 : 6);
         none->data = NULL;
         if (i) assert_non_null(CALL("aten", "mm", H(MATRIX(FAKE_TORCH_F16, 6, 5)), H(none)));
@@ -276,25 +276,25 @@ static void ours(void **state)
     need_compiler();
     torch->stream = stream_of();
     capture(torch->stream, true);
-    assert_non_null(mm(FAKE_TORCH_BF16, 16, 64, 64));   /* nothing is made in a capture */
+    assert_non_null(mm(FAKE_TORCH_BF16, 16, 64, 64));   /* no plan is made during a capture */
     assert_int_equal(served(), 0);
     assert_true(find_line("0\t0\t1\tbf16:16x64x64:nn\ttorch\t\tno plan was there", text));
     capture(torch->stream, false);
     assert_non_null(mm(FAKE_TORCH_BF16, 16, 64, 64));
     assert_int_equal(served(), 1);
     capture(torch->stream, true);
-    assert_non_null(mm(FAKE_TORCH_BF16, 16, 64, 64));   /* and now it is there */
+    assert_non_null(mm(FAKE_TORCH_BF16, 16, 64, 64));   /* now the plan exists */
     assert_int_equal(served(), 1);
     capture(torch->stream, false);
     assert_true(find_line("0\t2\t1\tbf16:16x64x64:nn\t", text));
     assert_non_null(CALL("gemmsmith", "addmm", H(handle_of(FAKE_TORCH_BF16, 1, 1, SIZE(64))), H(MATRIX(FAKE_TORCH_BF16, 16, 64)), H(MATRIX(FAKE_TORCH_BF16, 64, 64)), number(1), number(0.5)));
     assert_int_equal(served(), 1);
-    fake_tensor *const odd = MATRIX(FAKE_TORCH_BF16, 16, 64);   /* less aligned than the kernel needs, or it takes it */
+    fake_tensor *const odd = MATRIX(FAKE_TORCH_BF16, 16, 64);   /* torch computes it, unless the kernel supports its alignment */
     odd->data = (char *)odd->data + 2;
     assert_non_null(CALL("aten", "mm", H(odd), H(MATRIX(FAKE_TORCH_BF16, 64, 64))));
     served();
     setenv("FAKE_CUDA_FAIL", "cuLaunchKernelEx", 1);
-    assert_non_null(mm(FAKE_TORCH_BF16, 16, 64, 64));   /* the driver fails: torch's own may say why */
+    assert_non_null(mm(FAKE_TORCH_BF16, 16, 64, 64));   /* the driver fails: torch takes over and may report it */
     unsetenv("FAKE_CUDA_FAIL");
     assert_int_equal(served(), 0);
     torch->fail = "get_current_cuda_stream";
@@ -323,9 +323,9 @@ static void fused(void **state)
     launches = last_launch()->count;
 }
 
-static const void *tensors_at[3];   /* of the last call: the result and what it reads */
+static const void *tensors_at[3];   /* of the last call: the result and its inputs */
 
-/* Whether it was run. */
+/* Returns whether the kernel was run. */
 static bool run_kernel(const char *name, fake_tensor *const all[3], uint64_t stack[], int count)
 {
     for (int i = 0; i < 3; i++) {
@@ -354,7 +354,7 @@ static void gates(void **state)
     assert_false(gate_gradients(FAKE_TORCH_BF16, 24, 40, 5));
     assert_false(gate_gradients(FAKE_TORCH_BF16, 0, 40, 4));
     capture(torch->stream, true);
-    assert_false(gate_gradients(FAKE_TORCH_BF16, 24, 40, 4));   /* nothing is compiled in a capture */
+    assert_false(gate_gradients(FAKE_TORCH_BF16, 24, 40, 4));   /* nothing is compiled during a capture */
     capture(torch->stream, false);
     assert_int_equal(last_launch()->count, before);
     setenv("FAKE_CUDA_ARGS", "1", 1);
@@ -365,13 +365,13 @@ static void gates(void **state)
     assert_true(l->pointers[3] == tensors_at[0] && l->pointers[2] == tensors_at[1] && l->pointers[0] == tensors_at[2]);
     assert_true(l->grid[0] == 1 && l->grid[1] == 2 && l->grid[2] == 1 && l->block[0] == 8 && l->block[1] == 16);   /* 6 pieces of 16 bytes, 24 rows */
     capture(torch->stream, true);
-    assert_true(gate_gradients(FAKE_TORCH_BF16, 300, 8, 4));   /* now it is there */
+    assert_true(gate_gradients(FAKE_TORCH_BF16, 300, 8, 4));   /* now it is compiled */
     capture(torch->stream, false);
     assert_true(last_launch()->grid[0] == 1 && last_launch()->grid[1] == 3 && last_launch()->block[0] == 1 && last_launch()->block[1] == 128);
     setenv("FAKE_CUDA_FAIL", "cuLaunchKernelEx", 1);
     assert_false(gate_gradients(FAKE_TORCH_BF16, 24, 40, 4));
     setenv("FAKE_CUDA_FAIL", "cuModuleLoadDataEx", 1);
-    assert_false(gate_gradients(FAKE_TORCH_F16, 24, 40, 4));   /* and it is not tried again */
+    assert_false(gate_gradients(FAKE_TORCH_F16, 24, 40, 4));   /* a failed compilation is not repeated */
     unsetenv("FAKE_CUDA_FAIL");
     assert_false(gate_gradients(FAKE_TORCH_F16, 24, 40, 4));
     assert_true(gate_gradients(FAKE_TORCH_F16, 24, 40, 1));
@@ -381,7 +381,7 @@ static void gates(void **state)
     launches = last_launch()->count;
 }
 
-/* Kernels of gates by their names: those of the test before, and one that is made now. */
+/* Gate kernels by name: those of the test before, and one that is made now. */
 static void named_gates(void **state)
 {
     (void)state;
@@ -397,7 +397,7 @@ static void named_gates(void **state)
     assert_true(find_line("0\t0\t0\tbf16:gate_gradients:gelu_erf\tdefault", text));
     assert_int_equal(gs_torch_prepare_text(0, "f16:gate_gradients:silu", text, sizeof text), GS_OK);
     assert_int_equal(strncmp(text, "torch's own kernels: ", 21), 0);
-    assert_int_equal(gs_torch_prepare_text(7, "bf16:gate_gradients:silu", text, sizeof text), GS_OK);   /* there is no such device */
+    assert_int_equal(gs_torch_prepare_text(7, "bf16:gate_gradients:silu", text, sizeof text), GS_OK);   /* no such device */
     assert_int_equal(strncmp(text, "torch's own kernels: ", 21), 0);
     assert_int_equal(gs_torch_prepare_text(99, "bf16:gate_gradients:silu", text, sizeof text), GS_ERROR_RANGE);
     static const char *const wrong[] = {"f32:gate_gradients:silu", "bf16:gate_gradients:dsilu", "bf16:gate_gradients:", ":gate_gradients:silu", "bf16:gate_gradients:silu:g=2"};
@@ -405,7 +405,7 @@ static void named_gates(void **state)
     launches = last_launch()->count;
 }
 
-/* Bits of what: 1 a weight is there, 2 the quotient is rounded, 4 one is added to the weight. */
+/* what: bit 0 there is a weight, bit 1 the quotient is rounded, bit 2 one is added to the weight. */
 static bool rms_norm(int32_t dtype, int64_t rows, int64_t cols, uint64_t what)
 {
     fake_tensor *const all[3] = {MATRIX(dtype, rows, cols), MATRIX(dtype, rows, cols), what & 1 ? handle_of(dtype, 1, 1, SIZE(cols)) : MATRIX(dtype, rows, cols)};
@@ -413,7 +413,7 @@ static bool rms_norm(int32_t dtype, int64_t rows, int64_t cols, uint64_t what)
     return run_kernel("rms_norm_run", all, stack, 5);
 }
 
-/* A block for each row, with a thread for each piece of 16 bytes. */
+/* One block for each row, one thread for each piece of 16 bytes. */
 static void norms(void **state)
 {
     (void)state;
@@ -423,7 +423,7 @@ static void norms(void **state)
     assert_false(rms_norm(FAKE_TORCH_F32, 4, 64, 1));
     assert_false(rms_norm(FAKE_TORCH_BF16, 0, 64, 1));
     capture(torch->stream, true);
-    assert_false(rms_norm(FAKE_TORCH_BF16, 4, 64, 1));   /* nothing is compiled in a capture */
+    assert_false(rms_norm(FAKE_TORCH_BF16, 4, 64, 1));   /* nothing is compiled during a capture */
     capture(torch->stream, false);
     assert_int_equal(last_launch()->count, before);
     setenv("FAKE_CUDA_ARGS", "1", 1);
@@ -443,7 +443,7 @@ static void norms(void **state)
     setenv("FAKE_CUDA_FAIL", "cuModuleLoadDataEx", 1);
     assert_false(rms_norm(FAKE_TORCH_F16, 1, 64, 2));
     unsetenv("FAKE_CUDA_FAIL");
-    assert_false(rms_norm(FAKE_TORCH_F16, 1, 64, 2));   /* it is not tried again */
+    assert_false(rms_norm(FAKE_TORCH_F16, 1, 64, 2));   /* a failed compilation is not repeated */
     assert_true(rms_norm(FAKE_TORCH_F16, 1, 64, 0));
     torch->fail = "get_current_cuda_stream";
     assert_false(rms_norm(FAKE_TORCH_BF16, 1, 64, 0));
@@ -458,19 +458,19 @@ static void norms(void **state)
     launches = last_launch()->count;
 }
 
-/* In a captured stream what follows a norm begins early, and so does a norm behind a launch that lets it; behind anything else neither does. */
+/* In a captured stream, a launch after a norm starts early, and so does a norm after a launch that allows it; after anything else neither does. */
 static void norms_in_chains(void **state)
 {
     (void)state;
     need_compiler();
     assert_true(rms_norm(FAKE_TORCH_BF16, 1, 64, 0));
-    assert_int_equal(last_launch()->dependent, 0);   /* nobody knows what stands before it */
+    assert_int_equal(last_launch()->dependent, 0);   /* the preceding launch is unknown */
     capture(torch->stream, true);
     assert_true(rms_norm(FAKE_TORCH_BF16, 1, 64, 0));
     assert_int_equal(last_launch()->dependent, 0);
     assert_true(rms_norm(FAKE_TORCH_BF16, 1, 64, 0));
     assert_int_equal(last_launch()->dependent, 1);
-    assert_true(gate_gradients(FAKE_TORCH_F16, 24, 40, 1));   /* it ends before anything begins */
+    assert_true(gate_gradients(FAKE_TORCH_F16, 24, 40, 1));   /* this kernel does not let the next one start early */
     assert_int_equal(last_launch()->dependent, 0);
     assert_true(rms_norm(FAKE_TORCH_BF16, 1, 64, 0));
     assert_int_equal(last_launch()->dependent, 0);
@@ -489,7 +489,7 @@ static void prepared(void **state)
     assert_int_not_equal(gs_torch_prepare_text(0, "bf16:32x64x64:tn:acc=f16", text, sizeof text), GS_OK);
     assert_int_not_equal(gs_torch_prepare_text(99, "bf16:32x64x64:tn", text, sizeof text), GS_OK);
     assert_int_not_equal(gs_torch_prepare_text(0, "nonsense", text, sizeof text), GS_OK);
-    assert_int_equal(gs_torch_prepare_text(7, "bf16:32x64x64:tn", text, sizeof text), GS_OK);   /* there is no such device */
+    assert_int_equal(gs_torch_prepare_text(7, "bf16:32x64x64:tn", text, sizeof text), GS_OK);   /* no such device */
     assert_non_null(strstr(text, "torch's own kernel: "));
     for (int64_t m = 40; m < 48; m++) assert_non_null(mm(FAKE_TORCH_BF16, m, 64, 64));
     assert_true(find_line("limit of plans", text));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Proves that the tensors of a call become the problem that they are, and that what is no problem of ours says why. */
+ * The tensors of a call give the right problem, and calls that are no problem of ours get the right reason. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static gs_torch_reason form(const gs_torch_call *call, char text[GS_PROBLEM_TEXT
     if (reason == GS_TORCH_FITS) {
         assert_int_equal(gs_torch_problem(&key, &problem, &error), GS_OK);
         gs_problem_format(&problem, text);
-        gs_torch_key again;   /* and back */
+        gs_torch_key again;   /* back to the key */
         assert_int_equal(gs_torch_key_of(&problem, &again, &error), GS_OK);
         assert_memory_equal(&again, &key, sizeof key);
         gs_problem same;
@@ -81,7 +81,7 @@ static void layouts(void **state)
     expect(&call, "bf16:24x40x32:nt:ldb=48");
     T2(&a, 0, L(24, 32), L(40, 1));
     expect(&call, "bf16:24x40x32:nn:lda=40:ldb=48");
-    T2(&a, 0, L(1, 32), L(777, 1));   /* the stride of a single row says nothing */
+    T2(&a, 0, L(1, 32), L(777, 1));   /* the stride of a single row does not matter */
     T2(&b, 1, L(32, 1), L(1, 9));
     expect(&call, "bf16:1x1x32:tn");
     T2(&a, 0, L(24, 1), L(3, 5));
@@ -101,7 +101,7 @@ static void not_ours(void **state)
     expect_reason(&call, GS_TORCH_STRIDES);
     T2(&a, 0, L(24, 32), L(0, 1));
     expect_reason(&call, GS_TORCH_STRIDES);
-    T2(&a, 0, L(24, 32), L(31, 1));   /* rows that overlap */
+    T2(&a, 0, L(24, 32), L(31, 1));   /* overlapping rows */
     expect_reason(&call, GS_TORCH_STRIDES);
     T2(&a, 0, L(24, 31), L(31, 1));
     expect_reason(&call, GS_TORCH_SHAPE);
@@ -128,7 +128,7 @@ static void not_ours(void **state)
     expect_reason(&call, GS_TORCH_SHAPE);
     T2(&d, 2, L(24, 40), L(40, 1))->type = GS_F32;
     expect_reason(&call, GS_TORCH_TYPE);
-    T2(&d, 1, L(24, 40), L(40, 1))->data += 32 * 40 * 2 - 2;   /* its first element is B's last */
+    T2(&d, 1, L(24, 40), L(40, 1))->data += 32 * 40 * 2 - 2;   /* D's first element is B's last */
     expect_reason(&call, GS_TORCH_OVERLAP);
     d.t.data += 2;
     expect(&call, "bf16:24x40x32:nn");
@@ -175,7 +175,7 @@ static void added(void **state)
     assert_int_equal(form(&call, text, &p), GS_TORCH_FITS);
     assert_string_equal(text, "bf16:24x40x32:nn:beta=1");
     assert_ptr_equal(p.c, memory[3]);
-    call.d = T2(&d, 3, L(24, 40), L(40, 1));   /* the same memory */
+    call.d = T2(&d, 3, L(24, 40), L(40, 1));   /* in place: C and D are the same memory */
     expect(&call, "bf16:24x40x32:nn:beta=1");
     d.t.data += 2;
     expect_reason(&call, GS_TORCH_OVERLAP);
@@ -249,7 +249,7 @@ static void aux(void **state)
     expect_reason(&call, GS_TORCH_SHAPE);
     T2(&aux, 3, L(15, 80), L(80, 1));
     expect_reason(&call, GS_TORCH_SHAPE);
-    T2(&aux, 3, L(16, 80), L(88, 1));   /* gaps */
+    T2(&aux, 3, L(16, 80), L(88, 1));   /* rows with gaps */
     expect_reason(&call, GS_TORCH_STRIDES);
     T2(&aux, 3, L(16, 80), L(1, 16));
     expect_reason(&call, GS_TORCH_STRIDES);
@@ -267,7 +267,7 @@ static void aux(void **state)
     assert_int_equal(form(&call, text, &p), GS_TORCH_FITS);
     assert_string_equal(text, "bf16:16x40x32:tn:ep=dgelu");
     assert_ptr_equal(p.aux, memory[3]);
-    call.aux = NULL;   /* a gradient reads it */
+    call.aux = NULL;   /* a gradient needs its aux */
     expect_reason(&call, GS_TORCH_SHAPE);
 }
 
@@ -277,7 +277,7 @@ static void groups_along_k(void **state)
     made a, b, d, offsets;
     char text[GS_PROBLEM_TEXT];
     gs_torch_pointers p;
-    /* of 32 rows in 4 groups: gradients of 24 features on their way out, times 40 features that went in */
+    /* 32 rows in 4 groups: gradients of 24 output features times 40 input features */
     gs_torch_call call = {.a = T2(&a, 0, L(24, 32), L(1, 24)), .b = T2(&b, 1, L(40, 32), L(1, 40)), .d = tensor(&d, 2, GS_BF16, 3, L(4, 24, 40), L(960, 40, 1)),
                           .offsets = tensor(&offsets, 5, GS_TORCH_INT32, 1, L(5), L(1)), .along_k = true, .weight = true, .alpha = 1, .constant = true};
     assert_int_equal(form(&call, text, &p), GS_TORCH_FITS);
@@ -326,7 +326,7 @@ static void keys(void **state)
     assert_string_equal(gs_torch_reason_text(GS_TORCH_REASONS), "");
 }
 
-/* ---- what a problem says of where an element lies is what the tensor says ---- */
+/* ---- the problem and the tensor agree on the address of each element ---- */
 
 static uint64_t drawn = 4711;
 static int64_t draw(int64_t below)
@@ -335,7 +335,7 @@ static int64_t draw(int64_t below)
     return (int64_t)((drawn >> 33) % (uint64_t)below);
 }
 
-/* Strides as views have them: of any order, with gaps, at times repeated. */
+/* Strides as in views: in any order, with gaps, sometimes 0. */
 static void draw_tensor(made *m, int place, int64_t dim, const int64_t *size)
 {
     int64_t order[3] = {0, 1, 2}, stride[3] = {0}, step = 1;
@@ -351,7 +351,7 @@ static void draw_tensor(made *m, int place, int64_t dim, const int64_t *size)
     tensor(m, place, GS_BF16, dim, size, stride);
 }
 
-/* Where the problem has an element of a stored matrix of rows x cols. */
+/* The offset of an element in the problem, for a stored matrix of rows x cols. */
 static int64_t at(int64_t batch, int64_t i, int64_t j, bool exchanged, int64_t ld, int64_t stride, int64_t rows, int64_t cols)
 {
     const int64_t step = stride == GS_SAME_MATRIX ? 0 : stride ? stride : ld * (exchanged ? cols : rows);

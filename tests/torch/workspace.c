@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Proves that each stream and each captured graph has a workspace of its own, that a capture finds a spare one and allocates nothing, and what happens when there is none. */
+ * Each stream and each captured graph has its own workspace; a capture takes a spare one and allocates nothing; and what happens when no spare one is left. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -29,7 +29,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* They are never freed: all of them stay known. */
+/* Never freed: the adapter keeps a list of all of them. */
 static gs_torch_workspaces *made(void)
 {
     static gs_torch_workspaces *kept[4];
@@ -55,17 +55,17 @@ static void apart(void **state)
     assert_int_equal(device->ops->memory_info(device, &before, &total, NULL), GS_OK);
     gs_torch_workspaces *const all = made();
     assert_int_equal(device->ops->memory_info(device, &after, &total, NULL), GS_OK);
-    assert_int_equal(before - after, 1024);   /* 1000 bytes in whole pieces */
+    assert_int_equal(before - after, 1024);   /* 1000 bytes are rounded up */
     assert_true(take(all, 1, 0, &eager));
-    assert_null(eager);   /* the plan's own */
+    assert_null(eager);   /* the plan's own workspace */
     const int allocations = calls("cuMemAlloc_v2");
     assert_true(take(all, 1, 7, &graph));
     assert_int_equal(calls("cuMemAlloc_v2"), allocations);
     assert_non_null(graph);
     assert_true(take(all, 1, 7, &again));
     assert_ptr_equal(again, graph);
-    assert_false(take(all, 2, 7, &branch));   /* another stream of the same graph, and no spare one */
-    assert_true(take(all, 1, 0, &again));     /* which is made now */
+    assert_false(take(all, 2, 7, &branch));   /* another stream of the same graph, but no spare workspace */
+    assert_true(take(all, 1, 0, &again));     /* a call outside the capture makes a spare one */
     assert_null(again);
     assert_int_equal(calls("cuMemAlloc_v2"), allocations + 1);
     assert_true(take(all, 2, 7, &branch));

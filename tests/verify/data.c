@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves of the data of verification what single kinds are for: blocks of zeros, rows of a pool; and where matrices of a batch lie. The range of the types is in range.c. */
+ * Special features of single kinds of verification data: blocks of zeros, rows of a pool; and where the matrices of a batch lie. Tests of the types' whole range are in
+ * range.c. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -11,7 +12,7 @@
 #include "base/error.h"
 #include "operands/data.h"
 
-/* Beside infinities and NaN: a block of zeros in long lines of A and of B, at either end, none in short ones and none in C. */
+/* Data with infinities and NaN: long lines of A and B start or end with a block of zeros; short lines and C have none. */
 static void blocks_of_zeros(void **state)
 {
     (void)state;
@@ -29,7 +30,7 @@ static void blocks_of_zeros(void **state)
     }
 }
 
-/* Rows of a pool: three of four are their own first half turned round, with the other sign; one has a NaN, one an infinity, one is zero. */
+/* Rows of a pool: three of four repeat their first half reversed and negated; one has a NaN, one an infinity, one is zero. */
 static void rows_of_a_pool(void **state)
 {
     (void)state;
@@ -53,11 +54,11 @@ static void rows_of_a_pool(void **state)
     }
 }
 
-/* Matrices behind each other, side by side, and with places that both have. */
+/* Matrices one after the other, side by side, and overlapping. */
 static void places_of_matrices(void **state)
 {
     (void)state;
-    static const struct { gs_placed placed; bool behind, apart; int64_t at; } cases[] = {   /* at: of row 1, column 2 of the last matrix */
+    static const struct { gs_placed placed; bool behind, apart; int64_t at; } cases[] = {   /* at: offset of row 1, column 2 of the last matrix */
         {{3, 4, 5, 14, 2}, true, true, 21}, {{3, 4, 5, 15, 2}, true, true, 22}, {{3, 4, 5, 13, 2}, false, false, 0}, {{3, 4, 10, 5, 2}, false, true, 17},
         {{3, 4, 10, 6, 2}, false, true, 18}, {{3, 4, 10, 7, 2}, false, false, 0}, {{3, 4, 10, 3, 2}, false, false, 0}, {{3, 4, 5, 0, 1}, true, true, 7},
     };
@@ -69,7 +70,7 @@ static void places_of_matrices(void **state)
         if (!cases[i].apart) continue;
         assert_true(gs_placed_find(p, cases[i].at, &matrix, &row, &col));
         assert_true(matrix == p->matrices - 1 && row == 1 && col == 2);
-        assert_false(gs_placed_find(p, 4, &matrix, &row, &col));   /* behind the first row */
+        assert_false(gs_placed_find(p, 4, &matrix, &row, &col));   /* place 4 is behind the first row */
     }
 }
 

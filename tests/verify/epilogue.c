@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Verification with an epilogue: right kernels pass, and one that was built for another epilogue is refused, whichever part of it differs. */
+ * Verification with an epilogue: right kernels pass, and a kernel built for another epilogue is refused, whichever part of the epilogue differs. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 #include "verify/check_run.h"
 #include "verifying.h"
 
-/* The problem's verdict on the kernel simple as it is built for another one, with one text in its source for another, and a workspace. */
+/* The verdict on problem `asked` of the kernel simple built for problem `built`, with `from` in its source replaced by `to`, and with a workspace. */
 static gs_verdict verdict_in(const char *asked, const char *built, const char *workspace, const char *from, const char *to)
 {
     const gs_problem problem = problem_of(asked), other = problem_of(built);
@@ -45,7 +45,7 @@ static gs_verdict verdict_in(const char *asked, const char *built, const char *w
 static gs_verdict verdict_with(const char *asked, const char *built, const char *from, const char *to) { return verdict_in(asked, built, NULL, from, to); }
 static gs_verdict verdict_of(const char *asked, const char *built) { return verdict_with(asked, built, NULL, NULL); }
 
-/* legend: the problem, the same with one thing changed */
+/* cases: the problem, and the same problem with one thing changed */
 static void wrong_epilogues(void **state)
 {
     (void)state;
@@ -95,7 +95,7 @@ static void wrong_epilogues(void **state)
     }
 }
 
-/* The gate's sum is taken for up's. */
+/* The gate's sum and up's sum are exchanged. */
 static void exchanged(void **state)
 {
     (void)state;
@@ -106,9 +106,9 @@ static void exchanged(void **state)
     }
 }
 
-#define LAST "gs_finished(p, value, c, row, col, p.m, p.n, batch + group));\n"   /* behind it D is written */
+#define LAST "gs_finished(p, value, c, row, col, p.m, p.n, batch + group));\n"   /* followed by the statement that writes D */
 
-/* A kernel of simple for a problem, built for that one or another, its source changed or not: what verification says, and words of its reason. */
+/* A kernel of simple built for a problem (`built`; NULL: the one asked), with `from` replaced by `to` in its source: the verdict, and words of its reason. */
 typedef struct judged {
     const char      *asked, *built, *from, *to, *reason;
     gs_verdict_code  code;
@@ -123,7 +123,7 @@ static void expect_verdicts(const judged *cases, size_t count)
     }
 }
 
-/* A kernel that does not write aux, writes something else there, or writes it elsewhere. */
+/* The kernel does not write aux, writes wrong values there, or writes outside it. */
 static void wrong_aux(void **state)
 {
     (void)state;
@@ -142,7 +142,7 @@ static void wrong_aux(void **state)
 
 #define LAST_GATED "gs_gated(p, gate, up, c, row, col, p.m, p.n, batch + group));\n"
 
-/* The same of a gate: what the activation is applied to and what it lets up, each at its column of B. */
+/* The same with a gate: aux holds both halves, the activation's argument and its factor, each at its column of B. */
 static void wrong_aux_of_a_gate(void **state)
 {
     (void)state;
@@ -160,7 +160,7 @@ static void wrong_aux_of_a_gate(void **state)
     expect_verdicts(cases, GS_COUNT(cases));
 }
 
-/* A bias, an aux or a C that is NaN, infinite, -0 or large is not treated as what it is, at the size that is asked for. */
+/* The kernel mishandles a bias, an aux or a C that is NaN, infinite, -0 or large. The part that runs the requested size must find it. */
 static void unusual_operands(void **state)
 {
     (void)state;
@@ -191,13 +191,13 @@ static void unusual_operands(void **state)
     }
 }
 
-/* Scales that are taken for each other, of another row, before or behind what they should be; rounded, in another order of special values, or written to. */
+/* Scales are exchanged, taken from another row, applied too early or too late, rounded, mishandled where they are special values, or written to. */
 static void wrong_scales(void **state)
 {
     (void)state;
     static const char call[] = "gs_finished(p, value, c, row, col, p.m, p.n, batch + group)";
     static const judged cases[] = {
-        /* 2^20 in the bias and both scales: on its way a right result has more bits than an f32 */
+        /* 2^20 in the bias and both scales: intermediate values have more bits than an f32 */
         {"bf16:64x96x64:tt:d=f32:beta=1:ep=scale_m+scale_n+bias_m+relu+residual", NULL, NULL, NULL, "the chosen tests passed", GS_VERDICT_PASS},
         {"f16:40x40x72:tn:ep=scale_m+scale_n", NULL, call, "gs_finished(p, value * p.scale_m[col] * p.scale_n[row] / (p.scale_m[row] * p.scale_n[col]), c, row, col, p.m, p.n, batch + group)", "epilogue", GS_VERDICT_EXACT},
         {"f16:40x40x72:tn:ep=scale_m",         NULL, call, "value * p.scale_m[col]", "epilogue", GS_VERDICT_EXACT},
@@ -220,7 +220,7 @@ static void wrong_scales(void **state)
     expect_verdicts(cases, GS_COUNT(cases));
 }
 
-/* What a launch before has copied to the workspace is taken for this launch's. */
+/* The kernel reads operands that an earlier launch has copied to the workspace. */
 static void kept_operands(void **state)
 {
     (void)state;
@@ -244,7 +244,7 @@ static void kept_operands(void **state)
     }
 }
 
-/* C may be D: C is read after D was written there. */
+/* C and D may be the same memory: here the kernel reads C after it has written D. */
 static void in_place(void **state)
 {
     (void)state;
@@ -257,7 +257,7 @@ static void in_place(void **state)
     }
 }
 
-/* A bias that is written to is an input that was changed; the guard bands beside it are looked at as well. */
+/* A bias that the kernel writes to is a changed input; the guard bands around the bias are checked too. */
 static void bias_is_an_input(void **state)
 {
     (void)state;
@@ -286,7 +286,7 @@ static void bias_is_an_input(void **state)
 
 static double difference(double x, double y) { return fabs(x - y); }
 
-/* The formulas against others of the same functions. */
+/* Activations against other formulas of the same functions. */
 static void activations(void **state)
 {
     (void)state;
@@ -304,7 +304,7 @@ static void activations(void **state)
     }
 }
 
-/* The sums of columns: of other rows, not written, written beside. */
+/* Sums of columns that cover other rows, are not written, or are written out of bounds. */
 static void wrong_sums(void **state)
 {
     (void)state;
@@ -325,7 +325,7 @@ static void wrong_sums(void **state)
     expect_verdicts(cases, GS_COUNT(cases));
 }
 
-/* Slopes against differences of the activations; drelu is exact. */
+/* Slopes against difference quotients of the activations. drelu is exact. */
 static void slopes(void **state)
 {
     (void)state;

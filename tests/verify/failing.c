@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A device of which one call fails: whichever it is, that is what verification returns, instead of a verdict, and it gives back what it took. */
+ * One device call fails: whichever it is, gs_verify must return its error instead of a verdict, and free everything that it allocated. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 #include "texts.h"
 #include "memory_in_use.h"
 #include "verify/check_run.h"
-#define VERIFYING_DEVICE "emu:h200,threads=1"   /* memory is counted */
+#define VERIFYING_DEVICE "emu:h200,threads=1"   /* one thread: host memory is counted */
 #include "verifying.h"
 
 /* ---- the device ---- */
@@ -25,8 +25,8 @@ static const char *const call_names[CALLS] = {"alloc", "copy_in", "copy_out", "f
 
 static const gs_device_ops *real;
 static call                 fails;
-static long                 made[CALLS], fails_at;   /* the how many-th of them; 0: none */
-static int                  taken;                   /* blocks */
+static long                 made[CALLS], fails_at;   /* made: calls so far; fails_at: which of them fails, 0: none */
+static int                  taken;                   /* allocations that were not freed */
 
 static bool failing(call which) { return ++made[which] == fails_at && which == fails; }
 
@@ -71,12 +71,12 @@ static gs_status try_wait(gs_device *d, gs_queue queue, gs_error *error) { retur
 typedef struct task {
     const char *what, *schedule, *problem;
     uint32_t    parts;
-    long        every;   /* of so many calls one fails, and the first ones all */
+    long        every;   /* after the first ones, only every so-many-th call is made to fail */
     bool        tests_itself;
 } task;
 
 static gs_status (*real_run)(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error);
-static int runs;   /* of the contender */
+static int runs;   /* runs of the contender */
 
 static gs_status count_run(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
 {
@@ -119,7 +119,7 @@ static const task tasks[] = {
     {"rows of their own", "mma/64x64x32/w2x2/s3/g8", "f16:24x16x32:tn:inv=1:ep=bias+relu+aux", GS_PART_INVARIANT, 97, false},
 };
 
-#ifdef __SANITIZE_ADDRESS__   /* there each launch takes ten times as long */
+#ifdef __SANITIZE_ADDRESS__   /* sanitizers make each launch ten times as slow */
 enum { FIRST = 1, SPARING = 6 };
 #else
 enum { FIRST = 3, SPARING = 1 };
@@ -160,7 +160,7 @@ static void every_failure_is_returned(void **state)
     assert_int_equal(missed, 0);
 }
 
-/* Nor does anything of the host's memory stay taken, which a sanitizer sees by itself. */
+/* Verification leaks no host memory either. LeakSanitizer checks that by itself. */
 static void nothing_is_kept(void **state)
 {
     (void)state;
@@ -168,7 +168,7 @@ static void nothing_is_kept(void **state)
     if (gs_compiler_version(NULL) == 0) skip();
     for (size_t t = 0; t < GS_COUNT(tasks); t++) {
         memory_watch watch = {0};
-        if (strcmp(tasks[t].schedule, "simple") != 0) continue;   /* what the emulated device keeps of other kernels takes long to settle */
+        if (strcmp(tasks[t].schedule, "simple") != 0) continue;   /* for other kernels the emulated device's caches take long to reach a constant size */
         for (int i = 0; i < MEMORY_ROUNDS; i++) {
             gs_verdict verdict;
             gs_error error = {0};
@@ -179,7 +179,7 @@ static void nothing_is_kept(void **state)
     }
 }
 
-/* Nobody waits longer than was said: the contender runs as often as gs_verify_seconds counts (tests/verify/range.c), and where it is right no oftener. */
+/* Time limits rely on it: the contender runs exactly as often as gs_verify_seconds counts (tests/verify/range.c). */
 static void runs_are_those_that_are_counted(void **state)
 {
     (void)state;

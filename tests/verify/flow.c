@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves that gs_verify reaches the right verdict for every wrong kernel, without a GPU: the kernels of verify.cu and the wrong
- * kernels are C, compiled here and run thread by thread on a device made of malloc. Also faults, refusals and exhausted memory. */
+ * gs_verify reaches the right verdict for every wrong kernel, without a GPU: verify.cu and the wrong kernels are compiled here as C and run thread by thread on a device
+ * made of malloc. Also faults, refusals and exhausted memory. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -24,7 +24,7 @@ static int open_fake(void **state)
 {
     (void)state;
     fake = (struct fake){.device = {.ops = &ops, .caps = *gs_caps_find("h200")}, .until_failure = -1};
-    fake.device.caps.l2_bytes = 1 << 16;   /* so that timing, and with it verification, places operands among few sets */
+    fake.device.caps.l2_bytes = 1 << 16;   /* timing, and therefore verification, then places operands among few sets */
     return gs_verifier_create(&verifier, &fake.device, NULL) != GS_OK;
 }
 
@@ -32,7 +32,7 @@ static int close_fake(void **state)
 {
     (void)state;
     gs_verifier_destroy(&verifier);
-    return fake.live != 0;   /* everything was given back */
+    return fake.live != 0;   /* everything must be freed */
 }
 
 /* ---- the tests ---- */
@@ -78,7 +78,7 @@ static gs_verdict verdict_of(tried *t, const gs_problem *problem, const gs_verif
     gs_verdict verdict;
     gs_error error = {0};
     if (gs_verify(verifier, &t->contender, problem, options, &verdict, &error) != GS_OK) fail_msg("%s", error.text);
-    assert_ptr_equal(fake.device.ops, &ops);   /* nothing is left watching */
+    assert_ptr_equal(fake.device.ops, &ops);   /* the device's calls are no longer intercepted */
     return verdict;
 }
 
@@ -108,7 +108,7 @@ static void verdicts_name_the_element(void **state)
     (void)state;
     const gs_problem problem = small_problem(GS_NN);
     tried *const t = contender_of(ZERO_TILE, GS_NN);
-    /* A seed of its own: with others, what belongs at the tile's first places may be zero. */
+    /* A fixed seed: with others the right values of the tile's first elements may be zero. */
     const gs_verdict verdict = verdict_of(t, &problem, &(gs_verify_options){.seed = 1});
     release(t);
     assert_int_equal(verdict.row, 32);
@@ -121,14 +121,14 @@ static void verdicts_name_the_element(void **state)
 static gs_status (*prepare_yardstick)(gs_contender *, const gs_problem *, gs_error *);
 static int prepared_unwatched;
 
-/* What a yardstick allocates is not the contender's. */
+/* Allocations of the yardstick must not be counted as the contender's. */
 static gs_status prepare_unwatched(gs_contender *contender, const gs_problem *problem, gs_error *error)
 {
     prepared_unwatched += fake.device.ops == &ops;
     return prepare_yardstick(contender, problem, error);
 }
 
-/* Two honest kernels against each other pass; a better yardstick does not excuse f16 sums in part 4 alone. */
+/* An honest kernel passes with an honest yardstick; f16 sums fail part 4 with and without a better yardstick. */
 static void normal_data_are_judged_by_the_yardstick(void **state)
 {
     (void)state;
@@ -154,7 +154,7 @@ static void normal_data_are_judged_by_the_yardstick(void **state)
     release(truncating);
 }
 
-/* What a manifest declares is what is demanded: f16 sums pass where f16 is the accumulator. */
+/* The declared accumulator decides: f16 sums pass where the accumulator is f16. */
 static void declared_f16_sums_pass(void **state)
 {
     (void)state;
@@ -183,7 +183,7 @@ static void chosen_parts_are_all_that_runs(void **state)
     release(guard);
 }
 
-/* Scalars that round: the exact parts use 1, part 4 the true ones. */
+/* Scalars of many bits: the exact parts use 1 instead, part 4 uses the given ones. */
 static void any_scalars(void **state)
 {
     (void)state;
@@ -201,7 +201,7 @@ static void any_scalars(void **state)
     release(ignoring);
 }
 
-/* The part that is declared zeroed is zero at the first launch, is looked at after every one, and is all that is spared the poison. */
+/* The part of the workspace that is declared zeroed is zero at the first launch, is checked after every launch, and is never filled with poison. */
 static void what_must_be_zero_is_looked_at(void **state)
 {
     (void)state;
@@ -215,7 +215,7 @@ static void what_must_be_zero_is_looked_at(void **state)
     assert_int_equal(verdict.code, GS_VERDICT_ZEROED);
     assert_int_equal(verdict.part, 6);
     assert_non_null(strstr(verdict.reason, "first 64 bytes"));
-    /* its second launch; with some seeds a NaN is right where it leaves one */
+    /* found in the second launch; with some seeds a NaN is the right result where the kernel leaves one */
     assert_int_equal(verdict_of(leaving, &problem, &(gs_verify_options){.seed = 1, .parts = GS_PART_EXACT}).code, GS_VERDICT_STATE);
     assert_int_equal(verdict_of(adding, &problem, NULL).code, GS_VERDICT_STATE);
     release(honest);
@@ -223,7 +223,7 @@ static void what_must_be_zero_is_looked_at(void **state)
     release(adding);
 }
 
-/* Sums of D's columns that nobody has written are told from wrong ones, in each type and by each poison. */
+/* Unwritten sums of columns are told from wrong ones, for each type and each poison. */
 static void sums_that_are_poison(void **state)
 {
     (void)state;
@@ -244,7 +244,7 @@ static void sums_that_are_poison(void **state)
     }
 }
 
-/* The second launch is as near to the reference as the first: only their bits are compared. */
+/* The second launch differs only in its bits and is as close to the reference as the first. */
 static void a_repeat_names_its_launch(void **state)
 {
     (void)state;
@@ -259,12 +259,12 @@ static void a_repeat_names_its_launch(void **state)
     assert_string_equal(verdict.reason, "launch 2 of the same data gives other bits than the first");
 }
 
-/* Whichever launch it is: nothing follows it, not even one that would say another thing of the contender. */
+/* Verification stops at the first fault, in whichever launch it occurs; no later check may replace the verdict. */
 static void the_first_fault_is_the_verdict(void **state)
 {
     (void)state;
     gs_problem problem = gs_problem_make(GS_F16, GS_TN, 8, 8, 16);
-    problem.beta = 1;   /* and where C and D are the same */
+    problem.beta = 1;   /* includes launches in which C and D are the same memory */
     tried *const t = contender_of(HONEST, GS_TN);
     for (int damages = 0; damages < 2; damages++) {
         bool reached = true;
@@ -283,7 +283,7 @@ static void the_first_fault_is_the_verdict(void **state)
     release(t);
 }
 
-/* A contender's code stays for later problems with the same options, that of eight sets of them. */
+/* A contender's module is kept for later problems with the same options; modules for eight sets of options are kept. */
 static void code_is_loaded_once(void **state)
 {
     (void)state;
@@ -297,7 +297,7 @@ static void code_is_loaded_once(void **state)
         assert_int_equal(t->contender.prepare(&t->contender, i % 2 ? &problem : &other, &error), GS_OK);
         if (fake.loads - before != turns[i].loads) fail_msg("turn %zu: %d modules were loaded", i, fake.loads - before);
     }
-    t->kernel.option_count--;   /* fewer options are others */
+    t->kernel.option_count--;   /* fewer options are a different set */
     assert_int_equal(t->contender.prepare(&t->contender, &problem, &error), GS_OK);
     assert_int_equal(fake.loads - before, 12);
     t->kernel.option_count++;
@@ -311,7 +311,7 @@ static void code_is_loaded_once(void **state)
     assert_int_equal(fake.live, live);
 }
 
-/* Buffers of edge problems are allocated once: four operands and the reference. */
+/* Edge problems share their buffers: four operands and the reference. */
 static void edges_share_their_buffers(void **state)
 {
     (void)state;
@@ -320,11 +320,11 @@ static void edges_share_their_buffers(void **state)
     const int before = fake.made;
     const gs_verdict verdict = verdict_of(t, &problem, &(gs_verify_options){.seed = 2, .parts = GS_PART_EDGES});
     assert_int_equal(verdict.code, GS_VERDICT_PASS);
-    if (fake.made - before > 34 + 16) fail_msg("%d allocations", fake.made - before);   /* the contender's workspace for each problem, five of part 1; five for each edge problem would be 165 */
+    if (fake.made - before > 34 + 16) fail_msg("%d allocations", fake.made - before);   /* a workspace each, and five of part 1; five for each edge problem would be 165 */
     release(t);
 }
 
-/* Allocation fails at one place after the other: the contender's own is its verdict, ours the machine's state; nothing leaks. */
+/* Each allocation fails in turn: if it is the contender's own, the verdict says so; otherwise gs_verify returns an error. Nothing leaks. */
 static void exhausted_memory_is_told_apart(void **state)
 {
     (void)state;
@@ -343,7 +343,7 @@ static void exhausted_memory_is_told_apart(void **state)
                                                &(gs_verify_options){.parts = sweeps[i].parts, .seed = 2}, &verdict, &error);
             fake.until_failure = -1;
             release(t);
-            assert_true(fake.live <= before + 2);   /* references, with C and without, stay with the verifier */
+            assert_true(fake.live <= before + 2);   /* the verifier keeps two reference kernels, with C and without */
             if (!fake.refused) {
                 assert_true(status == GS_OK && verdict.code == GS_VERDICT_PASS);
                 break;
@@ -383,7 +383,7 @@ static void refusals_are_verdicts_and_the_machine_is_not(void **state)
     }
 }
 
-/* A contender that takes nothing but the problem asked for: passes, and the reason says that no edge was tested. */
+/* A contender that supports only the requested problem passes, and the reason says that no edge was tested. */
 static gs_status prepare_one(gs_contender *contender, const gs_problem *problem, gs_error *error)
 {
     tried *const t = contender->self;
@@ -410,7 +410,7 @@ static void refused_edges_are_told(void **state)
     release(t);
 }
 
-/* Every wrong kernel is text that NVRTC takes. */
+/* NVRTC compiles every wrong kernel. */
 static void wrong_kernels_compile(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Verification of groups of rows: offsets as they are drawn, right kernels pass, and kernels that are wrong at the edge of a group, of an empty one
- * or behind the last are refused. */
+ * Verification of groups of rows: the offsets that are drawn; right kernels pass; kernels that are wrong at the edge of a group, at an empty group or behind the last
+ * group are refused. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -40,7 +40,7 @@ static void check_offsets(const gs_problem *p, gs_routing routing, const int32_t
     else assert_int_equal(end, p->m);
 }
 
-/* Groups along K: the same, of K. */
+/* Groups along K: the same checks of ranges of K. */
 static void routings_along_k(void **state)
 {
     (void)state;
@@ -63,7 +63,7 @@ static void routings_along_k(void **state)
 static void check_counts(const gs_problem *p, gs_routing routing, const int32_t *counts)
 {
     const int64_t room = p->m / p->groups;
-    int64_t rows = 0, filled = 0, most = 0, of_three = 0;   /* groups with one to three rows */
+    int64_t rows = 0, filled = 0, most = 0, of_three = 0;   /* of_three: groups with one to three rows */
     for (int64_t i = 0; i < p->groups; i++) {
         assert_true(counts[i] >= 0 && counts[i] <= room);
         of_three += counts[i] >= 1 && counts[i] <= 3;
@@ -113,13 +113,13 @@ static void routings(void **state)
                 int32_t *const offsets = malloc(gs_problem_bytes(&p, 'f'));
                 gs_offsets_draw(&p, (gs_routing)routing, seed, offsets);
                 check_offsets(&p, (gs_routing)routing, offsets);
-                const int unit = p.m < 5000000 ? 1 : routing == GS_ROUTING_SPARSE ? 8 : routing == GS_ROUTING_EVEN ? 5 : 1;   /* rows that go to a group together */
+                const int unit = p.m < 5000000 ? 1 : routing == GS_ROUTING_SPARSE ? 8 : routing == GS_ROUTING_EVEN ? 5 : 1;   /* group sizes are multiples of it */
                 for (int64_t group = 0; group < p.groups; group++) assert_int_equal(offsets[group] % unit, 0);
                 free(offsets);
             }
 }
 
-/* Thread-per-element kernel with one thing to change. */
+/* Kernel with one thread per element; macros replace one expression. */
 static const char source[] =
     "#include \"common/args.h\"\n"
     "#include \"common/convert.cuh\"\n"
@@ -153,7 +153,7 @@ static const char source[] =
     "    }\n"
     "}\n";
 
-/* The same of groups along K. */
+/* The same for groups along K. */
 static const char source_k[] =
     "#include \"common/args.h\"\n"
     "#include \"common/convert.cuh\"\n"
@@ -198,7 +198,7 @@ static gs_verdict verdict_of(const char *text, const char *define, uint64_t seed
     return verdict;
 }
 
-/* The kernel as it is passes with every seed. */
+/* The unchanged kernel passes with every seed. */
 static void expect_right(const char *text)
 {
     for (uint64_t seed = 1; seed <= 6; seed++) {
@@ -207,7 +207,7 @@ static void expect_right(const char *text)
     }
 }
 
-/* With this define it passes with none, and the reason has these words. */
+/* With this define the kernel fails with every seed, and the reason contains `says`. */
 static void expect_refused(const char *text, const char *define, const char *says)
 {
     for (uint64_t seed = 1; seed <= 3; seed++) {
@@ -224,15 +224,15 @@ static void wrong_groups(void **state)
     static const struct {
         const char *define, *says;
     } cases[] = {
-        {"FIND gs_group_of(p.offsets, GS_GROUPED, row + 1) % GS_GROUPED", ""},                             /* the last row of a group has the next one's expert */
-        {"FIND gs_group_of(p.offsets, GS_GROUPED, row > 0 ? row - 1 : 0)", ""},                           /* the first row has the one before */
-        {"FIND row * GS_GROUPED / p.m", ""},                                                              /* as if all were alike */
-        {"FIND (row == END / 2 ? 0 : gs_group_of(p.offsets, GS_GROUPED, row))", ""},                      /* one row */
+        {"FIND gs_group_of(p.offsets, GS_GROUPED, row + 1) % GS_GROUPED", ""},                             /* the last row of a group uses the next group's B */
+        {"FIND gs_group_of(p.offsets, GS_GROUPED, row > 0 ? row - 1 : 0)", ""},                           /* the first row of a group uses the previous group's B */
+        {"FIND row * GS_GROUPED / p.m", ""},                                                              /* as if all groups had the same size */
+        {"FIND (row == END / 2 ? 0 : gs_group_of(p.offsets, GS_GROUPED, row))", ""},                      /* one row uses the wrong B */
         {"FIND 0", ""},
-        {"END p.m", "behind the last group"},                                                             /* the rest of the capacity is written */
+        {"END p.m", "behind the last group"},                                                             /* the rows behind the last group are written too */
         {"END (p.offsets[GS_GROUPED] + 1 < p.m ? p.offsets[GS_GROUPED] + 1 : p.m)", "behind the last group"},
         {"END (p.offsets[GS_GROUPED] - 1)", "never written"},
-        {"END (p.offsets[1] == p.offsets[0] ? 0 : p.offsets[GS_GROUPED])", ""},              /* an empty group ends it */
+        {"END (p.offsets[1] == p.offsets[0] ? 0 : p.offsets[GS_GROUPED])", ""},              /* stops if the first group is empty */
     };
     expect_right(text);
     for (size_t i = 0; i < GS_COUNT(cases); i += VERIFYING_EACH) expect_refused(text, cases[i].define, cases[i].says);
@@ -243,13 +243,13 @@ static void wrong_ranges_of_k(void **state)
     (void)state;
     static const char text[] = "f16:12x24x90:nt:gk=6";
     static const char *const cases[] = {
-        "END p.offsets[group + 1] + (p.offsets[group + 1] < p.k)",                    /* the first term of the next group */
+        "END p.offsets[group + 1] + (p.offsets[group + 1] < p.k)",                    /* includes the first term of the next group */
         "END (p.offsets[group + 1] > first ? p.offsets[group + 1] - 1 : first)",
         "FIRST p.offsets[group] / 8 * 8",
         "FIRST p.offsets[group] + 1",
-        "END (group + 1 == p.batch ? p.k : p.offsets[group + 1])",                     /* what belongs to no group goes to the last */
+        "END (group + 1 == p.batch ? p.k : p.offsets[group + 1])",                     /* the last group also sums the terms of no group */
         "END p.k",
-        "SKIP",                                                                        /* of an empty group nothing is written */
+        "SKIP",                                                                        /* D of an empty group is not written */
     };
     expect_right(text);
     for (size_t i = 0; i < GS_COUNT(cases); i += VERIFYING_EACH) expect_refused(text, cases[i], "");
@@ -265,15 +265,15 @@ static void wrong_masks(void **state)
         {"USED 1", "behind those of a group"},
         {"USED row % room <= p.offsets[row / room]", "behind those of a group"},
         {"USED row % room + 1 < p.offsets[row / room]", "never written"},
-        {"USED row % room < p.offsets[row / room] && p.offsets[0]", ""},                     /* an empty group ends it */
-        {"USED row % room < p.offsets[(row + 1) / room % GS_GROUPED]", ""},                  /* the last row goes by the next one's count */
-        {"USED row < p.offsets[GS_GROUPED - 1]", ""},                                        /* as if counts were offsets */
+        {"USED row % room < p.offsets[row / room] && p.offsets[0]", ""},                     /* stops if the first group is empty */
+        {"USED row % room < p.offsets[(row + 1) / room % GS_GROUPED]", ""},                  /* the last row uses the next group's count */
+        {"USED row < p.offsets[GS_GROUPED - 1]", ""},                                        /* as if the counts were offsets */
     };
     expect_right(text);
     for (size_t i = 0; i < GS_COUNT(cases); i += VERIFYING_EACH) expect_refused(text, cases[i].define, cases[i].says);
 }
 
-/* Of simple: built for another number of groups, for none, for one bias; with every layout. */
+/* The family simple with every layout, and built for another number of groups, for no groups, or for one bias. */
 static void simple(void **state)
 {
     (void)state;
@@ -316,7 +316,7 @@ static void simple(void **state)
     }
 }
 
-/* Of ws, with one thing changed in its source. */
+/* The verdict on a ws kernel with `from` replaced by `to` in its source. */
 static gs_verdict verdict_of_ws(const char *text, const char *string, const char *from, const char *to, uint64_t seed)
 {
     const gs_problem problem = problem_of(text);
@@ -354,7 +354,7 @@ static void ws(void **state)
         {"f16:300x136x136:tn:g=3:beta=1:d=f32",         "ws/128x64x64/s3/c2x1/coop/h2"},
         {"bf16:300x264x136:tn:g=4",                     "ws/128x128x64/s3/c1x2/lag/g2"},
         {"bf16:300x264x136:tn:g=6",                     "ws/64x64x64/s3/c2x2/pp/h4"},
-        {"f16:200x137x136:tn:g=5:ldd=139:ep=bias_m",    "ws/48x128x64/s3/c1x1/coop/g4"},    /* rows of D that start anywhere */
+        {"f16:200x137x136:tn:g=5:ldd=139:ep=bias_m",    "ws/48x128x64/s3/c1x1/coop/g4"},    /* rows of D with any alignment */
         {"bf16:200x136x72:tn:g=5:ep=bias+silu+gate",    "ws/64x64x64/s3/c1x1/coop/g4"},
         {"f16:200x136x72:tn:g=5:beta=1:ep=bias+gelu+gate_i+residual", "ws/64x128x64/s3/c2x1/coop/h2"},
         {"bf16:150x264x72:tn:d=f32:g=40:ep=bias+silu+gate", "ws/16x128x64/s4/c1x1/coop/g1"},
@@ -387,7 +387,7 @@ static void ws(void **state)
         {"if (table->tile[middle] <= w->tile) low", "if (table->tile[middle] < w->tile) low"},
         {"if (lane >= step) sum += other;", "if (lane > step) sum += other;"},
         {"        fill_table(tiles, &p);\n    }\n    __syncthreads();\n", "        fill_table(tiles, &p);\n    }\n"},
-        {"(unsigned)(rows + GS_BM * GS_CM - 1) / (GS_BM * GS_CM); }", "(unsigned)rows / (GS_BM * GS_CM) + 1; }"},   /* a tile for each empty group: it writes nothing and is right */
+        {"(unsigned)(rows + GS_BM * GS_CM - 1) / (GS_BM * GS_CM); }", "(unsigned)rows / (GS_BM * GS_CM) + 1; }"},   /* an extra tile for each empty group writes nothing: still right */
         {"(unsigned)(rows + GS_BM * GS_CM - 1) / (GS_BM * GS_CM); }", "(unsigned)rows / (GS_BM * GS_CM); }"},
         {"tile->row = first + (int)", "tile->row = (first & ~7) + (int)"},
     };
@@ -402,7 +402,7 @@ static void ws(void **state)
     static const char sums[] = "bf16:200x136x136:tn:g=5:ep=dbias", swapped[] = "ws/32x128x64/s3/c1x1/coop/g1";
     static const struct {
         const char *text, *string, *from, *to;
-    } beside[] = {   /* rows of the next group, a place of another one, lanes that are left out, a column that is; aux of the next group */
+    } beside[] = {   /* rows of the next group, another group's place, lanes or a column left out; aux of the next group */
         {sums, wide, "if (row + 8 < end) sum.x", "if (row + 8 < end + 8) sum.x"},
         {sums, wide, "(row - first) / GS_SUM_ROWS);", "row / GS_SUM_ROWS);"},
         {sums, wide, "for (int other = 4; other < 32; other *= 2) {", "for (int other = 4; other < 16; other *= 2) {"},
@@ -418,7 +418,7 @@ static void ws(void **state)
         const gs_verdict verdict = verdict_of_ws(beside[i].text, beside[i].string, beside[i].from, beside[i].to, i + 1);
         if (verdict.code == GS_VERDICT_PASS) fail_msg("%s passes", beside[i].to);
     }
-    static const char *const along_k[][2] = {   /* terms of the next matrix; a block too few or too many; empty ranges; A alone, B alone; who waits for whom */
+    static const char *const along_k[][2] = {   /* terms of the next matrix; a block too few or too many; empty ranges; only A or only B is cleared; a missing barrier */
         {"(count - 1) % BK + 1 : 0};", "BK : 0};"},
         {"(count - 1) % BK + 1 : 0};", "(count - 1) % BK + 1 : BK};"},
         {"count > 0 ? (count - 1) / BK + 1 : 1, count", "count > BK ? (count - 1) / BK : 1, count"},
@@ -433,7 +433,7 @@ static void ws(void **state)
         const gs_verdict verdict = verdict_of_ws("f16:136x136x300:nt:gk=5", "ws/128x64x64/s3/c1x1/coop/g4", along_k[i][0], along_k[i][1], i + 1);
         if (verdict.code == GS_VERDICT_PASS) fail_msg("%s passes", along_k[i][1]);
     }
-    static const char *const masked[][2] = {   /* all rows of a group; a tile for each of them; the rows of the group behind */
+    static const char *const masked[][2] = {   /* all rows of a group, tiles for all of them, rows or counts of another group */
         {"end = GS_MASKED ? first + table->row[low] :", "end = GS_MASKED ? first + (p->m / GS_GROUPED) :"},
         {"const unsigned own = lines_m(row) * columns;", "const unsigned own = lines_m(row > 0 ? row - 1 : 0) * columns;"},
         {"const int first = GS_MASKED ? low * (p->m / GS_GROUPED)", "const int first = GS_MASKED ? low * (p->m / GS_GROUPED) + low % 2"},
@@ -443,7 +443,7 @@ static void ws(void **state)
         const gs_verdict verdict = verdict_of_ws("f16:195x136x72:tn:gm=3", wide, masked[i][0], masked[i][1], i + 1);
         if (verdict.code == GS_VERDICT_PASS) fail_msg("%s passes", masked[i][1]);
     }
-    static const char *const gated[][2] = {   /* the tiles of half of the columns are left out; another group's B */
+    static const char *const gated[][2] = {   /* half of the columns are left out; another group's B */
         {"lines_of_n = (columns_of(p) - 1) / (GS_BN * GS_CN) + 1;", "lines_of_n = (unsigned)(p->n - 1) / (GS_BN * GS_CN) + 1;"},
         {"columns = (columns_of(p) - 1) / (GS_BN * GS_CN) + 1;", "columns = (unsigned)(p->n - 1) / (GS_BN * GS_CN) + 1;"},
         {"gs_tma_load_turn_of(to, map, k, row / 16, index, full);", "gs_tma_load_turn_of(to, map, k, row / 16, index > 0 ? index - 1 : 0, full);"},
@@ -454,7 +454,7 @@ static void ws(void **state)
     }
 }
 
-/* Offsets that are written to are an input that was changed. */
+/* Offsets that the kernel writes to are a changed input. */
 static void offsets_are_an_input(void **state)
 {
     (void)state;

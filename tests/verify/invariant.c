@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Part 8: kernels whose order of additions depends on M, on where a row stands or on the rows beside it are refused; honest ones, and the families' schedules, pass. */
+ * Part 8 (batch invariance): kernels whose order of additions depends on M, on the position of a row or on neighbouring rows are refused; honest ones, and the families'
+ * schedules, pass. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -17,7 +18,8 @@
 #include "verify/ties.h"
 #include "verifying.h"
 
-/* Thread-per-element kernel that adds up even and odd products apart where TWO says so. D is f32, or HALF or BRAIN says what; GATE: of silu(x) y, and TWO is about x. */
+/* Kernel with one thread per element that adds even and odd products separately where TWO is true. D is f32, with HALF f16, with BRAIN bf16. GATE: D is silu(x) y, and TWO
+ * applies to x only. */
 static const char source[] =
     "#include \"common/args.h\"\n"
     "#include \"common/convert.cuh\"\n"
@@ -102,18 +104,18 @@ static void orders_that_depend(void **state)
     } cases[] = {
         {"f16:24x16x72:tn:d=f32:inv=1",     "",                                    GS_VERDICT_PASS},
         {"f16:24x16x72:tn:d=f32:inv=1",     "TWO true",                            GS_VERDICT_PASS},
-        {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (p.k > 64)",                      GS_VERDICT_PASS},        /* of N and K it may depend, */
-        {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (col == 3)",                      GS_VERDICT_PASS},        /* also where a column stands */
-        {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (p.m > 64)",                      GS_VERDICT_INVARIANT},   /* as a heuristic for M has it */
+        {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (p.k > 64)",                      GS_VERDICT_PASS},        /* the order may depend on N and K */
+        {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (col == 3)",                      GS_VERDICT_PASS},        /* and on the column */
+        {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (p.m > 64)",                      GS_VERDICT_INVARIANT},   /* as in a heuristic that depends on M */
         {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (p.m == 1)",                      GS_VERDICT_INVARIANT},
         {"f16:200x16x72:tn:d=f32:inv=1",    "TWO (p.m == 200)",                    GS_VERDICT_INVARIANT},
-        {"f16:200x16x72:tn:d=f32:inv=1",    "TWO (row >= p.m / 64 * 64)",          GS_VERDICT_INVARIANT},   /* a tile that is not full */
+        {"f16:200x16x72:tn:d=f32:inv=1",    "TWO (row >= p.m / 64 * 64)",          GS_VERDICT_INVARIANT},   /* a partial tile */
         {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (row % 2)",                       GS_VERDICT_INVARIANT},
         {"f16:200x16x72:tn:d=f32:inv=1",    "TWO (row == 131)",                    GS_VERDICT_INVARIANT},
-        {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (row > 0 && a[-p.lda] >> 15)",    GS_VERDICT_INVARIANT},   /* the row before decides */
+        {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (row > 0 && a[-p.lda] >> 15)",    GS_VERDICT_INVARIANT},   /* depends on the row before */
         {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (p.m > 130)",                     GS_VERDICT_INVARIANT},   /* more rows than any fixed size */
         {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (row > 130)",                     GS_VERDICT_INVARIANT},
-        {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (p.lda != p.k)",                  GS_VERDICT_INVARIANT},   /* rows of another length in memory */
+        {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (p.lda != p.k)",                  GS_VERDICT_INVARIANT},   /* another leading dimension */
         {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (p.ldb != p.k)",                  GS_VERDICT_INVARIANT},
         {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (p.ldd != p.n)",                  GS_VERDICT_INVARIANT},
         {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (p.lda % 8 != 0)",                GS_VERDICT_INVARIANT},
@@ -123,48 +125,48 @@ static void orders_that_depend(void **state)
         {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (row > 0 && unlike(a - p.lda, p.k, 0x7c01, 0x8000))", GS_VERDICT_INVARIANT},   /* the row before has a NaN, */
         {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (row > 0 && unlike(a - p.lda, p.k, 0x7c00, 0x7c01))", GS_VERDICT_INVARIANT},   /* an infinity, */
         {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (row > 0 && unlike(a - p.lda, p.k, 0x6400, 0x7c00))", GS_VERDICT_INVARIANT},   /* large numbers, */
-        {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (row > 0 && !unlike(a - p.lda, p.k, 1, 0x8000))",     GS_VERDICT_INVARIANT},   /* zeros alone */
+        {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (row > 0 && !unlike(a - p.lda, p.k, 1, 0x8000))",     GS_VERDICT_INVARIANT},   /* only zeros */
         {"f16:24x16x72:tn:d=f32:b=3:inv=1", "TWO (index == 1)",                    GS_VERDICT_PASS},        /* another matrix of B */
         {"f16:24x16x72:tn:d=f32:b=3:inv=1", "TWO (index == 1 && p.m < 10)",        GS_VERDICT_INVARIANT},
-        {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (p.m > 130 && !turned(b, p.k))",                           GS_VERDICT_INVARIANT},   /* where data are as in timing, */
+        {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (p.m > 130 && !turned(b, p.k))",                           GS_VERDICT_INVARIANT},   /* only with data as in timing, */
         {"f16:24x16x72:tn:d=f32:inv=1",     "TWO (p.m >= 24 && !turned(b, p.k))",                           GS_VERDICT_INVARIANT},
         {"f16:200x16x72:tn:d=f32:inv=1",    "TWO (p.m == 200 && !turned((const half_bits *)p.b, p.k))",     GS_VERDICT_INVARIANT},
-        {"f16:200x16x72:tn:d=f32:inv=1",    "TWO (p.m == 200 && !alike(first, first + 67 * p.lda))",        GS_VERDICT_INVARIANT},   /* and no row stands twice */
+        {"f16:200x16x72:tn:d=f32:inv=1",    "TWO (p.m == 200 && !alike(first, first + 67 * p.lda))",        GS_VERDICT_INVARIANT},   /* and where no row occurs twice */
         {"f16:200x16x72:tn:d=f32:inv=1",    "TWO (row % 2 && !alike(first, first + (p.m > 67 ? 67 : 1) * p.lda) && !turned(b, p.k))", GS_VERDICT_INVARIANT},
-        {"f16:24x16x72:tn:d=f32",           "TWO (p.m > 64)",                      GS_VERDICT_PASS},        /* nobody has asked for it */
+        {"f16:24x16x72:tn:d=f32",           "TWO (p.m > 64)",                      GS_VERDICT_PASS},        /* invariance was not requested */
     };
     for (size_t i = 0; i < GS_COUNT(cases); i += VERIFYING_EACH) {
         const gs_verdict verdict = verdict_of(cases[i].text, cases[i].define, GS_PART_INVARIANT);
         if (verdict.code != cases[i].code) fail_msg("%s %s: %s: %s", cases[i].text, cases[i].define, gs_verdict_word(verdict.code), verdict.reason);
         if (verdict.code == GS_VERDICT_INVARIANT) assert_true(verdict.part == 8 && verdict.row >= 0 && strstr(verdict.reason, "has other bits than row"));
     }
-    /* code of its own for a few round sizes: now and then by the seed, more often than for any other few */
+    /* An order for a few round sizes only: found with some seeds, more often than for other sizes. */
     int caught = 0;
     for (uint64_t seed = 1; seed <= 40; seed++) caught += verdict_with(seed, "f16:24x16x40:tn:d=f32:inv=1", "TWO (p.m == 24 || p.m == 48 || p.m == 96)", GS_PART_INVARIANT).code == GS_VERDICT_INVARIANT;
     assert_true(caught > 5);
-    /* for pointers that are as aligned as in timing alone, or less: for every size in about half of all */
+    /* An order for pointers aligned as in timing only, or only for others: each size is tested with each in about half of the seeds. */
     static const char *const aligned[] = {"TWO (p.m == 2 && (size_t)p.a % 256 == 0)", "TWO (p.m == 5 && (size_t)p.a % 256 == 0)", "TWO (p.m == 16 && (size_t)p.a % 256 != 0)", "TWO (p.m == 67 && (size_t)p.a % 256 != 0)"};
     for (size_t i = 0; i < GS_COUNT(aligned); i++) {
         caught = 0;
         for (uint64_t seed = 1; seed <= 16; seed++) caught += verdict_with(seed, "f16:24x16x40:tn:d=f32:inv=1", aligned[i], GS_PART_INVARIANT).code == GS_VERDICT_INVARIANT;
         if (caught < 3 || caught > 13) fail_msg("%s: %d of 16", aligned[i], caught);
     }
-    /* of data as in timing no row stands twice where there are as many as the square of a prime: 17 is what the rows of this seed are apart, or a multiple */
+    /* In data as in timing no row occurs twice even where the rows are the square of a prime: with this seed, equal rows would be a multiple of 17 apart. */
     const gs_verdict square = verdict_with(99, "f16:289x8x24:tn:d=f32:inv=1", "TWO (p.m > 67 && !turned(b, p.k) && alike(first, first + 17 * p.lda))", GS_PART_INVARIANT);
     assert_int_equal(square.code, GS_VERDICT_PASS);
-    /* behind the others, with the memory looked after */
+    /* after all other parts, with guards and inputs checked */
     const gs_verdict all = verdict_of("f16:24x16x72:tn:d=f32:inv=1", "", GS_PART_ALL & ~(uint32_t)GS_PART_EDGES);
     assert_int_equal(all.code, GS_VERDICT_PASS);
     assert_non_null(strstr(all.reason, "rows have the same bits in 24 sizes"));
 }
 
-/* Where D has 16 bits, an order that depends on M, but not where sums cancel, shows in results that are ties, of small problems too, whatever the seed. */
+/* Where D has 16 bits, an order that depends on M, except where sums cancel, changes results that are near ties, for small problems and with every seed. */
 static void orders_that_ties_show(void **state)
 {
     (void)state;
     static const struct {
         const char *text, *define;
-        int         least;   /* of eight seeds */
+        int         least;   /* least: how many of eight seeds must find it */
     } cases[] = {
         {"f16:24x16x72:tn:inv=1",             "TWO (p.m == 24 && !turned(b, p.k))\n#define HALF",        8},
         {"f16:24x8x72:tn:inv=1",              "TWO (p.m != 24 && !turned(b, p.k))\n#define HALF",        8},
@@ -184,7 +186,7 @@ static void orders_that_ties_show(void **state)
     }
 }
 
-/* Of so many results that no tie is looked for there is none in smaller matrices either: all have the same B. */
+/* No ties are made where D is so large that it shows a wrong order anyway. The smaller matrices of the same problem have none either, because all share one B. */
 static void large_ones_have_no_ties(void **state)
 {
     (void)state;
@@ -194,7 +196,7 @@ static void large_ones_have_no_ties(void **state)
     }
 }
 
-/* Which problems have ties, and that what is found changes last bits only, of elements that are where they should be. */
+/* Which problems get ties, and that making them changes only the last bits of elements, at the recorded places. */
 static void ties_are_found(void **state)
 {
     (void)state;
@@ -268,14 +270,14 @@ static void schedules_keep_the_order(void **state)
         assert_int_equal(gs_contender_schedule(&contender, device, cases[i].schedule, &error), GS_OK);
         if (gs_verify(verifier, &contender, &problem, &(gs_verify_options){.seed = 5, .parts = GS_PART_INVARIANT | GS_PART_MEMORY}, &verdict, &error) != GS_OK) fail_msg("%s", error.text);
         if (verdict.code != cases[i].code) fail_msg("%s %s: %s: %s", cases[i].text, cases[i].schedule, gs_verdict_word(verdict.code), verdict.reason);
-        contender.any_order = true;   /* as NVIDIA's library: nothing is asked of its bits */
+        contender.any_order = true;   /* like NVIDIA's library, whose bits are not compared */
         if (gs_verify(verifier, &contender, &problem, &(gs_verify_options){.seed = 5, .parts = GS_PART_INVARIANT}, &verdict, &error) != GS_OK) fail_msg("%s", error.text);
         assert_null(strstr(verdict.reason, "same bits"));
         contender.destroy(&contender);
     }
 }
 
-/* D of the problem by a schedule, on the host; false: it does not take it. */
+/* Computes D with a schedule and copies it to the host; false: the schedule does not support the problem. */
 static bool multiply(const gs_problem *p, const char *schedule, const gs_pointer at[GS_OPERANDS], void *d, size_t bytes)
 {
     gs_error error = {0};
@@ -289,12 +291,12 @@ static bool multiply(const gs_problem *p, const char *schedule, const gs_pointer
     return prepared == GS_OK;
 }
 
-/* Two plans of different M may have different schedules: those have the same bits. tests/gpu/invariant.c has many more. */
+/* Plans of different M may use different schedules, which must give the same bits. tests/gpu/invariant.c tests many more. */
 static void schedules_agree(void **state)
 {
     (void)state;
     static const char *const problems[] = {"f16:40x72x136:tn:alpha=0.3:beta=0.7:inv=1:ep=bias+gelu+residual", "bf16:40x72x152:tn:alpha=0.3:d=f32:inv=1:ep=scale_m+scale_n+bias",
-                                           "f16:40x64x72:tn:alpha=0.3:inv=1:ep=bias+silu+gate", "f16:40x72x0:tn:alpha=-2:inv=1"};   /* -0 */
+                                           "f16:40x64x72:tn:alpha=0.3:inv=1:ep=bias+silu+gate", "f16:40x72x0:tn:alpha=-2:inv=1"};   /* results are -0 */
     static const char *const schedules[] = {"mma/32x32x64/w2x2/s3/g1", "mma/64x64x32/w2x2/s3/g1", "ws/64x64x64/s4/c1x1/coop/g1", "ws/16x128x64/s4/c1x1/coop/g1",
                                             "splitk/64x16x64/s3/ab/c1x1/k1/any", "splitk/8x64x64/s3/ba/c1x1/k1/any"};
     for (size_t i = 0; i < GS_COUNT(problems); i++) {

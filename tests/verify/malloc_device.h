@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A device of malloc: the kernels of verify.cu and the wrong ones (gpu/wrong) are C here, compiled with the test and run thread by thread. It counts what it gives, and fails where it is told. For
- * flow.c alone. */
+ * A device made of malloc: the kernels of verify.cu and the wrong ones (gpu/wrong) are compiled as C with the test and run thread by thread. It counts allocations, and
+ * fails where the test says. For flow.c alone. */
 #ifndef TESTS_VERIFY_MALLOC_DEVICE_H
 #define TESTS_VERIFY_MALLOC_DEVICE_H
 
@@ -14,7 +14,7 @@
 #include "device/device.h"
 #include "gpu/wrong.h"
 
-/* ---- CUDA's words ---- */
+/* ---- CUDA built-ins ---- */
 
 typedef struct dim { unsigned int x, y, z; } dim;
 static dim gridDim, blockDim, blockIdx, threadIdx;
@@ -33,7 +33,7 @@ static long long clock_now(void)
 #define GS_LAYOUT                          current_layout
 #include "verify.cu"
 
-static float f16_values[65536];            /* the kernels run in seconds with a table, in minutes without */
+static float f16_values[65536];            /* a table: conversions would make the kernels take minutes instead of seconds */
 #define gs_f16_to_f32(bits)                f16_values[bits]
 #define WRONG(...) __VA_ARGS__
 #include "gpu/wrong/faults.cu"
@@ -55,20 +55,20 @@ typedef struct entry {
 } entry;
 
 struct code {
-    int   fault, layout, in, out;   /* the options that were given; -1: not */
+    int   fault, layout, in, out;   /* values of the options; -1: not given */
     entry entries[GS_COUNT(names)];
 };
 
 static struct fake {
     gs_device device;
-    int       live;              /* allocations and modules that were not given back */
+    int       live;              /* allocations and modules that were not freed */
     int       made;              /* allocations */
-    int       loads;             /* of modules */
-    int       until_failure;     /* allocations that still succeed; negative: all do */
-    int       refused;           /* allocations that did not */
-    int       until_fault;       /* launches of gs_wrong, the last of which faults; 0: none does */
-    int       until_damage;      /* the same for one that changes A and is wrong, behind which the next one faults */
-    int       until_other;       /* the same for one that leaves other bits in D */
+    int       loads;             /* loaded modules */
+    int       until_failure;     /* allocations until one fails; negative: none fails */
+    int       refused;           /* allocations that failed */
+    int       until_fault;       /* the so-many-th launch of gs_wrong from now on faults; 0: none */
+    int       until_damage;      /* the same: it changes A and gives a wrong result, and the next launch faults */
+    int       until_other;       /* the same: it changes bits of D */
     bool      faulted;           /* every wait reports a fault */
 } fake;
 

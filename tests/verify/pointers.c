@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Verification of batches by pointers, and of families whose matrices have strides: right kernels pass, and kernels that take a stride for them, take the pointer of another matrix or write the arrays are refused. */
+ * Verification of batches by pointers, and of families whose kernels are built for strides: right kernels pass; kernels that assume a stride, use another matrix's
+ * pointer or write to the arrays are refused. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -17,7 +18,7 @@
 #include "verify/check_run.h"
 #include "verifying.h"
 
-/* No two matrices have a pointer, each has one of its own place, and the distances between them differ. */
+/* All pointers of an operand differ, each matrix has its own place, and the distances between pointers vary. */
 static void pointers_are_shuffled(void **state)
 {
     (void)state;
@@ -51,7 +52,7 @@ static void pointers_are_shuffled(void **state)
     }
 }
 
-/* Thread-per-element kernel with one thing to change. */
+/* Kernel with one thread per element; macros replace one expression. */
 static const char source[] =
     "#include \"common/args.h\"\n"
     "#include \"common/convert.cuh\"\n"
@@ -109,18 +110,18 @@ static void wrong_pointers(void **state)
     static const struct {
         const char *text, *define, *says;
     } cases[] = {
-        {"f16:12x24x40:tn:b=5:matrices=pointers", "OF_A TABLE(p.a)[0] + index * p.m * p.lda", ""},                            /* one behind the other */
-        {"f16:12x24x40:tn:b=5:matrices=pointers", "OF_B TABLE(p.b)[0] + index * (TABLE(p.b)[1] - TABLE(p.b)[0])", ""},        /* as far apart as the first two */
+        {"f16:12x24x40:tn:b=5:matrices=pointers", "OF_A TABLE(p.a)[0] + index * p.m * p.lda", ""},                            /* assumes that the matrices follow each other */
+        {"f16:12x24x40:tn:b=5:matrices=pointers", "OF_B TABLE(p.b)[0] + index * (TABLE(p.b)[1] - TABLE(p.b)[0])", ""},        /* assumes the distance of the first two */
         {"f16:12x24x40:tn:b=3:matrices=pointers", "OF_B TABLE(p.b)[0] + index * (TABLE(p.b)[1] - TABLE(p.b)[0])", ""},
         {"f16:12x24x40:tn:b=2:matrices=pointers", "OF_D TABLE(p.d)[0] + index * p.m * p.ldd", ""},
         {"f16:12x24x40:tn:b=5:matrices=pointers", "OF_D TABLE(p.d)[0] + index * (TABLE(p.d)[1] - TABLE(p.d)[0])", ""},
-        {"f16:24x24x40:tn:b=5:matrices=pointers", "OF_B TABLE(p.b)[0] + (OF_A - TABLE(p.a)[0])", ""},                         /* as A's are, of the same size */
+        {"f16:24x24x40:tn:b=5:matrices=pointers", "OF_B TABLE(p.b)[0] + (OF_A - TABLE(p.a)[0])", ""},                         /* assumes A's distances, where A and B have the same size */
         {"f16:12x24x40:tn:b=5:matrices=pointers", "OF_B TABLE(p.b)[(index + 1) % p.batch]", ""},
         {"f16:12x24x40:tn:b=5:matrices=pointers", "OF_A TABLE(p.a)[index == 4 ? 3 : index]", ""},
         {"f16:12x24x40:tn:b=5:matrices=pointers", "OF_D TABLE(p.d)[p.batch - 1 - index]", ""},
-        {"f16:12x24x40:tn:b=5:matrices=pointers", "OF_A TABLE(p.a)[((size_t)TABLE(p.a)[1] | (size_t)TABLE(p.a)[2]) % 256 ? index : 0]", ""},     /* as programs have them */
+        {"f16:12x24x40:tn:b=5:matrices=pointers", "OF_A TABLE(p.a)[((size_t)TABLE(p.a)[1] | (size_t)TABLE(p.a)[2]) % 256 ? index : 0]", ""},     /* wrong with the usual alignment only */
         {"f16:12x24x40:tn:b=5:matrices=pointers", "OF_B TABLE(p.b)[TABLE(p.b)[2] - TABLE(p.b)[1] != TABLE(p.b)[1] - TABLE(p.b)[0] ? index : 0]", ""},
-        {"f16:12x24x40:tn:matrices=pointers",     "OF_A ((const half_bits *)p.a)", ""},                                       /* one matrix has a pointer, too */
+        {"f16:12x24x40:tn:matrices=pointers",     "OF_A ((const half_bits *)p.a)", ""},                                       /* a single matrix has a pointer too */
         {"f16:12x24x40:tn:b=5:matrices=pointers", "LAST ((half_bits **)p.d)[index] = TABLE(p.d)[index] + 8 * (row == p.m - 1)", ""},
         {"f16:12x24x40:tn:b=5:matrices=pointers", "LAST if (blockIdx.x + 1 == gridDim.x) ((long long *)p.c)[2] = 0", "changed the pointers"},
     };
@@ -137,7 +138,7 @@ static void wrong_pointers(void **state)
     }
 }
 
-/* Of the families that take them, edges too; built for a strided batch, and the reverse. */
+/* Families that support pointers, at edge problems too; and kernels built for a strided batch, and the reverse. */
 static void families(void **state)
 {
     (void)state;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves of the data that show the whole range of the types that every honest kernel gets them right: one right answer, whatever the order of summation and
- * however the scalars are applied; and that they hold what they must show. Also the likely sums of integer data, and how long an emulated
- * device is given. */
+ * The data that cover the whole range of the types: every honest kernel computes the same result, whatever the order of summation and however the scalars are applied,
+ * and the data contain all values that they must contain. Also the likely sums of integer data, and the time estimated for an emulated device. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -68,7 +67,7 @@ typedef struct seen {
     int subnormal_inputs, subnormal_results, overflows, nans, infinities, zeros, plain, zero_times_inf, large, fractions;
 } seen;
 
-/* One output as an honest kernel computes it in each way, against the reference rounded once. */
+/* Computes one output in every way that an honest kernel may, and compares with the reference rounded once. */
 static void check_output(const variant *v, const gs_problem *p, const float *a, const float *b, float c, seen *s)
 {
     const double least = p->in == GS_F16 ? 0x1p-14 : 0x1p-126;
@@ -141,7 +140,8 @@ static void every_order_gives_the_same(void **state)
             }
 }
 
-/* In a block of K one operand is zero in every line, and the other one has NaN and infinities there; in another block it is the other way round: who skips blocks of zeros drops them. */
+/* In one block of K, one operand is zero in every line and the other has NaN and infinities; in another block it is the other way round. Kernels that skip blocks of zeros
+ * lose the NaN. */
 static void a_block_of_zeros_meets_nan(void **state)
 {
     (void)state;
@@ -176,7 +176,7 @@ static void a_block_of_zeros_meets_nan(void **state)
         }
 }
 
-/* Every verification, whatever its seed. */
+/* For every seed, the data contain every kind of value. */
 static void each_kind_of_value_is_there(void **state)
 {
     (void)state;
@@ -186,7 +186,7 @@ static void each_kind_of_value_is_there(void **state)
         assert_true(f16.nans > 50 && f16.zeros > 50 && f16.zero_times_inf > 50 && f16.infinities > 0);
         assert_true(bf16.subnormal_results > 5 && bf16.overflows > 10 && bf16.large > 20 && bf16.nans > 50 && bf16.zeros > 50);
         assert_true(f32.subnormal_inputs > 20 && f32.large > 20 && f32.nans > 50 && f32.overflows == 0);
-        const seen row = check_problem(&variants[0], 1, 400, 72, seed);   /* one row of A, which must not be special itself */
+        const seen row = check_problem(&variants[0], 1, 400, 72, seed);   /* a single row of A, which must not be special itself */
         assert_true(row.nans >= 25 && row.nans < 200 && row.infinities >= 20 && row.overflows >= 10 && row.zeros >= 25);
         const seen col = check_problem(&variants[0], 400, 1, 72, seed);
         assert_true(col.nans >= 25 && col.nans < 200 && col.infinities >= 20 && col.overflows >= 10 && col.zeros >= 25);
@@ -205,7 +205,7 @@ static void no_such_data_where_nothing_is_multiplied(void **state)
     assert_false(gs_data_plan_make(&p, GS_VALUES_RANGE, &plan));
 }
 
-/* C holds numbers in some parts and NaN in the others, where beta is 0 and nobody may look. */
+/* Where beta is 0, C must not be read: it holds finite numbers in some parts of verification and NaN in the others. */
 static void idle_c_is_finite_and_nan(void **state)
 {
     (void)state;
@@ -230,7 +230,7 @@ static void idle_c_is_finite_and_nan(void **state)
 
 /* ---- likely sums of integers ---- */
 
-/* By hand from what data.c says of them; a likely sum that is too small would let f16 outputs overflow. */
+/* Worked out by hand from the definitions in data.c. If a likely sum were too small, f16 outputs could overflow. */
 static void likely_sums_by_hand(void **state)
 {
     (void)state;
@@ -254,7 +254,7 @@ static void likely_sums_by_hand(void **state)
     }
 }
 
-/* Five deviations of a sum are within what is called likely, if a sum can be as large. */
+/* The likely sum is at least five standard deviations of a sum, or the largest possible sum. */
 static void likely_sums_hold(void **state)
 {
     (void)state;
@@ -265,7 +265,7 @@ static void likely_sums_hold(void **state)
             gs_data_plan plan;
             if (!gs_data_plan_make(&p, GS_VALUES_INTEGER, &plan)) continue;
             const double k = (double)p.k, light = plan.light, density = ldexp(1, -plan.sparse), square = density * light * (light + 1) / 3;
-            const double upper = plan.heavy ? plan.heavy * 0.78 : 0, count = plan.heavy ? ceil(k / plan.segment) : 0;   /* rms of the upper half */
+            const double upper = plan.heavy ? plan.heavy * 0.78 : 0, count = plan.heavy ? ceil(k / plan.segment) : 0;   /* upper: rms of the upper half */
             const double deviation = sqrt(k * square * square + 2 * count * upper * upper * square), heavies = 2 * count * plan.heavy * light;
             const double likely = gs_data_likely(&p, GS_VALUES_INTEGER, &plan), largest = gs_data_largest(&p, GS_VALUES_INTEGER, &plan);
             if (likely < fmin(largest, fmin(5 * deviation, heavies + 5 * sqrt(k) * square)))
@@ -273,9 +273,9 @@ static void likely_sums_hold(void **state)
         }
 }
 
-/* ---- styles of lines ---- */
+/* ---- styles: lines of A, B and C, and vectors, with special patterns ---- */
 
-/* The lines' own numbers, or those of a vector. */
+/* Counts the lines of each style, or a vector as one line. */
 static void count_styles(const gs_datagen *g, int64_t lines, int64_t length, int found[GS_STYLES])
 {
     for (int64_t line = 0; line < lines; line++) {
@@ -302,7 +302,7 @@ static void count_styles(const gs_datagen *g, int64_t lines, int64_t length, int
     }
 }
 
-/* Eight lines side by side are zero with some seed, and not all of a matrix. */
+/* For some seed, eight neighbouring lines are zero; for none, all lines of a matrix are. */
 static bool neighbours_are_zero(const gs_problem *p, char operand)
 {
     bool found = false;
@@ -324,7 +324,7 @@ static bool neighbours_are_zero(const gs_problem *p, char operand)
     return found;
 }
 
-/* Every style comes up, of A or of B at least; sums keep the bounds that they are exact by. */
+/* Every style occurs in each operand, and sums stay within the bounds that keep them exact. */
 static void lines_have_styles(void **state)
 {
     (void)state;
@@ -361,7 +361,7 @@ static void lines_have_styles(void **state)
     }
 }
 
-/* A vector is one line. */
+/* A vector counts as one line. */
 static void vectors_have_styles(void **state)
 {
     (void)state;
@@ -383,7 +383,7 @@ static void vectors_have_styles(void **state)
         if (of_bias[style] == 0) fail_msg("style %d", style);
     assert_true(positive > 5 && negative > 5 && same > 5);
     assert_int_equal(gs_datagen_make(&p, 'a', GS_VALUES_NORMAL, 1).styled, 0);
-    /* beside normal data a vector has one as a whole: of one sign, small, constant, empty */
+    /* with normal data, styles of whole vectors: one sign, small, constant, zero */
     int of_one_sign[2] = {0}, small[2] = {0}, constant[2] = {0}, empty = 0, usual = 0;
     for (uint64_t seed = 1; seed <= 200; seed++)
         for (int which = 0; which < 2; which++) {
@@ -403,7 +403,7 @@ static void vectors_have_styles(void **state)
 
 /* ---- a bias and an aux ---- */
 
-/* Some of a bias are larger than what C has, but for f16 sums and behind a gate, and have eight bits. */
+/* Some elements of a bias are larger than those of C, except with f16 sums and gates; all of them have at most eight bits. */
 static void a_bias_is_large_now_and_then(void **state)
 {
     (void)state;
@@ -416,7 +416,7 @@ static void a_bias_is_large_now_and_then(void **state)
         assert_int_equal(gs_problem_parse(&p, rows[i].text, NULL), GS_OK);
         gs_datagen g = gs_datagen_make(&p, 'e', GS_VALUES_INTEGER, 7);
         assert_int_equal(g.styled, 32);
-        g.styled = 0;   /* styles have a test of their own */
+        g.styled = 0;   /* styles are tested separately */
         int large = 0, negative = 0;
         float most = 0;
         for (int j = 0; j < 512; j++) {
@@ -429,13 +429,13 @@ static void a_bias_is_large_now_and_then(void **state)
         else assert_int_equal(large, 0);
         assert_true(gs_data_plan_make(&p, GS_VALUES_INTEGER, &plan));
         assert_int_equal(gs_datagen_make(&p, 'c', GS_VALUES_INTEGER, 7).tall, 0);
-        p.beta = 1;   /* C is read: the same of it */
+        p.beta = 1;   /* now C is read: it has large elements too */
         assert_true((gs_datagen_make(&p, 'c', GS_VALUES_INTEGER, 7).tall > 0) == rows[i].large);
         assert_int_equal(gs_datagen_make(&p, 'g', GS_VALUES_INTEGER, 7).tall, 0);
     }
 }
 
-/* An aux that is read has numbers that f16 takes for zero, and the least of its own type. */
+/* An aux that is read has numbers that underflow in f16, and the smallest number of its own type. */
 static void an_aux_is_small_now_and_then(void **state)
 {
     (void)state;
@@ -468,21 +468,21 @@ static void scalars_of_many_bits(void **state)
         frexpf(x, &exponent);
         const double step = ldexp(1, exponent - 1 - 10), coarse = ldexp(1, exponent - 1 - 7);
         assert_true(fabsf(x) >= 0.5f && fabsf(x) < 2);
-        assert_true(fabs(remainder(x, step)) > 0.46 * step);       /* of f16, and of tf32 */
-        assert_true(fabs(remainder(x, coarse)) > 0.4 * coarse);    /* of bf16 */
+        assert_true(fabs(remainder(x, step)) > 0.46 * step);       /* f16, and tf32 */
+        assert_true(fabs(remainder(x, coarse)) > 0.4 * coarse);    /* bf16 */
         negative += x < 0, large += fabsf(x) > 1;
     }
     assert_true(negative > 400 && negative < 600 && large > 400 && large < 600);
 }
 
-/* A large alpha beside small scales, and a small one beside large scales: results have the usual size, and sums stay as they were. */
+/* A large alpha is balanced by small scales, and the reverse: results have the usual magnitude, and the sums' data stay the same. */
 static void scales_go_with_alpha(void **state)
 {
     (void)state;
     static const struct {
         float    alpha;
         uint32_t scales;
-        int      shift, of_m, of_n;   /* and the middle exponents of each */
+        int      shift, of_m, of_n;   /* shift: of the exponents; of_m, of_n: the middle exponent of each scale */
     } rows[] = {
         {0x1.8p30f, GS_SCALE_M | GS_SCALE_N, 31, -100, 69}, {0x1.8p30f, GS_SCALE_M, 31, -31, 0}, {0x1.8p30f, GS_SCALE_N, 31, 0, -31}, {-0x1.8p-30f, GS_SCALE_M | GS_SCALE_N, -29, 100, -71},
         {0x1.8p98f, GS_SCALE_M | GS_SCALE_N, 99, -100, 1}, {0x1.8p126f, GS_SCALE_M, 100, -100, 0}, {0x1.8p-126f, GS_SCALE_N, -100, 0, 100}, {0x1.8p19f, GS_SCALE_M | GS_SCALE_N, 0, 0, 0}, {0x1p-21f, GS_SCALE_N, 0, 0, 0}, {1.3f, GS_SCALE_M | GS_SCALE_N, 0, 0, 0},
@@ -496,7 +496,7 @@ static void scales_go_with_alpha(void **state)
         assert_int_equal(gs_scale_shift(&p), rows[i].shift);
         if (rows[i].shift && abs(rows[i].shift) < 100) {
             assert_true(gs_data_plan_make(&p, GS_VALUES_CANCEL, &plan) && plan.heavy > 16 && usual.heavy > 16);
-            plan.heavy = usual.heavy;   /* a scale of up to 4 leaves less room */
+            plan.heavy = usual.heavy;   /* a scale of up to 4 leaves less room for the others */
             assert_memory_equal(&plan, &usual, sizeof plan);
         }
         for (int n = 0; n < 2; n++) {
@@ -533,7 +533,7 @@ static void time_is_that_of_the_launches_and_references(void **state)
         assert_true(fabs(scalar - gs_emulated_seconds(&p, 0, rows[i].launches + rows[i].references)) < 1e-9 * scalar);
     }
     assert_true(fabs(gs_verify_seconds(&p, 0, true) - edges - gs_verify_seconds(&p, GS_PART_ALL & ~(uint32_t)GS_PART_EDGES, true)) < 1e-9);
-    /* on one core of the machine that it was measured on: 2^27 products on matrix units in 0.09 s, by threads in 1.3 s, 3 * 2^18 elements in 0.03 s */
+    /* On one core of the machine on which it was measured: 2^27 products take 0.09 s on matrix units, 1.3 s by threads; 3 * 2^18 elements take 0.03 s. */
     const double cores = gs_emulated_seconds(&p, 0, 1) > 0 ? (0x1p27 / 1e8 + 3 * 0x1p18 / 3e7) / gs_emulated_seconds(&p, 0, 1) : 0;
     assert_true(cores > 0.99 && fabs(cores - round(cores)) < 1e-6 && cores <= (double)sysconf(_SC_NPROCESSORS_CONF));
     assert_true(fabs(gs_emulated_seconds(&p, 1, 0) * cores - (0x1p27 / 1.5e9 + 3 * 0x1p18 / 3e7)) < 1e-6);

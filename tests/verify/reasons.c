@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What a failure says: the part, the size where it is an edge's, the element, what was got and what is right, and what to look at. User kernels on the
- * emulated device, one fault each. */
+ * What the reason of a failure says: the part, the size if it is an edge problem, the element, the result and the right value, and what to look at. User kernels on the
+ * emulated device, each with one fault. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -33,7 +33,7 @@
 #define RESULT "const float x = scaled(p, batch, row, col, dot(p, batch, row, col)); half_bits *const d = d_at(p, batch, row, col); "
 
 typedef struct fault {
-    const char     *name, *before, *body;   /* functions; what a thread does with its element */
+    const char     *name, *before, *body;   /* before: functions; body: what a thread does with its element */
     uint32_t        parts;
     gs_verdict_code code;
     int             part;
@@ -140,7 +140,7 @@ static int close_device(void **state)
     return 0;
 }
 
-/* Without a device. */
+/* Needs no device. */
 static void an_edge_problem_has_its_name(void **state)
 {
     static const struct { const char *problem, *name; } cases[] = {

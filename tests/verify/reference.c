@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The kernel gs_reference, run on the emulated device, and the reference on the CPU, which stands in for it there, give the same bits:
- * every input type, layout and type of C, with and without C, sizes that divide no tile, padded rows, a batch, inf and NaN. And the kernels of verification give the same as the host
- * code that they are there. */
+ * The kernel gs_reference, run on the emulated device, and the CPU reference, which replaces it there, give the same bits: for every input type, layout and type of C,
+ * with and without C, sizes that are no multiple of a tile, padded rows, a batch, infinities and NaN. The kernels of verification give the same results as the host code
+ * that replaces them there. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -25,7 +25,7 @@
     } while (0)
 
 typedef struct operands {
-    gs_pointer at[4];   /* a b c and the reference */
+    gs_pointer at[4];   /* A, B, C, the reference */
     size_t     bytes[4];
 } operands;
 
@@ -41,7 +41,7 @@ static void make_operands(gs_verifier *verifier, gs_device *device, const gs_pro
     }
 }
 
-/* As gs_reference launches it where the device is a GPU. */
+/* Launches the kernel as gs_reference does on a GPU. */
 static void run_kernel(gs_device *device, const gs_problem *p, const operands *o)
 {
     const gs_schedule schedule = {.family = GS_FAMILY_SIMPLE};
@@ -68,7 +68,7 @@ static void run_kernel(gs_device *device, const gs_problem *p, const operands *o
     gs_image_free(&image);
 }
 
-/* NaN is NaN: which one, nobody looks at. */
+/* All NaNs are equal. */
 static void compare(const gs_problem *p, const double *kernel, const double *cpu)
 {
     char text[GS_PROBLEM_TEXT];
@@ -111,7 +111,7 @@ static void the_kernel_and_the_cpu_agree(void **state)
     OK(gs_verifier_create(&verifier, device, &error));
     for (int i = 0; i < 8; i++) {
         gs_problem p = gs_problem_make(i & 1 ? GS_BF16 : GS_F16, i & 2 ? GS_TN : GS_NN, 67, 70, 83);
-        p.out = (gs_type)((i + 1) % 3);   /* of C alone */
+        p.out = (gs_type)((i + 1) % 3);   /* the type of C only */
         p.alpha = 0.7f;
         p.beta = i & 4 ? -1.3f : 0;
         p.batch = i % 3 == 0 ? 2 : 1;
@@ -130,7 +130,7 @@ static void the_kernel_and_the_cpu_agree(void **state)
 typedef struct both_ways {
     gs_device     *device;
     gs_verifier   *verifier;
-    gs_device_ops  emulating;   /* the device's, that lets nobody reach into its memory */
+    gs_device_ops  emulating;   /* a copy of the device's without host access to its memory, so that kernels are emulated */
     const gs_device_ops *native;
 } both_ways;
 
@@ -192,7 +192,7 @@ static void the_kernel_and_the_host_make_the_same_data(void **state)
                     memcpy(&one, kernel + at, gs_type_size((gs_type)g.type));
                     memcpy(&other, host + at, gs_type_size((gs_type)g.type));
                     const uint32_t exponent = g.type == GS_F16 ? 0x7c00 : g.type == GS_BF16 ? 0x7f80 : 0x7f800000, all = g.type == GS_F32 ? 0x7fffffff : 0x7fff;
-                    if ((one & all) > exponent && (other & all) > exponent) continue;   /* NaN is NaN */
+                    if ((one & all) > exponent && (other & all) > exponent) continue;   /* all NaNs are equal */
                     if (one != other) fail_msg("kind %d, variant %d, %c: byte %zu on: %08x of the kernel, %08x of the host", kinds[i], variant, operand, at, one, other);
                 }
             }
@@ -202,7 +202,7 @@ static void the_kernel_and_the_host_make_the_same_data(void **state)
 
 enum { RANGE = 4096, SLOTS = 12 };
 
-/* Everything that is put on a range, and what is counted there. */
+/* Every kernel that works on a memory range, and its counters. */
 static void over_a_range(both_ways *b, gs_pointer at, bool native, unsigned char *out, uint64_t counters[GS_COUNTERS])
 {
     gs_error error = {0};
@@ -216,7 +216,7 @@ static void over_a_range(both_ways *b, gs_pointer at, bool native, unsigned char
     OK(gs_check_poison(v, at + 2, 1000, GS_POISON_FIRST, NULL, &error));
     OK(gs_check_guard_fill(v, at + 1010, 500, 77, NULL, &error));
     OK(gs_check_veil(v, at + 1600, 100, 99, NULL, &error));
-    OK(gs_check_guard(v, at + 1000, 510, 77, 0, NULL, &error));                 /* ten bytes are no guard */
+    OK(gs_check_guard(v, at + 1000, 510, 77, 0, NULL, &error));                 /* the first ten bytes are no guard */
     OK(gs_check_pattern(v, at, 1004, GS_POISON_FIRST, 1, NULL, &error));
     OK(gs_check_words(v, at + 8, 2000, 2, NULL, &error));
     OK(gs_check_hash(v, &p, 'a', at + 2, 3, NULL, &error));
@@ -242,7 +242,7 @@ static void ranges_agree(void **state)
     OK(b.device->ops->alloc(b.device, RANGE, &memory, &error));
     const gs_range all = {.at = address(memory), .units = RANGE / 2}, beyond = {.at = address(memory), .units = RANGE / 2 + 1};
     assert_true(gs_check_native(b.verifier, GS_CHECK_POISON, &all, NULL));
-    assert_false(gs_check_native(b.verifier, GS_CHECK_POISON, &beyond, NULL));   /* the emulator says what is wrong with it */
+    assert_false(gs_check_native(b.verifier, GS_CHECK_POISON, &beyond, NULL));   /* the emulator must report the access out of bounds */
     for (int native = 0; native < 2; native++) over_a_range(&b, memory, native, out[native], counters[native]);
     assert_memory_equal(out[0], out[1], RANGE);
     for (int i = 0; i < 9; i++)
@@ -251,7 +251,7 @@ static void ranges_agree(void **state)
     close_both(&b);
 }
 
-/* The outputs are drawn, so that most of them are wrong in a way of their own. */
+/* D is random, so that most elements are wrong, each in a different way. */
 static void outputs_of(both_ways *b, const gs_problem *p, const gs_pointer at[GS_OPERANDS])
 {
     gs_error error = {0};
@@ -320,7 +320,7 @@ static void comparisons_agree(void **state)
     close_both(&b);
 }
 
-/* A set of operands whose D is not right, and not poison where nothing is to be. */
+/* An operand set with a wrong D, and without poison in the guard around it. */
 static void timed_results_agree(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What each status of a candidate means for it, and which verdicts say that it failed, and that its results are wrong. */
+ * Which verdict each status gives, and which verdicts mean that a candidate failed or that its results are wrong. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -21,7 +21,7 @@ static gs_verdict_code wanted(gs_status status)
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (known[i].status == status) return known[i].code;
-    return GS_VERDICT_UNKNOWN;   /* the machine's */
+    return GS_VERDICT_UNKNOWN;   /* a failure of the machine, not of the candidate */
 }
 
 static void of_each_status(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves that the test data do what verification relies on (exact in any order, telling apart f16 sums and rounded inputs), that
- * the CPU reference is right by hand, that verdict names hold, and that the device code compiles without spills. */
+ * The test data have the properties that verification relies on (sums exact in any order; f16 sums and rounded inputs show), the CPU reference matches results worked
+ * out by hand, verdict names are right, and the device code compiles without spills. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -34,7 +34,7 @@ static void verdict_names_come_back(void **state)
     assert_int_equal(gs_verdict_find("no such verdict"), GS_VERDICT_UNKNOWN);
     assert_string_equal(gs_verdict_name(GS_VERDICTS), "unknown");
     assert_int_equal(gs_verdict_find("unknown"), GS_VERDICT_UNKNOWN);
-    assert_int_equal(GS_VERDICT_UNKNOWN, 0);   /* what was never judged has not passed */
+    assert_int_equal(GS_VERDICT_UNKNOWN, 0);   /* an unset verdict must not mean pass */
     assert_string_equal(gs_verdict_word(GS_VERDICT_UNKNOWN), "");
     assert_int_equal(gs_verdict_from_status(GS_OK), GS_VERDICT_PASS);
     assert_int_equal(gs_verdict_from_status(GS_ERROR_SPILL), GS_VERDICT_SPILL);
@@ -142,7 +142,7 @@ static void every_plan_keeps_its_bounds(void **state)
             }
 }
 
-/* Scalars that would round make parts 1 to 3 use 1 instead; the others stay. */
+/* Parts 1 to 3 use 1 instead of scalars that would make results round; other scalars stay. */
 static void scalars_that_round_are_replaced(void **state)
 {
     (void)state;
@@ -190,7 +190,7 @@ static float to_type(gs_type type, float value)
     return type == GS_F16 ? gs_f16_to_f32(gs_f32_to_f16(value)) : type == GS_BF16 ? gs_bf16_to_f32(gs_f32_to_bf16(value)) : value;
 }
 
-/* Four bits of significand, as e4m3 has. */
+/* Rounds to four bits of significand, as in e4m3. */
 static float to_four_bits(float value)
 {
     int exponent;
@@ -219,7 +219,7 @@ static double four_bit_sum(const line *l)
     return sum;
 }
 
-/* f16 partial sums of blocks of K, added in f32. */
+/* Partial sums of blocks of K, rounded to f16 and added in f32. */
 static double f16_partials(const line *l, int64_t block)
 {
     float sum = 0;
@@ -302,7 +302,7 @@ static void faults_show_where_they_should(void **state)
             if (inputs < 0.5)
                 fail_msg("%s, k = %lld: four-bit inputs are wrong in %g of the outputs only", variants[v].text, (long long)p.k,
                          inputs);
-            /* and the data that tell them apart */
+            /* Data that tell the two faults apart. */
             assert_true(share_wrong(&p, GS_VALUES_QUIET, sum_f16) == 0);
             assert_true(share_wrong(&p, GS_VALUES_QUIET, four_bit_sum) == 0);
             assert_true(share_wrong(&p, GS_VALUES_LOUD, four_bit_sum) == 0);
@@ -312,7 +312,7 @@ static void faults_show_where_they_should(void **state)
     }
 }
 
-/* Both halves of K sum to tens of thousands, the whole to less, which D can hold, and mostly not in the bits of f16. */
+/* Each half of K sums to thousands, the whole to a small number that D can hold, but mostly not with the precision of f16. */
 static void cancellation_leaves_a_small_remainder(void **state)
 {
     (void)state;
@@ -334,7 +334,7 @@ static void cancellation_leaves_a_small_remainder(void **state)
     }
 }
 
-/* Every output is one product, never 0, and differs from its neighbours' and its transpose's almost always. */
+/* Every output is a single product, not 0, and almost always differs from its neighbours and its transpose. */
 static void index_codes_name_their_place(void **state)
 {
     (void)state;
@@ -422,35 +422,35 @@ static void bounds_tell_the_accumulators_apart(void **state)
         assert_true(gs_frobenius_limit(&f32, NULL, 1, 1e9) * 2 < gs_frobenius_limit(&f16, NULL, 1, 1e9));
         const gs_compare theirs = {.frobenius = 0.01, .bias = 0.1};
         assert_true(fabs(gs_frobenius_limit(&f32, &theirs, 1, 1e9) - 1.5 * 0.01) < 1e-6);
-        assert_true(gs_frobenius_limit(&f32, NULL, 0x1p-24, 1e9) > 0.4);   /* results of a bit or two */
+        assert_true(gs_frobenius_limit(&f32, NULL, 0x1p-24, 1e9) > 0.4);   /* results of one or two bits */
         gs_problem added = f16;
         added.beta = 0.7f;
         assert_true(gs_frobenius_limit(&added, NULL, 1, 1e9) == gs_frobenius_limit(&f16, NULL, 1, 1e9));
-        added.m = added.n = 1;   /* C may cancel the one product */
+        added.m = added.n = 1;   /* C may cancel the only product */
         assert_true(gs_frobenius_limit(&added, NULL, 1, 1) >= 0.1 && gs_frobenius_limit(&added, NULL, 1, 1) < 0.2);
         assert_true(gs_bias_limit(&f32, NULL, 60000, 1e9) == 2 && gs_bias_limit(&f32, NULL, 0x1p-22, 1e9) == 2);
         gs_problem wide = f32;
         wide.out = GS_F32;
-        assert_true(gs_bias_limit(&f16, NULL, 1, 1e9) == 2 && gs_bias_limit(&wide, NULL, 1, 1e9) == 2);   /* no wider rounding hides truncation */
-        assert_true(gs_bias_limit(&f32, NULL, 1, 1e9) < 0.6);   /* truncation leans by 1 */
+        assert_true(gs_bias_limit(&f16, NULL, 1, 1e9) == 2 && gs_bias_limit(&wide, NULL, 1, 1e9) == 2);   /* truncation is the only error, and no wider rounding hides it */
+        assert_true(gs_bias_limit(&f32, NULL, 1, 1e9) < 0.6);   /* truncation gives 1 */
         assert_true(gs_bias_limit(&f32, &theirs, 1, 1e9) < 0.7);
-        assert_true(gs_bias_limit(&f32, NULL, 1, 16) > 1.5);   /* of a few rows that are used, chance alone leans */
-        gs_problem rows = f32;   /* no products: what a row rounds to is decided by its bias, by the mantissa of C where there is none */
+        assert_true(gs_bias_limit(&f32, NULL, 1, 16) > 1.5);   /* with only 16 results, chance alone gives a large bias */
+        gs_problem rows = f32;   /* No products: a row's rounding error depends on its bias alone, or without a bias on C's mantissas. */
         rows.k = 0, rows.beta = -1, rows.bias = GS_BIAS_M, rows.n = 4096;
         assert_true(fabs(gs_bias_limit(&rows, NULL, 1, 512 * 4096) - 0.25 - 6 / sqrt(512)) < 1e-9);
         rows.bias = GS_BIAS_NONE;
         assert_true(fabs(gs_bias_limit(&rows, NULL, 1, 512 * 4096) - 0.25 - 6 / sqrt(1024)) < 1e-9);
-        gs_problem biased = f32;   /* a product of the size of its bias, rounded, and both cancel */
+        gs_problem biased = f32;   /* A product as large as the bias is rounded, and both cancel. */
         biased.bias = GS_BIAS_N;
         assert_true(fabs(gs_bound_make(&biased, GS_TOLERANCE_ROUNDED).spread - gs_bound_make(&f32, GS_TOLERANCE_ROUNDED).spread - 4 * 0x1p-11) < 1e-9);
         assert_true(gs_bound_make(&biased, 4).spread == gs_bound_make(&f32, 4).spread);
         const gs_bound once = gs_bound_make(&f32, 1), twice = gs_bound_make(&f32, 2);
-        const gs_check_sums strict = gs_sums_bound(&f32, 1), loose = gs_sums_bound(&f32, GS_TOLERANCE_ROUNDED);   /* of cuBLASLt's rounded products in timed runs */
+        const gs_check_sums strict = gs_sums_bound(&f32, 1), loose = gs_sums_bound(&f32, GS_TOLERANCE_ROUNDED);   /* loose: timed cuBLASLt runs may round products */
         assert_true(strict.element == 0 && gs_sums_bound(&f32, 4).element == 0 && loose.element == 0x1p-11 && gs_sums_bound(&f16, 1).element == 0x1p-11);
         assert_true(once.relative >= 0x1p-11 && twice.relative == 2 * once.relative && twice.spread == 2 * once.spread);
         assert_true(twice.rounding == 2 * once.rounding && twice.least == 2 * once.least && once.least <= once.absolute);
         assert_true(once.rounding >= 0x1p-11 && once.relative - once.rounding > 0 && once.relative - once.rounding < 0x1p-10);
-        for (int64_t terms = 1; terms <= 1 << 20; terms *= 4) {   /* what integers are judged by: however long the sum, what scaling makes */
+        for (int64_t terms = 1; terms <= 1 << 20; terms *= 4) {   /* for integers only the error of scaling counts, however long the sum */
             gs_problem p = f32, sums = f32;
             p.k = sums.k = terms;
             assert_true(gs_exact_tolerance(&p) == 0);
@@ -461,7 +461,7 @@ static void bounds_tell_the_accumulators_apart(void **state)
             sums.acc = GS_F16;
             assert_true(gs_exact_tolerance(&sums) == 1);
         }
-        f32.grouping = GS_GROUPS_K;   /* the sums of one matrix of nine are three times as large as those of all on average */
+        f32.grouping = GS_GROUPS_K;   /* one of nine matrices may have all terms: its sums are three times as large as the average */
         f32.batch = 9;
         assert_true(gs_bound_make(&f32, 1).spread == 3 * once.spread && gs_bound_make(&f32, 1).relative == once.relative);
     }
@@ -517,7 +517,7 @@ static void device_code_compiles(void **state)
                     gs_problem p = gs_problem_make(types == 2 ? GS_BF16 : GS_F16, (gs_layout)layout, 64, 64, 64);
                     p.acc = types == 1 ? GS_F16 : GS_F32;
                     p.out = (gs_type)out;
-                    p.beta = (float)(layout == out % 2);   /* with and without C for every type, without every combination */
+                    p.beta = (float)(layout == out % 2);   /* with and without C for every type, but not in every combination */
                     const gs_schedule schedule = {.family = GS_FAMILY_SIMPLE};
                     gs_kernel kernel = {0};
                     gs_error error = {0};

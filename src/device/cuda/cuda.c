@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Opening and closing a CUDA device, and what it can do. */
+ * Opening and closing a CUDA device, and its capabilities. */
 #include "device/cuda/cuda.h"
 
 #include <ctype.h>
@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "device/cache.h"
 
-/* ---- what the device can do ---- */
+/* ---- capabilities ---- */
 
-/* "NVIDIA H200" -> "nvidia-h200": lower case, everything else one '-' between words. */
+/* "NVIDIA H200" -> "nvidia-h200": lower case, with a single '-' for each run of other characters. */
 static void make_slug(char *slug, size_t size, const char *name)
 {
     size_t used = 0;
@@ -120,7 +120,7 @@ static void close_device(gs_device *device)
         int active = 1;
         gs_cu_context current = NULL;
         cuda->api->cuDevicePrimaryCtxRelease_v2(cuda->device);
-        /* With the last reference gone the context no longer exists: do not leave it current. */
+        /* If that was the last reference, the context is gone and must not stay current. */
         if (cuda->api->cuDevicePrimaryCtxGetState(cuda->device, &flags, &active) == GS_CU_SUCCESS && !active &&
             cuda->api->cuCtxGetCurrent(&current) == GS_CU_SUCCESS && current == cuda->context)
             cuda->api->cuCtxSetCurrent(NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The CUDA device's own state and the functions of its table, by file: cuda.c opening, result.c errors, memory.c memory,
+ * The CUDA device's state and the functions of its table. Files: cuda.c opening, result.c errors, memory.c memory,
  * launch.c code and launches, queue.c queues, events and graphs, nvml.c clocks. Private to src/device/cuda. */
 #ifndef GS_DEVICE_CUDA_CUDA_H
 #define GS_DEVICE_CUDA_CUDA_H
@@ -15,30 +15,30 @@ typedef struct gs_cuda_device {
     const gs_cuda_api *api;
     gs_cu_device       device;
     gs_cu_context      context;        /* the primary context, retained */
-    bool               programmatic;   /* driver and device know dependent launches, captured ones too */
-    gs_nvml           *nvml;           /* opened at the first question for clocks */
+    bool               programmatic;   /* driver and device support programmatic dependent launches, also in graphs */
+    gs_nvml           *nvml;           /* opened at the first request for clocks */
     char               cache[GS_PATH]; /* cubin cache directory; "": none */
 } gs_cuda_device;
 
 static inline gs_cuda_device *gs_cuda_of(gs_device *device) { return (gs_cuda_device *)device; }
 
-/* "cuda:" has been read; ordinal is the rest of the name. cache as in gs_device_open. */
+/* ordinal: the name after "cuda:". cache: as in gs_device_open. */
 gs_status gs_cuda_open(gs_device **out, const char *ordinal, const char *cache, gs_error *error);
 int       gs_cuda_count(gs_error *error);   /* 0: *error says why */
 
-/* A driver call's result as a status; *error names call, result and its meaning. GS_OK for success.
- * Refusals of a launch (wrong sizes, too many resources) are LAUNCH only where launching says so. */
+/* Converts a driver call's result to a status; *error names call, result and its meaning. Refused launches (wrong sizes, too many
+ * resources) become LAUNCH only with gs_cuda_check_launch. */
 gs_status gs_cuda_check(const gs_cuda_api *api, gs_cu_result result, const char *call, gs_error *error);
 gs_status gs_cuda_check_launch(const gs_cuda_api *api, gs_cu_result result, const char *call, gs_error *error);
 
-/* A failure with that status, in the driver's words. */
+/* Returns the given status, with the driver's description of the result in *error. */
 gs_status gs_cuda_describe(const gs_cuda_api *api, gs_status status, gs_cu_result result, const char *call, gs_error *error);
 
 /* Makes the device's context current in the calling thread. */
 gs_status gs_cuda_enter(gs_cuda_device *cuda, gs_error *error);
 
-/* Makes ours the thread's context where it has none or another device's. false: it was ours already, or cannot be. A thread without one keeps
- * ours; *before is to be given back otherwise. */
+/* Makes our context current if the thread has none or another device's. True: *before must be restored by gs_cuda_give_back. False: it was current already, or the thread had
+ * none (ours stays), or an error. */
 bool gs_cuda_borrow(const gs_cuda_device *cuda, gs_cu_context *before);
 void gs_cuda_give_back(const gs_cuda_device *cuda, gs_cu_context before);
 

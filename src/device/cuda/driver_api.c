@@ -13,7 +13,7 @@
 typedef struct entry {
     const char *symbol;
     bool        needed;
-    size_t      offset;   /* of its field in gs_cuda_api */
+    size_t      offset;   /* of the field in gs_cuda_api */
 } entry;
 
 static const entry entries[] = {
@@ -22,7 +22,7 @@ static const entry entries[] = {
 #undef GS_CUDA
 };
 
-/* A data pointer becomes a function pointer by its bytes: the field has a function type. */
+/* Copies the bytes: the field is a function pointer, to which C does not convert a data pointer. */
 static void put(gs_cuda_api *api, const entry *e, void *address) { memcpy((char *)api + e->offset, &address, sizeof address); }
 
 static gs_status check_version(gs_cuda_api *api, void *library, const char *path, gs_error *error)

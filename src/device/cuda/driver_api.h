@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Our own declaration of the part of libcuda's ABI that gemmsmith uses (values and layouts of CUDA 12.0 and later), and the
- * table of entry points, filled from libcuda.so.1 (or $GEMMSMITH_LIBCUDA) at first use. The entry points stand in driver_api.def. */
+ * table of entry points (driver_api.def), filled from libcuda.so.1 (or $GEMMSMITH_LIBCUDA) at first use. */
 #ifndef GS_DEVICE_CUDA_DRIVER_API_H
 #define GS_DEVICE_CUDA_DRIVER_API_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <gemmsmith/status.h>
 
-#define GS_CUDA_NEEDED 12000   /* oldest CUDA version of a driver, as cuDriverGetVersion reports it */
+#define GS_CUDA_NEEDED 12000   /* oldest supported CUDA version of the driver, as cuDriverGetVersion reports it */
 
 typedef int                      gs_cu_device;
 typedef unsigned long long       gs_cu_pointer;
@@ -126,7 +126,7 @@ typedef struct gs_cu_kernel_node {
     unsigned int   grid[3], block[3];
     unsigned int   smem;
     void         **params, **extra;
-    void          *kernel;     /* instead of function */
+    void          *kernel;     /* alternative to function */
     gs_cu_context  context;    /* of kernel; NULL: the current one */
 } gs_cu_kernel_node;
 
@@ -144,7 +144,7 @@ typedef enum gs_cu_tensor_promotion {
 } gs_cu_tensor_promotion;
 typedef enum gs_cu_tensor_fill { GS_CU_TENSOR_FILL_ZERO = 0 } gs_cu_tensor_fill;
 
-/* The entry points, each under its symbol's own name. Optional ones may be NULL. */
+/* The entry points, by symbol. Optional ones may be NULL. */
 typedef struct gs_cuda_api {
 #define GS_CUDA(symbol, need, parameters) gs_cu_result (*symbol) parameters;
 #include "device/cuda/driver_api.def"
@@ -152,7 +152,7 @@ typedef struct gs_cuda_api {
     int version;   /* CUDA version of the driver: 1000 * major + 10 * minor */
 } gs_cuda_api;
 
-/* The table, loaded once per process and kept; cuInit is not called here. A failure is not remembered: a later call tries again.
+/* Loads the table once per process; does not call cuInit. Failures are not remembered: a later call tries again.
  * Codes: NO_DRIVER, DRIVER_TOO_OLD. */
 gs_status gs_cuda_api_load(const gs_cuda_api **out, gs_error *error);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Loaded code and launches: modules, functions, tensor maps, the launch itself. */
+ * Modules, functions, tensor maps and launches. */
 #include "device/cuda/cuda.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ static gs_status read_info(const gs_cuda_device *cuda, gs_cu_function function, 
     for (size_t i = 0; i < GS_COUNT(wanted); i++)
         GS_TRY(gs_cuda_check(cuda->api, cuda->api->cuFuncGetAttribute(wanted[i].value, wanted[i].attribute, function),
                              "cuFuncGetAttribute", error));
-    info->parameters = -1;   /* only a call that fails says which is the last one: compute-sanitizer would report it for every kernel */
+    info->parameters = -1;   /* unknown: the end of the list shows only in a failing call, which compute-sanitizer would report for every kernel */
     return GS_OK;
 }
 
@@ -57,7 +57,7 @@ gs_status gs_cuda_function(gs_device *device, gs_module module, const char *name
     if (result == GS_CU_ERROR_NOT_FOUND)
         return gs_fail(error, GS_ERROR_NOT_FOUND, "entry", "the code has no kernel named \"%.64s\" (is it extern \"C\" __global__?)", name);
     GS_TRY(gs_cuda_check(cuda->api, result, "cuModuleGetFunction", error));
-    /* Drivers load functions lazily, at the first launch, which would allocate and could not be captured: load it now. */
+    /* Drivers load functions lazily at the first launch, which allocates and so cannot be captured: load it now. */
     if (cuda->api->cuFuncLoad) GS_TRY(gs_cuda_check(cuda->api, cuda->api->cuFuncLoad(function), "cuFuncLoad", error));
     GS_TRY(read_info(cuda, function, info ? info : &ignored, error));
     *out = function;
@@ -89,7 +89,7 @@ static bool is_dependent(const gs_cuda_device *cuda, const gs_launch *launch)
     return launch->dependent && wanted && cuda->programmatic;
 }
 
-/* Fills config for the extensible launch; attributes holds at least two. */
+/* Fills config for cuLaunchKernelEx; attributes: room for two. */
 static void make_config(const gs_cuda_device *cuda, gs_cu_launch_config *config, gs_cu_launch_attribute *attributes, const gs_launch *launch, gs_queue queue)
 {
     memset(config, 0, sizeof *config);
@@ -111,7 +111,7 @@ static void make_config(const gs_cuda_device *cuda, gs_cu_launch_config *config,
     }
 }
 
-/* A launch's configuration with its attributes; only the stream is the call's. */
+/* A launch's configuration with its attributes; only the stream differs between launches. */
 typedef struct __attribute__((may_alias)) prepared {
     gs_cu_launch_config    config;
     gs_cu_launch_attribute attributes[2];
@@ -142,8 +142,8 @@ gs_status gs_cuda_max_clusters(gs_device *device, const gs_launch *launch, int *
                                 "cuOccupancyMaxActiveClusters", error);
 }
 
-/* Where driver or device know no dependent launches, dependence is dropped: the kernel then starts after its predecessor has ended,
- * which is always right. */
+/* If driver or device do not support dependent launches, the launch is a plain one: it starts after its predecessor has ended,
+ * which is always correct. */
 static gs_cu_result launch_once(const gs_cuda_device *cuda, const gs_launch *launch, gs_queue queue)
 {
     if (!cuda->api->cuLaunchKernelEx)
@@ -237,7 +237,7 @@ gs_status gs_cuda_tensor_map(gs_device *device, const gs_tensor *tensor, gs_tens
                        tensor->swizzle);
     gs_cu_result result = encode(api, &map, tensor, type, swizzle);
     gs_cu_context before;
-    if (result == GS_CU_ERROR_INVALID_CONTEXT && gs_cuda_borrow(gs_cuda_of(device), &before)) {   /* a thread's first call into the driver */
+    if (result == GS_CU_ERROR_INVALID_CONTEXT && gs_cuda_borrow(gs_cuda_of(device), &before)) {   /* the thread has no context yet */
         result = encode(api, &map, tensor, type, swizzle);
         gs_cuda_give_back(gs_cuda_of(device), before);
     }

@@ -32,8 +32,8 @@ gs_status gs_cuda_copy_in(gs_device *device, gs_pointer to, const void *from, si
     if (bytes == 0) return GS_OK;
     GS_TRY(gs_cuda_enter(cuda, error));
     GS_TRY(gs_cuda_check(cuda->api, cuda->api->cuMemcpyHtoD_v2(to, from, bytes), "cuMemcpyHtoD", error));
-    /* The copy returns once pageable memory has been staged; the last part may still be on its way, which a non-blocking
-     * stream would not wait for. */
+    /* The call returns once pageable memory has been staged; the last part may still be in flight, and non-blocking
+     * streams would not wait for it. */
     return gs_cuda_check(cuda->api, cuda->api->cuStreamSynchronize(NULL), "cuStreamSynchronize after cuMemcpyHtoD", error);
 }
 

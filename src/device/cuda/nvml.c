@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Clocks, power and temperature through NVML, opened with dlopen at the first question. The device is found by its PCI address. */
+ * Clocks, power and temperature through NVML, opened with dlopen at the first request. The device is found by its PCI address. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 typedef struct nvml_device_ *nvml_device;
 
-/* The part of NVML's ABI that is used: results are ints, 0 is success. */
+/* The part of NVML's ABI that is used. Results are ints, 0 is success. */
 enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_TEMPERATURE_GPU = 0 };
 
 struct gs_nvml {

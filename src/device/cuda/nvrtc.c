@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Opening NVRTC, compiling a source to a cubin, reading what the assembler says about it, and the same through the cache. */
+ * Opening NVRTC, compiling a source to a cubin, reading the assembler's messages, and compiling through the cache. */
 #include "device/cuda/nvrtc.h"
 
 #include <dlfcn.h>
@@ -17,9 +17,9 @@
 #include "base/log.h"
 #include "device/cache.h"
 
-#define MAX_OPTIONS 64   /* in all, ours included */
+#define MAX_OPTIONS 64   /* including our own */
 
-enum { LEAST_VERSION = 12010 };   /* CUDA 12.0 knows no st.async */
+enum { LEAST_VERSION = 12010 };   /* CUDA 12.0 does not support st.async */
 
 typedef struct compiler {
     int version;   /* 1000 * major + 10 * minor */
@@ -58,7 +58,7 @@ static const struct {
 
 static const char *const file_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
 
-/* Directory of the running program followed by /../lib; empty if it is not known. */
+/* The running program's directory followed by /../lib; "" if unknown. */
 static void beside_program(char path[GS_PATH])
 {
     const ssize_t size = readlink("/proc/self/exe", path, GS_PATH - 16);
@@ -79,7 +79,7 @@ static void *open_in(const char *directory)
     return library;
 }
 
-/* why: of a file that was named. */
+/* why: set if $GEMMSMITH_NVRTC cannot be opened. */
 static void *open_library(const char **why)
 {
     const char *const set = getenv("GEMMSMITH_NVRTC");
@@ -151,7 +151,7 @@ int gs_compiler_version(gs_error *error)
 
 /* ---- reading the log ---- */
 
-/* The integer right before a text of the line: 4 of "4 bytes spill stores"; 0 if the text is not there. */
+/* The integer right before `text` in the line: 4 for "4 bytes spill stores"; 0 if the text does not occur. */
 static int number_before(const char *line, const char *end, const char *text)
 {
     const char *const at = memmem(line, (size_t)(end - line), text, strlen(text));
@@ -184,7 +184,7 @@ void gs_nvrtc_read_log(gs_image *image)
     }
 }
 
-/* Shared memory of a block, bytes: what the assembler accepts. */
+/* Most shared memory of a block that the assembler accepts, in bytes. */
 static int shared_limit(const char *target)
 {
     const int cc = strncmp(target, "sm_", 3) == 0 ? atoi(target + 3) : 0;
@@ -192,7 +192,7 @@ static int shared_limit(const char *target)
     return cc >= 90 && cc < 120 ? 227 << 10 : 99 << 10;
 }
 
-/* The log's first line that reports an error. Where none does, the assembler has refused too much static shared memory, which it only counts. */
+/* The log's first line with an error. If there is none, the cause is too much static shared memory, which the assembler only counts. */
 static void first_error(const gs_image *image, const char *target, char *text, size_t size)
 {
     for (const char *line = image->log; *line;) {
@@ -214,12 +214,12 @@ static void first_error(const gs_image *image, const char *target, char *text, s
 
 static gs_status make_options(const compiler *nvrtc, const char *architecture, const gs_source *source, const char **options, int *count, gs_error *error)
 {
-    /* The last one keeps #include "file" from finding files of the current folder. */
+    /* the last option stops #include "file" from finding files in the current folder */
     const char *const ours[] = {architecture, "--std=c++17", "-default-device", "--ptxas-options=-v", "--no-source-include"};
     *count = 0;
     for (size_t i = 0; i < GS_COUNT(ours); i++) options[(*count)++] = ours[i];
     if (source->ptx) options[(*count)++] = "-lineinfo";
-    /* NVRTC keeps what it compiled, beside a GPU, and then gives no log: registers and spills would be unknown. */
+    /* NVRTC's own cache would be used with a GPU, and gives no log: registers and spills would be unknown */
     if (nvrtc->version >= 13000) options[(*count)++] = "--no-cache";
     if (source->option_count > MAX_OPTIONS - *count)
         return gs_fail(error, GS_ERROR_RANGE, "options", "%d options, at most %d are possible", source->option_count, MAX_OPTIONS - *count);
@@ -254,7 +254,7 @@ static gs_status take_code(const compiler *nvrtc, gs_nvrtc_program program, gs_i
     return gs_fail(error, GS_ERROR_COMPILE, NULL, "NVRTC gives no code: %s", nvrtc->error_string(result));
 }
 
-/* NVRTC keeps the PTX that the cubin was made of. */
+/* Takes the PTX, which NVRTC has also when it compiles to a cubin. */
 static gs_status take_ptx(const compiler *nvrtc, gs_nvrtc_program program, gs_image *image, gs_error *error)
 {
     size_t size = 0;
@@ -303,7 +303,7 @@ gs_status gs_compile_for(const char *target, const gs_source *source, gs_image *
         return gs_fail(error, GS_ERROR_ARGUMENT, "target", "\"%.64s\" is no compile target", target);
     GS_TRY(make_options(nvrtc, architecture, source, options, &count, error));
     gs_nvrtc_program program = NULL;
-    const bool marked = strncmp(source->text, "\xef\xbb\xbf", 3) == 0;   /* editors write it before UTF-8, and NVRTC takes it for a word */
+    const bool marked = strncmp(source->text, "\xef\xbb\xbf", 3) == 0;   /* UTF-8 byte order mark, which NVRTC does not accept */
     const gs_nvrtc_result result =
         nvrtc->create(&program, source->text + (marked ? 3 : 0), source->name, source->header_count, source->header_texts, source->header_names);
     if (result == GS_NVRTC_ERROR_OUT_OF_MEMORY) return gs_fail(error, GS_ERROR_MEMORY, NULL, "NVRTC is out of memory");

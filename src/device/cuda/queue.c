@@ -80,7 +80,7 @@ gs_status gs_cuda_event_us(gs_device *device, gs_event start, gs_event end, doub
     return GS_OK;
 }
 
-/* Asked about the default stream, the driver answers IMPLICIT while a stream that waits for it is captured; the capture goes on. */
+/* For the default stream the driver returns IMPLICIT while a stream that synchronises with it is captured; this query does not break the capture. */
 gs_status gs_cuda_capturing(gs_device *device, gs_queue queue, bool *out, gs_error *error)
 {
     gs_cuda_device *const cuda = gs_cuda_of(device);
@@ -134,7 +134,7 @@ void gs_cuda_capture_free(gs_device *device, gs_capture capture)
 
 static bool tells_edges(const gs_cuda_api *api) { return api->cuStreamGetCaptureInfo_v3 && api->version >= 12030; }
 
-/* The nodes that what comes next on the stream will wait for. The older call fails where it would have to say that one of them is not waited for to its end. */
+/* The nodes on which the next node of the stream will depend. The older call fails if one of these dependencies is programmatic. */
 static gs_status last_nodes(const gs_cuda_device *cuda, gs_cu_stream stream, const gs_cu_graph_node **nodes, size_t *count, gs_error *error)
 {
     const gs_cuda_api *const api = cuda->api;
@@ -150,15 +150,15 @@ static gs_status last_nodes(const gs_cuda_device *cuda, gs_cu_stream stream, con
     return gs_fail(error, GS_ERROR_DEVICE, NULL, status == GS_CU_CAPTURE_NONE ? "the queue is not being captured" : "the capture has been spoilt by a call that cannot be captured");
 }
 
-/* ---- what a launch stands behind ---- */
+/* ---- predecessors of launches ---- */
 
-/* The last launch that this thread said triggers the next. A number of a capture is used once in a process, so no node is taken for an older one's. */
+/* The last launch that this thread declared as triggering the next one. Capture ids are unique in a process, so a node cannot be mistaken for one of an older capture. */
 static _Thread_local struct {
     uint64_t         capture;
     gs_cu_graph_node node;
 } triggering;
 
-/* The one node that the next launch on the stream will wait for to its end; NULL: none, several, or the stream is not captured. */
+/* The only node on which the next launch on the stream will depend, by a full edge; NULL: none, several, or not captured. */
 static gs_cu_graph_node last_node(const gs_cuda_device *cuda, gs_cu_stream stream, uint64_t *capture)
 {
     gs_cu_capture_status status = GS_CU_CAPTURE_NONE;
@@ -169,7 +169,7 @@ static gs_cu_graph_node last_node(const gs_cuda_device *cuda, gs_cu_stream strea
     return status == GS_CU_CAPTURE_ACTIVE && count == 1 && (!edges || edges[0].type == GS_CU_EDGE_FULL) ? nodes[0] : NULL;
 }
 
-/* Who is launched dependently knows of dependent launches, and lets the next one begin early. */
+/* Whether the node is a dependent launch. We assume that such a kernel also lets the next one begin early. */
 static bool is_dependent(const gs_cuda_api *api, gs_cu_graph_node node)
 {
     gs_cu_graph_node before[2];
@@ -217,13 +217,13 @@ gs_status gs_cuda_graph_launch(gs_device *device, gs_graph graph, gs_queue queue
 {
     const gs_cuda_device *const cuda = gs_cuda_of(device);
     gs_cu_context before;
-    const bool borrowed = gs_cuda_borrow(cuda, &before);   /* as a launch, it leaves the thread its context */
+    const bool borrowed = gs_cuda_borrow(cuda, &before);   /* like launch, this must keep the thread's context */
     const gs_cu_result result = cuda->api->cuGraphLaunch(graph, queue);
     if (borrowed) gs_cuda_give_back(cuda, before);
     return gs_cuda_check_launch(cuda->api, result, "cuGraphLaunch", error);
 }
 
-/* Its cluster and whether it is dependent are attributes of the node, which stay. */
+/* Cluster and dependence are attributes of the node, which do not change. */
 gs_status gs_cuda_graph_change(gs_device *device, gs_graph graph, gs_node node, const gs_launch *launch, gs_error *error)
 {
     gs_cuda_device *const cuda = gs_cuda_of(device);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The meaning of the driver's results, and the context that calls need. */
+ * Converting the driver's results to statuses, and making the context current. */
 #include "device/cuda/cuda.h"
 
 #include "base/error.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A cuBLAS without a GPU that computes, on the host, in f64, rounded once: column-major, f16, bf16 and f32, strided batches. All its calls end in one that others may
- * answer to as well (cublasGemmStridedBatchedEx_64), as the real library's do. FAKE_BLAS_WRONG=N: element N of C is wrong. FAKE_BLAS_COMPUTES=0:
- * cublasGemmEx only counts. */
+ * A cuBLAS without a GPU that computes on the host, in f64 with one rounding: column-major, f16, bf16 and f32, strided batches. As in the real library, all calls go
+ * through cublasGemmStridedBatchedEx_64, which another library may interpose. FAKE_BLAS_WRONG=N: element N of C is wrong. FAKE_BLAS_COMPUTES=0: cublasGemmEx only
+ * counts. */
 #include "cublas.h"
 
 #include <stdatomic.h>
@@ -18,7 +18,7 @@
 #endif
 
 typedef struct handle {
-    int   version;   /* of the library that made it: another one does not know it */
+    int   version;   /* version of the library that made it; other versions refuse the handle */
     void *stream;
     int   pointer_mode, math_mode;
 } handle;
@@ -72,7 +72,7 @@ static void put(void *at, int type, int64_t i, double value)
 /* ---- the product ---- */
 
 typedef struct matrix {
-    void     *bytes;   /* on the host */
+    void     *bytes;   /* host copy */
     void     *device;
     size_t    size;
     int       type;
@@ -125,7 +125,7 @@ int cublasGemmStridedBatchedEx_64(void *h, int op_a, int op_b, int64_t m, int64_
     if (m < 0 || n < 0 || k < 0 || batch < 0 || op_a < 0 || op_a > 2 || op_b < 0 || op_b > 2) return GS_CUBLAS_INVALID_VALUE;
     if (compute != GS_CUBLAS_COMPUTE_16F && compute != GS_CUBLAS_COMPUTE_32F) return GS_CUBLAS_NOT_SUPPORTED;
     if (m == 0 || n == 0 || batch == 0) return GS_CUBLAS_SUCCESS;
-    if (fake_cudart_captures(own->stream)) return GS_CUBLAS_SUCCESS;   /* nothing is put there: a test sees that its C is as it was */
+    if (fake_cudart_captures(own->stream)) return GS_CUBLAS_SUCCESS;   /* C stays unchanged, so that a test sees that nothing was computed */
     float scalars[2];
     const void *const given[2] = {alpha, beta};
     for (int i = 0; i < 2; i++) {
@@ -142,7 +142,7 @@ int cublasGemmStridedBatchedEx_64(void *h, int op_a, int op_b, int64_t m, int64_
     return result;
 }
 
-/* ---- the other names ---- */
+/* ---- other entry points ---- */
 
 int cublasGemmStridedBatchedEx(void *h, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int type_a, int lda, long long stride_a, const void *b, int type_b, int ldb,
                                long long stride_b, const void *beta, void *c, int type_c, int ldc, long long stride_c, int batch, int compute, int algo)
@@ -181,7 +181,7 @@ int cublasHgemm(void *h, int op_a, int op_b, int m, int n, int k, const void *al
     return cublasHgemm_64(h, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-/* By pointers: only counted. */
+/* Batches by pointers are only counted. */
 int cublasGemmBatchedEx_64(void *h, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *const *a, int type_a, int64_t lda, const void *const *b, int type_b,
                            int64_t ldb, const void *beta, void *const *c, int type_c, int64_t ldc, int64_t batch, int compute, int algo)
 {

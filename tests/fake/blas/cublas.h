@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * cuBLAS as a program sees it, of names and numbers alone, and what the fake one tells tests. Enums are int in the ABI. */
+ * cuBLAS as a program declares it, without NVIDIA's headers, and what the fake tells tests. Enums are int in the ABI. */
 #ifndef FAKE_BLAS_CUBLAS_H
 #define FAKE_BLAS_CUBLAS_H
 

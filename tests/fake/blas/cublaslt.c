@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A cuBLASLt without a GPU that computes on the host, in f64: column-major, strided batches, bias, relu, gelu with its input beside it, gelu's gradient with that of a bias. Descriptors have the sizes of the
- * real ones and the same attributes. FAKE_BLAS_WRONG=N: element N of D is wrong. FAKE_BLAS_MOST=N: there is memory for N descriptors of products. FAKE_BLAS_APART=1: what a product's descriptor
- * holds lies elsewhere, and its own bytes stay the same. */
+ * A cuBLASLt without a GPU that computes on the host, in f64: column-major, strided batches, bias, relu, gelu with aux, gelu's gradient with the bias gradient.
+ * Descriptors have the real ones' sizes and attributes. FAKE_BLAS_WRONG=N: element N of D is wrong. FAKE_BLAS_MOST=N: descriptors of products can be made N times, then
+ * memory is exhausted. FAKE_BLAS_APART=1: the attributes of a product's descriptor are stored elsewhere, and its own bytes never change. */
 #include "cublaslt.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@
 
 enum { ATTRIBUTES = 40 };
 
-/* As many words as the real ones. An attribute's value is in the place that the table below says. */
+/* The real sizes. The tables below say where each attribute's value is stored. */
 typedef struct description { unsigned char byte[256]; } description;
 typedef struct layout { unsigned char byte[64]; } layout;
 
@@ -24,7 +24,7 @@ typedef struct place {
     uint8_t at, size;
 } place;
 
-/* legend: attribute, place. Those of pointers come first, aligned. */
+/* legend: attribute, {offset, size}; pointers come first, so that they are aligned */
 static const place of_desc[ATTRIBUTES] = {
     [0] = {0, 4}, [1] = {4, 4}, [2] = {8, 4}, [3] = {12, 4}, [4] = {16, 4}, [5] = {20, 4}, [6] = {24, 4}, [7] = {28, 4}, [8] = {32, 8}, [10] = {40, 8}, [11] = {48, 8}, [12] = {56, 8},
     [13] = {64, 8}, [14] = {72, 8}, [15] = {80, 4}, [17] = {88, 8}, [18] = {96, 8}, [19] = {104, 8}, [20] = {112, 8}, [21] = {120, 8}, [22] = {128, 4}, [23] = {136, 8}, [24] = {144, 8},
@@ -77,7 +77,7 @@ int cublasLtDestroy(void *handle) { return handle == &object ? GS_CUBLAS_SUCCESS
 int cublasLtMatmulDescCreate(void **out, int compute_type, int scale_type)
 {
     const int32_t unset = -1, one = 1;
-    if (compute_type < GS_CUBLAS_COMPUTE_16F || scale_type >= GS_CUBLAS_COMPUTE_16F) return GS_CUBLAS_INVALID_VALUE;   /* as if one were the other */
+    if (compute_type < GS_CUBLAS_COMPUTE_16F || scale_type >= GS_CUBLAS_COMPUTE_16F) return GS_CUBLAS_INVALID_VALUE;   /* one type passed in place of the other */
     const char *const most = getenv("FAKE_BLAS_MOST");
     description *const made = most && atomic_fetch_add(&descriptors, 1) >= atoi(most) ? NULL : calloc(1, sizeof *made);
     void **const apart = made && is_apart(of_desc) ? malloc(sizeof *apart) : NULL;
@@ -116,7 +116,7 @@ int cublasLtMatmulPreferenceCreate(void **out) { return *out = &object, GS_CUBLA
 int cublasLtMatmulPreferenceDestroy(void *preference) { return (void)preference, GS_CUBLAS_SUCCESS; }
 int cublasLtMatmulPreferenceSetAttribute(void *preference, int attribute, const void *value, size_t size) { return (void)preference, (void)attribute, (void)value, (void)size, GS_CUBLAS_SUCCESS; }
 
-/* Algorithms 1, 2, ... */
+/* Suggests algorithms 1, 2, ... */
 int cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, void *b, void *c, void *d, void *preference, int asked, void *results, int *returned)
 {
     gs_lt_heuristic *const out = results;
@@ -193,7 +193,7 @@ static double finish(double x, int64_t epilogue)
     return epilogue & GS_LT_EPILOGUE_GELU ? x / (1 + exp(-2 * 0.7978845608028654 * (x + 0.044715 * x * x * x))) : x;
 }
 
-/* gelu's slope at x. */
+/* gelu's derivative at x. */
 static double slope(double x)
 {
     const double t = tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * cuBLASLt as a program sees it. */
+ * cuBLASLt as a program declares it, without NVIDIA's headers. */
 #ifndef FAKE_BLAS_CUBLASLT_H
 #define FAKE_BLAS_CUBLASLT_H
 
@@ -27,7 +27,7 @@ int cublasLtMatmulAlgoCheck(void *handle, void *desc, void *a, void *b, void *c,
 int cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *a, void *a_layout, const void *b, void *b_layout, const void *beta, const void *c, void *c_layout, void *d,
                    void *d_layout, const void *algo, void *workspace, size_t workspace_size, void *stream);
 
-/* Multiplications, and attributes that were asked for. */
+/* Multiplications so far, and attributes that were read. */
 int fake_blaslt_calls(void);
 int fake_blaslt_asked(void);
 

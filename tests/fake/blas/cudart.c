@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A CUDA runtime without a GPU: the memory, streams and graphs of the emulated device h200, which a preloaded library that opens the same device sees too.
- * With FAKE_CUDART=host it is host memory, and the device's primary context of the driver that $GEMMSMITH_LIBCUDA names is current. */
+ * A CUDA runtime without a GPU: memory, streams and graphs of the emulated device h200, shared with a preloaded library that opens the same device. FAKE_CUDART=host:
+ * host memory instead, and the primary context of the driver that $GEMMSMITH_LIBCUDA names is made current. */
 #include "cudart.h"
 
 #include <dlfcn.h>
@@ -33,12 +33,12 @@ static void *symbol_of(void *library, const char *name)
 static gs_cu_result (*set_current)(gs_cu_context);
 static gs_cu_context  context;
 
-/* As the runtime does at its first call. */
+/* Like the real runtime at its first call. */
 static void use_driver(const char *path)
 {
     void *const library = path ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) : NULL;
     gs_cu_result (*retain)(gs_cu_context *, gs_cu_device);
-    if (!library) return;   /* a machine without a driver */
+    if (!library) return;   /* no driver on this machine */
     void *const found[] = {symbol_of(library, "cuDevicePrimaryCtxRetain"), symbol_of(library, "cuCtxSetCurrent")};
     memcpy(&retain, &found[0], sizeof retain);
     memcpy(&set_current, &found[1], sizeof set_current);
@@ -65,7 +65,7 @@ static gs_device *open_device(void)
     return device;
 }
 
-const char *gemmsmith_emulated_device;   /* which a preloaded library reads, through cuBLAS, which needs this one: NULL, or "emu:h200" */
+const char *gemmsmith_emulated_device;   /* "emu:h200" or NULL; read by a preloaded library, which finds it because cuBLAS is linked to this library */
 __attribute__((constructor)) static void tell(void) { gemmsmith_emulated_device = open_device() ? "emu:h200" : NULL; }
 
 static int code(gs_status status) { return status == GS_OK ? 0 : FAILED; }
@@ -124,7 +124,7 @@ int cudaStreamSynchronize(void *stream)
 
 int cudaDeviceSynchronize(void)
 {
-    if (!open_device() && set_current) set_current(context);   /* a thread's first call */
+    if (!open_device() && set_current) set_current(context);   /* needed for a thread's first call */
     return cudaStreamSynchronize(NULL);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The calls of CUDA's runtime that test programs make, as they see them, and what a fake cuBLAS asks of the fake runtime. Enums are int in the ABI. */
+ * The CUDA runtime calls of test programs, as they declare them, and what the fake cuBLAS asks the fake runtime. Enums are int in the ABI. */
 #ifndef FAKE_CUDART_H
 #define FAKE_CUDART_H
 
@@ -16,12 +16,12 @@ int cudaStreamDestroy(void *stream);
 int cudaStreamSynchronize(void *stream);
 int cudaDeviceSynchronize(void);
 int cudaStreamBeginCapture(void *stream, int mode);
-int cudaStreamEndCapture(void *stream, void **graph);              /* graphs are executable at once */
+int cudaStreamEndCapture(void *stream, void **graph);              /* the graph can be launched at once */
 int cudaGraphLaunch(void *graph, void *stream);
 int cudaGraphDestroy(void *graph);
 const char *cudaGetErrorString(int error);
 
-/* Whether work on the stream is recorded: the fake cuBLAS computes at once and cannot be captured. */
+/* Whether the stream is being captured. The fake cuBLAS computes at once, so its work cannot be captured. */
 bool fake_cudart_captures(void *stream);
 
 #endif

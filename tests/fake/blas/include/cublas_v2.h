@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * As much of cuBLAS as examples/blas uses, for a build without CUDA: the fake one's. */
+ * The part of cuBLAS that examples/blas uses, for a build without CUDA, with the fake library. */
 #ifndef FAKE_CUBLAS_V2_H
 #define FAKE_CUBLAS_V2_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * As much of CUDA's runtime as examples/blas uses, for a build without CUDA: the fake one's. */
+ * The part of the CUDA runtime that examples/blas uses, for a build without CUDA, with the fake library. */
 #ifndef FAKE_CUDA_RUNTIME_API_H
 #define FAKE_CUDA_RUNTIME_API_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family toy: a block per row of D and a thread per column, to show and to test how a family is added. Mirrors kernels/toy.cu. */
+ * Family toy: one block for each row of D, one thread for each column, to show and test how a family is added. Mirrors kernels/toy.cu. */
 #include <stdio.h>
 
 #include "base/error.h"
@@ -11,7 +11,7 @@
 
 enum { GS_TOY_THREADS };
 
-static const gs_parameter_value threads_values[] = {{"t32", {32}}, {"t64", {64}}, {"t128", {128}}};   /* of a block: columns of D */
+static const gs_parameter_value threads_values[] = {{"t32", {32}}, {"t64", {64}}, {"t128", {128}}};   /* threads of a block, which are columns of D */
 
 static const gs_parameter parameters[] = {
     [GS_TOY_THREADS] = {"threads", GS_VALUES(threads_values)},
@@ -19,7 +19,7 @@ static const gs_parameter parameters[] = {
 
 static int threads_of(const gs_schedule *schedule) { return gs_parameter_numbers(parameters, schedule, GS_TOY_THREADS)[0]; }
 
-/* ---- which schedule strings are valid, and what they ask of a multiprocessor ---- */
+/* ---- which schedule strings are valid, and their resources ---- */
 
 static gs_status check(const gs_schedule *schedule, const gs_problem *problem, const gs_caps *caps, gs_error *error)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Family toy: it is found by its name, its schedules are among those that are enumerated and predicted, and what it computes passes the
- * verification on the emulated device. */
+ * Family toy: it is found by its name, its schedules are enumerated and predicted, and its result passes verification on the emulated device. */
 
 /* Random problems on the emulated device, how many of them the family takes and must pass, and their seed (tests/CMakeLists.txt):
  * emulated 4 1 12 */
@@ -20,7 +19,7 @@ static void test_schedules(void **state)
     (void)state;
     const gs_problem problem = problem_of("f16:20x70x33:tn:d=f32");
     gs_schedule list[4];
-    assert_int_equal(gs_schedule_shortlist(&problem, gs_caps_find("h200"), 1u << GS_FAMILY_TOY, list, 4), 1);   /* those of other threads are its twins */
+    assert_int_equal(gs_schedule_shortlist(&problem, gs_caps_find("h200"), 1u << GS_FAMILY_TOY, list, 4), 1);   /* schedules that differ in the number of threads count as twins */
     assert_int_equal(list[0].family, GS_FAMILY_TOY);
     assert_true(gs_schedule_predict(&list[0], &problem, gs_caps_find("h200")) > 0);
     refuse("toy/t32", "f16:20x70x33:tn", gs_caps_find("h200"), "d");
