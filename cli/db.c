@@ -123,7 +123,7 @@ static int run_import(db *d, char *const *words)
     gs_error error = {0}, first;
     int taken, skipped;
     if (gs_winners_import(d->store, words[0], &taken, &skipped, &first, &error) != GS_OK) return cli_fail(d->command, words[0], &error);
-    printf("%s: %d rows imported", words[0], taken);
+    printf("%s: %d row%s imported", words[0], taken, taken == 1 ? "" : "s");
     printf(skipped ? ", %d skipped (the first: %s)\n" : "\n", skipped, gs_error_format(&first, text, sizeof text));
     return CLI_OK;
 }
@@ -133,7 +133,7 @@ static int run_merge(db *d, char *const *words)
     gs_error error;
     int64_t copied = 0;
     if (gs_store_merge(d->store, words[0], &copied, &error) != GS_OK) return cli_fail(d->command, NULL, &error);
-    printf("%s: %lld rows copied into %s\n", words[0], (long long)copied, gs_store_path(d->store));
+    printf("%s: %lld row%s copied into %s\n", words[0], (long long)copied, copied == 1 ? "" : "s", gs_store_path(d->store));
     return CLI_OK;
 }
 

@@ -35,7 +35,7 @@ static const cli_option options[] = {
     {"held-out",  0, CLI_INT,     offsetof(settings, held_out),  "N",    "one in N problem sizes is held out, the same as in train;\n0: none; default 10", 0, 1000000},
     {"least",     0, CLI_NUMBER,  offsetof(settings, least),     "RATIO", "pairs: least ratio to the library's speed of a winner (lower end of\nits interval); default 1.01", 0, 1e6},
     {"apart",     0, CLI_NUMBER,  offsetof(settings, apart),     "SHARE", "pairs: least distance between the intervals of the better and the\nworse candidate; default 0.02", 0, 1e6},
-    {"each",      0, CLI_INT,     offsetof(settings, lessons),   "N",    "lessons: of each problem of a search; default 8", 1, 1000},
+    {"each",      0, CLI_INT,     offsetof(settings, lessons),   "N",    "lessons: how many per problem of a search; default 8", 1, 1000},
     {"seed",      0, CLI_INT,     offsetof(settings, seed),      "N",    "lessons: what is shown and asked for; default 1", 0, INT64_MAX},
     {"examples",  0, CLI_FLAG,    offsetof(settings, examples),  NULL,   "tasks: show in the prompt what was tried for the problem"},
     {"predicted", 0, CLI_FLAG,    offsetof(settings, predicted), NULL,   "also write times that emulated devices predicted, marked as such"},
@@ -64,10 +64,10 @@ static bool print_row(void *self, const char *text)
 
 static void print_counts(const gs_dataset_counts *c)
 {
-    cli_note("%lld rows", (long long)c->rows);
-    if (c->other_side > 0) cli_note("%lld problems are on the other side of the split", (long long)c->other_side);
-    if (c->leaking > 0) cli_note("%lld rows were left out because they mention a held-out problem", (long long)c->leaking);
-    if (c->unverified > 0) cli_note("%lld candidates were left out because they were not verified", (long long)c->unverified);
+    cli_note("%lld row%s", (long long)c->rows, c->rows == 1 ? "" : "s");
+    if (c->other_side > 0) cli_note("on the other side of the split: %lld problem%s", (long long)c->other_side, c->other_side == 1 ? "" : "s");
+    if (c->leaking > 0) cli_note("left out because they mention a held-out problem: %lld row%s", (long long)c->leaking, c->leaking == 1 ? "" : "s");
+    if (c->unverified > 0) cli_note("left out because not verified: %lld candidate%s", (long long)c->unverified, c->unverified == 1 ? "" : "s");
     if (c->predictions) cli_note("times that emulated devices predicted were left out; --predicted includes them");
 }
 

@@ -31,8 +31,8 @@ static const cli_option options[] = {
     {"bias",     0, CLI_TEXT, offsetof(settings, file[4]), "FILE", "the bias, N or M elements, read where the problem has one; default:\nrandom data; with ep=dbias it is written"},
     {"offsets",  0, CLI_TEXT, offsetof(settings, file[5]), "FILE", "raw 32-bit integers: groups + 1 offsets of g= and gk=,\ngroups counts of gm=; default: random"},
     {"aux",      0, CLI_TEXT, offsetof(settings, file[6]), "FILE", "aux, M x N: written with ep=relu+aux, read with ep=drelu;\ndefault: random data"},
-    {"scale-m",  0, CLI_TEXT, offsetof(settings, file[7]), "FILE", "M f32, with ep=scale_m; default: random data"},
-    {"scale-n",  0, CLI_TEXT, offsetof(settings, file[8]), "FILE", "N f32, with a gate 2N, of each group, with ep=scale_n;\ndefault: random data"},
+    {"scale-m",  0, CLI_TEXT, offsetof(settings, file[7]), "FILE", "M f32 values, with ep=scale_m; default: random data"},
+    {"scale-n",  0, CLI_TEXT, offsetof(settings, file[8]), "FILE", "N f32 values (2N with a gate; a set per group), with ep=scale_n;\ndefault: random data"},
     {"out",      0, CLI_OUTPUT, offsetof(settings, file[3]), "FILE", "write D, M x N; *.npy: as a NumPy file, else raw elements"},
     {"no-check", 0, CLI_FLAG, offsetof(settings, no_check), NULL,  "do not compare the result with a reference"},
     {"seed",     0, CLI_INT,  offsetof(settings, seed),    "N",    "seed of the random data; default 1", 1, 9e15},
@@ -156,7 +156,7 @@ static void print_text(const job *j, const char *problem)
     if (p->checked) {
         printf("%s: %lld of %lld elements wrong, Frobenius error %.3g, worst element %.3g of its bound (f64 reference of the %s)\n",
                p->compare.mismatches ? "WRONG" : "right", (long long)p->compare.mismatches,
-               (long long)(p->m[3].rows * p->m[3].row), p->compare.frobenius, p->compare.worst, p->on_cpu ? "CPU" : "GPU");
+               (long long)(p->m[3].rows * p->m[3].row), p->compare.frobenius, p->compare.worst, p->on_cpu ? "CPU" : "device");
         if (p->compare.mismatches)
             printf("%s%sthe first at row %lld, column %lld: %.9g instead of %.9g\n", p->of ? p->of : "", p->of ? ", beside a right D: " : "", (long long)p->compare.row,
                    (long long)p->compare.col, p->compare.got, p->compare.want);

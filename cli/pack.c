@@ -28,7 +28,7 @@ static const cli_option options[] = {
     {"device", 0, CLI_TEXT,   offsetof(settings, device), "NAME",  "h200: compile for it without a GPU; or cuda:0, emu:h200, ...;\ndefault $GEMMSMITH_DEVICE, else the first GPU"},
     {"store",  0, CLI_TEXT,   offsetof(settings, store),  "STORE", "where the user kernels are that the tables name"},
     {"list",   0, CLI_TEXT,   offsetof(settings, list),   "FILE",  "print what a pack has"},
-    {"verify", 0, CLI_TEXT,   offsetof(settings, verify), "FILE",  "compare all checksums of a pack, and make each of its plans on the\ndevice: that of the pack"},
+    {"verify", 0, CLI_TEXT,   offsetof(settings, verify), "FILE",  "check all checksums of a pack, and create each of its plans on the\npack's device"},
     {NULL},
 };
 

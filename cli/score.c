@@ -331,8 +331,8 @@ const cli_command cli_score = {
     .words    = "PROBLEM...",
     .summary  = "evaluate candidates as in reinforcement learning: verdict, times, reward",
     .about    = "Candidates, schedules or user kernels with their manifests, go through the environment: compiled,\ninspected where they are user kernels, verified, timed against auto-tuned cuBLASLt, and rewarded.\n"
-                "With --repeat the same candidates are scored several times, in turn, and the spread of ratio and\nreward is compared with the dead zone. Exit code 4 if any did not pass, 1 if a spread is beyond the\n"
-                "dead zone.",
+                "With --repeat the same candidates are scored several times, in turn, and the spread of ratio and\nreward is compared with the dead zone (1 %). Exit code 4 if any did not pass, 1 if a spread is\n"
+                "beyond the dead zone.",
     .options  = options,
     .examples = "  gemmsmith score f16:4096x4096x4096:tn --reward milestones\n"
                 "  gemmsmith score f16:512x512x512:tn --source mine.cu --manifest mine.manifest --json\n"

@@ -35,8 +35,8 @@ typedef struct settings {
 static const cli_option options[] = {
     CLI_ASKED_OPTIONS(settings, "layouts of B to tune; default: the one in the problem"),
     {"budget",     0, CLI_SECONDS, offsetof(settings, budget),     "TIME", "time limit for all problems together: 90s, 10m, 2h, without a unit\nseconds; default: none", 1, 1e9},
-    {"time",       0, CLI_SECONDS, offsetof(settings, budget),     "TIME", "the same; of what gemmsmith record wrote, it goes where it saves most", 1, 1e9},
-    {"candidates", 0, CLI_INT,     offsetof(settings, candidates), "N",    "measure at most so many schedules per problem, beside those of the\nstore; "
+    {"time",       0, CLI_SECONDS, offsetof(settings, budget),     "TIME", "the same as --budget; for recorded problems, spent where it saves most", 1, 1e9},
+    {"candidates", 0, CLI_INT,     offsetof(settings, candidates), "N",    "measure at most so many schedules per problem, in addition to those\nof the store; "
      "default 48, with --quick 16 (emulated device: 8)", 1, 1e6},
     {"quick",      0, CLI_FLAG,    offsetof(settings, quick),      NULL,   "for many problems: compile in the background, search without timing\n"
      "the library, verify only the fastest, confirm in batches"},
@@ -558,7 +558,7 @@ const cli_command cli_tune = {
     .summary  = "find the fastest kernel of every problem on this GPU",
     .about    = "Compiles, verifies and times schedules against auto-tuned cuBLASLt, and writes the winners to the\ntuned table that programs read. Every winner is measured again in a fresh process with fresh data,\n"
                 "and only that time counts.\nEverything tried is kept in the store: stop with Ctrl-C, and run the same command again to continue.\n"
-                "Of problems that gemmsmith record wrote the time goes first to those that save the recorded program\nmost, and back to them as they improve.",
+                "Recorded problems are tuned in order of the time that they can save the program; the order changes\nas they improve.",
     .options  = options,
     .examples = "  gemmsmith tune f16:4096x4096x4096:tn\n"
                 "  gemmsmith tune --file shapes.txt --layouts tn --budget 2h\n"

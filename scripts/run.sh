@@ -11,6 +11,6 @@ program=build/release/gemmsmith
 cat <<END
 
 Done. Every kernel named above passed all 7 parts of the verification before its time counted, and the tuned table now names the best for each layout.
-Where a line says "predicted" no GPU was there: such a time is the model's, and none was measured.
-Next: docs/howto/first-kernel.md; $program tune --help; BUDGET=30m make run PROBLEM=4096_4096_4096
+A time marked "predicted" comes from the time model, because there was no GPU: it was not measured.
+Next: docs/howto/first-kernel.md; $program tune --help; on a GPU: BUDGET=30m make run PROBLEM=4096_4096_4096
 END

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * The device interface: where kernels run. One table of functions, one implementation per kind of device
+ * The device interface: where kernels run. One table of functions with one implementation per kind of device
  * (cuda/: driver API; emu/: an emulated device, which executes PTX on the CPU and predicts its time).
  *
- * An emulated device is used by one thread at a time, except for launch, which any thread may call; of a CUDA device any call but close
- * and clocks. Opening it, and every call but
- * launch, leaves its context current in the calling thread, as cudaSetDevice would. Synchronous copies do not wait for
- * queues: queue_wait first. An allocation of 0 bytes gives the address 0.
- * Every function returns a status and, where it has one, fills *error with a line that names the driver call and its result.
- * After FAULT or a timeout the device is lost for this process; an emulated device (caps.emulated) goes on after a FAULT. */
+ * Threads: an emulated device is used by one thread at a time, except for launch, which any thread may call. On a CUDA device any thread may make any call but close
+ * and clocks. Opening a CUDA device, and every call but launch, makes its context current in the calling thread, as cudaSetDevice would. Synchronous copies do not wait for
+ * queues: call queue_wait first. An allocation of 0 bytes gives address 0.
+ * Functions that can fail return a status and fill *error with a line that names the driver call and its result.
+ * After FAULT or a timeout the device is lost for this process, except that an emulated device (caps.emulated) continues after FAULT. */
 #ifndef GS_DEVICE_DEVICE_H
 #define GS_DEVICE_DEVICE_H
 
@@ -28,19 +27,18 @@ typedef uint64_t         gs_pointer;    /* device address; 0 is none */
 typedef void            *gs_queue;      /* stream; NULL is the default stream */
 typedef void            *gs_event;
 typedef void            *gs_graph;      /* an instantiated graph */
-typedef void            *gs_capture;    /* what a graph was made of; its nodes are there as long as it is */
-typedef void            *gs_node;       /* a launch of a capture; NULL is none */
+typedef void            *gs_capture;    /* the captured graph from which an executable graph was instantiated; owns its nodes */
+typedef void            *gs_node;       /* a launch in a capture; NULL: none */
 typedef void            *gs_module;     /* loaded code */
 typedef void            *gs_function;   /* an entry of a module */
 
-/* 128 bytes, 64-byte aligned: what a kernel receives for a tensor map. */
+/* The tensor map that a kernel receives: 128 bytes, 64-byte aligned. */
 typedef struct gs_tensor_map {
     _Alignas(64) uint64_t word[16];
 } gs_tensor_map;
 
-/* A tensor in device memory, described for bulk tensor copies: two-dimensional, or of three dimensions, so many matrices behind each other of which a box holds
- * one. In turn: rows are in two halves, and a box has eight of one, eight of the other, and so on: of four dimensions, or five. Out-of-bounds elements read as
- * zero. */
+/* A tensor in device memory for bulk tensor copies: a matrix, or a batch of `matrices` matrices of which a box covers one. With `second`, the rows form two halves, and a
+ * box has eight rows of the first half, eight of the second, and so on (one dimension is split into three, so four or five in all). Out-of-bounds elements read as zero. */
 typedef struct gs_tensor {
     gs_pointer address;       /* multiple of 16 */
     int        element;       /* gs_type */
@@ -48,14 +46,14 @@ typedef struct gs_tensor {
     uint64_t   stride;        /* bytes from row to row, multiple of 16 */
     uint32_t   box[2];        /* inner, outer, elements, <= 256 */
     int        swizzle;       /* 0, 32, 64, 128 bytes */
-    int        fetch;         /* bytes that a miss brings to L2: 128, else 256 */
+    int        fetch;         /* L2 promotion: 128 bytes, or 256 for any other value */
     uint64_t   matrices;      /* 0: two-dimensional */
-    uint64_t   step;          /* bytes from matrix to matrix, multiple of 16 */
-    uint64_t   second;        /* in turn: bytes from the first half's first row to the second half's, a multiple of 16; extent[1] is a multiple of 16, box[1] as well.
-                                 Rows of a half lie `stride` apart. 0: not in turn */
+    uint64_t   step;          /* bytes from one matrix to the next, multiple of 16 */
+    uint64_t   second;        /* bytes from the first row of the first half to that of the second half, a multiple of 16; then extent[1] and box[1] are multiples of 16, and
+                                 the rows of a half are `stride` apart. 0: no halves */
 } gs_tensor;
 
-/* The dimensions of a tensor's map: elements; bytes from the second on; elements of a box. Returns how many there are. */
+/* The dimensions of a tensor's map: extents in elements, strides in bytes from the second dimension on, box in elements. Returns their number. */
 static inline int gs_tensor_dimensions(const gs_tensor *tensor, uint64_t extent[5], uint64_t stride[4], uint32_t box[5])
 {
     int count = 2;
@@ -74,17 +72,17 @@ static inline int gs_tensor_dimensions(const gs_tensor *tensor, uint64_t extent[
     return count;
 }
 
-/* Looks at user kernels before they are compiled and before they are loaded (kernel/inspector.h). */
+/* Inspects user kernels before they are compiled and before they are loaded (kernel/inspector.h). */
 struct gs_kernel_inspector;
 
-/* Whoever compiles in the place of this process, as a contained one does user texts. Fills *out and *error as gs_compile_for. */
+/* A compiler outside this process, such as the sandboxed one for user kernels. Fills *out and *error as gs_compile_for does. */
 typedef struct gs_compiler {
     gs_status (*compile)(void *self, const char *target, const gs_source *source, gs_image *out, gs_error *error);
     void       *self;
 } gs_compiler;
 
-/* What the compiler is given: options are "-D..." only; an #include finds the headers named here, no folder is searched
- * (an absolute path is not stopped here: whoever accepts a user source looks for one). */
+/* Input of the compiler. Options may only be "-D...". An #include finds only the headers listed here; no folder is searched
+ * (absolute paths are not blocked here: code that accepts user sources must reject them). */
 struct gs_source {
     const char        *name;
     const char        *text;
@@ -93,70 +91,70 @@ struct gs_source {
     const char *const *header_names;
     const char *const *header_texts;
     int                header_count;
-    bool               ptx;           /* keep the PTX too, with line numbers: what an emulated device executes */
+    bool               ptx;           /* also return the PTX, with line numbers, which an emulated device executes */
     const gs_compiler *compiler;      /* NULL: NVRTC in this process */
-    bool               kept_only;     /* what the cache does not have is not compiled: NO_COMPILER */
+    bool               kept_only;     /* only look in the cache; if it is not there: NO_COMPILER */
 };
 
-/* What the compiler gave. Owned by the caller: gs_image_free. */
+/* Output of the compiler. Owned by the caller: gs_image_free. */
 struct gs_image {
     void  *code;              /* cubin */
     size_t size;
-    char  *ptx;               /* terminated; NULL unless the source asked for it */
+    char  *ptx;               /* NUL-terminated; NULL unless the source asked for it */
     size_t ptx_size;          /* without the terminator */
     char  *log;               /* compiler and assembler messages; "" if none */
     int    registers;         /* most registers per thread of any entry */
-    int    spill_bytes;       /* spill stores plus loads of all entries */
+    int    spill_bytes;       /* bytes of spill stores plus loads, all entries */
     int    stack_bytes;
     int    static_smem;
     bool   serialized;        /* wgmma was serialised or setmaxnreg ignored (C7504, C7508, C7510, C7511, C7512, C7514, C7602) */
-    bool   user;              /* a user kernel's, which was inspected: an emulated device holds its variables read only, and checks the order of its warps */
+    bool   user;              /* an inspected user kernel: an emulated device makes its global variables read-only and checks the order of its warps */
     bool   cached;            /* came from the cubin cache */
     double compile_ms;        /* 0 when cached */
 };
 void gs_image_free(gs_image *image);
 
-#define GS_FUNCTION_PARAMETERS 24   /* whose sizes are told */
+#define GS_FUNCTION_PARAMETERS 24   /* parameters whose sizes are reported */
 
 typedef struct gs_function_info {
     int    registers, local_bytes, static_smem, max_threads;
-    int    parameters;        /* -1: not known (a driver tells only by failing); else at most GS_FUNCTION_PARAMETERS + 1, which means more */
+    int    parameters;        /* -1: unknown (a driver reports the end of the list only by an error); at most GS_FUNCTION_PARAMETERS + 1, which means more */
     size_t parameter_bytes[GS_FUNCTION_PARAMETERS];
 } gs_function_info;
 
-/* What an implementation works out once for launches that differ in parameters and queue only; see prepare. Used by one thread at a time. */
+/* Work that an implementation does once for launches that differ only in parameters and queue; see prepare. Used by one thread at a time. */
 typedef struct gs_launch_ready {
     _Alignas(16) unsigned char bytes[256];
 } gs_launch_ready;
 
-#define GS_REACHES 12   /* operands, or the arrays of pointers to them, scalars, the workspace */
+#define GS_REACHES 12   /* 9 operands or arrays of pointers to them, alpha, beta, the workspace */
 
 typedef struct gs_memory_range {
     gs_pointer at;
     size_t     bytes;         /* 0: nothing */
 } gs_memory_range;
 
-/* What a kernel may reach behind one of its pointers. */
+/* The memory that a kernel may access through one of its pointers. */
 typedef struct gs_memory_use {
     gs_pointer at;            /* 0: ends a list */
     size_t     bytes;         /* 0: nothing */
-    bool       written;       /* to store to as well */
-    size_t     row, pitch;    /* bytes of a row that may be stored to, and from one row to the next; 0: all */
-    size_t     part, period;  /* the same of matrices that are apart, or, where they lie side by side, of their rows together: within these are the rows above */
+    bool       written;       /* may be written, not only read */
+    size_t     row, pitch;    /* writable bytes of each row, and bytes from one row to the next; 0: everything */
+    size_t     part, period;  /* the same for matrices with gaps between them (if they lie side by side, for their rows together); the rows above lie within these */
 } gs_memory_use;
 
-/* Whether launches whose kernels allow it are dependent. */
+/* Whether launches become programmatic dependent launches, if their kernels allow it. */
 typedef enum gs_launch_mode {
-    GS_LAUNCH_AS_DEVICE,      /* as the device's switch says */
+    GS_LAUNCH_AS_DEVICE,      /* as gs_device.dependent says */
     GS_LAUNCH_PLAIN,          /* never */
     GS_LAUNCH_DEPENDENT       /* always */
 } gs_launch_mode;
 
-/* What a launch stands behind. */
+/* What a launch that is added to a queue now would follow. */
 typedef enum gs_predecessor {
-    GS_PREDECESSOR_UNKNOWN,   /* the queue is not captured, so nobody knows */
-    GS_PREDECESSOR_ENDS,      /* a launch that lets nothing begin before it ends, several launches, something else, or nothing */
-    GS_PREDECESSOR_TRIGGERS   /* one launch that lets the next begin early: ours, or one that is dependent itself */
+    GS_PREDECESSOR_UNKNOWN,   /* the queue is not being captured, so this cannot be known */
+    GS_PREDECESSOR_ENDS,      /* a launch that does not let the next begin early, several launches, other work, or nothing */
+    GS_PREDECESSOR_TRIGGERS   /* one launch that lets the next begin early: one of ours, or a dependent launch */
 } gs_predecessor;
 
 typedef struct gs_launch {
@@ -164,11 +162,11 @@ typedef struct gs_launch {
     uint32_t    grid[3], block[3], cluster[3];   /* cluster 1 1 1: none */
     uint32_t    smem;         /* dynamic shared memory, bytes */
     bool        dependent;    /* the kernel allows a programmatic dependent launch */
-    gs_launch_mode mode;      /* whether one that allows it becomes one */
+    gs_launch_mode mode;      /* whether it becomes a dependent launch if `dependent` allows it */
     void      **params;       /* addresses of the kernel's parameters, in order */
-    gs_memory_use reach[GS_REACHES];   /* an emulated device reports all else of the allocations that these lie in. One with at 0 ends them; none: everything may be reached */
-    gs_memory_range constant; /* what a dependent launch may read before the launch in front has ended: an emulated device does not report that */
-    gs_launch_ready *ready;   /* NULL, or what prepare made of the fields above, which have not changed since */
+    gs_memory_use reach[GS_REACHES];   /* an emulated device reports accesses to other parts of these allocations. Ends at an element with at 0; empty: anything may be accessed */
+    gs_memory_range constant; /* memory that a dependent launch may read before the preceding launch has ended: an emulated device does not report such reads */
+    gs_launch_ready *ready;   /* NULL, or set by prepare from the fields above, which have not changed since */
 } gs_launch;
 
 typedef struct gs_clocks {
@@ -183,50 +181,51 @@ typedef struct gs_device_ops {
     void      (*free)(gs_device *device, gs_pointer pointer);
     gs_status (*copy_in)(gs_device *device, gs_pointer to, const void *from, size_t bytes, gs_error *error);    /* synchronous */
     gs_status (*copy_out)(gs_device *device, void *to, gs_pointer from, size_t bytes, gs_error *error);         /* synchronous */
-    void     *(*host)(gs_device *device, gs_pointer at, size_t bytes, bool writes, gs_queue queue);   /* where this process has that memory, until it is freed; if it `writes` there, it counts as
-                                                                    written. What is on queues is done. NULL: no one allocation has all of it, or the queue is captured. May be NULL: a GPU */
+    void     *(*host)(gs_device *device, gs_pointer at, size_t bytes, bool writes, gs_queue queue);   /* host address of that memory, valid until it is freed. `writes`: the
+                                                                    caller writes there, so it counts as written. Queued work has ended by then. NULL: not in one
+                                                                    allocation, or the queue is captured. May be NULL: a GPU */
     gs_status (*fill)(gs_device *device, gs_pointer to, uint32_t pattern, size_t bytes, gs_queue queue, gs_error *error);  /* bytes % 4 == 0 */
     gs_status (*memory_info)(gs_device *device, size_t *free_bytes, size_t *total_bytes, gs_error *error);
 
-    gs_status (*compile)(gs_device *device, const gs_source *source, gs_image *out, gs_error *error);   /* through the cache; COMPILE with the log in *out */
+    gs_status (*compile)(gs_device *device, const gs_source *source, gs_image *out, gs_error *error);   /* uses the cache; after COMPILE the log is in *out */
     gs_status (*load)(gs_device *device, const gs_image *image, gs_module *out, gs_error *error);
     void      (*unload)(gs_device *device, gs_module module);
     gs_status (*function)(gs_device *device, gs_module module, const char *name, gs_function *out, gs_function_info *info, gs_error *error);
-    gs_status (*function_smem)(gs_device *device, gs_function function, uint32_t smem, uint32_t cluster, gs_error *error);   /* allow that much dynamic shared memory and, beyond 8, such clusters */
+    gs_status (*function_smem)(gs_device *device, gs_function function, uint32_t smem, uint32_t cluster, gs_error *error);   /* allows so much shared memory, clusters above 8 */
     gs_status (*max_clusters)(gs_device *device, const gs_launch *launch, int *out, gs_error *error);   /* co-resident clusters on the whole device */
     gs_status (*tensor_map)(gs_device *device, const gs_tensor *tensor, gs_tensor_map *out, gs_error *error);
-    void      (*prepare)(gs_device *device, gs_launch *launch, gs_launch_ready *ready);   /* sets launch->ready if it can; may be NULL */
+    void      (*prepare)(gs_device *device, gs_launch *launch, gs_launch_ready *ready);   /* sets launch->ready if possible; may be NULL */
     gs_status (*launch)(gs_device *device, const gs_launch *launch, gs_queue queue, gs_error *error);
 
-    gs_predecessor (*predecessor)(gs_device *device, gs_queue queue);   /* of a launch that is put on the queue now. As a launch, it leaves the thread its context. May be NULL: UNKNOWN */
-    void      (*triggers)(gs_device *device, gs_queue queue);   /* the launch that was put last on this captured queue lets the next begin early: said by the thread
-                                                                    that asks for the `predecessor` next. May be NULL */
+    gs_predecessor (*predecessor)(gs_device *device, gs_queue queue);   /* of a launch added to the queue now. Keeps the thread's context. May be NULL: UNKNOWN */
+    void      (*triggers)(gs_device *device, gs_queue queue);   /* declares that the last launch on this captured queue lets the next one begin early; to be called by the thread
+                                                                    that then asks for the `predecessor`. May be NULL */
 
     gs_status (*queue_create)(gs_device *device, gs_queue *out, gs_error *error);
     void      (*queue_destroy)(gs_device *device, gs_queue queue);
     gs_status (*queue_wait)(gs_device *device, gs_queue queue, gs_error *error);       /* FAULT if a kernel faulted */
-    gs_status (*wait)(gs_device *device, gs_error *error);       /* for all queues; may be NULL: work is done in the call that puts it there */
+    gs_status (*wait)(gs_device *device, gs_error *error);       /* waits for all queues; may be NULL if work is done in the call that queues it */
     gs_status (*event_create)(gs_device *device, gs_event *out, gs_error *error);
     void      (*event_destroy)(gs_device *device, gs_event event);
     gs_status (*event_record)(gs_device *device, gs_event event, gs_queue queue, gs_error *error);
-    gs_status (*queue_follow)(gs_device *device, gs_queue queue, gs_event event, gs_error *error);   /* what is put on the queue from now on waits for the event, as it was
-                                                                    recorded last; of a captured queue the other one is captured with it. May be NULL: not there */
+    gs_status (*queue_follow)(gs_device *device, gs_queue queue, gs_event event, gs_error *error);   /* later work on the queue waits for the last record of the event; if the
+                                                                    event's queue is captured, this queue joins the capture. May be NULL: unsupported */
     gs_status (*event_us)(gs_device *device, gs_event start, gs_event end, double *us, gs_error *error);   /* waits for end */
-    void      (*untrusted)(gs_device *device, gs_queue queue, char *why, size_t size);   /* why what was put on the queue since the last time it was asked may take
-                                                                    another time than it is predicted to take; "": nothing speaks against it. May be NULL: nothing is predicted */
+    void      (*untrusted)(gs_device *device, gs_queue queue, char *why, size_t size);   /* why the time of the work queued since the last call may differ from the
+                                                                    prediction; "": no reason. May be NULL: times are not predicted */
 
-    gs_status (*capturing)(gs_device *device, gs_queue queue, bool *out, gs_error *error);   /* whether work put there is recorded, not run. The default queue:
-                                                                    whether a queue that waits for it is captured, as far as the driver tells. May be NULL: never */
+    gs_status (*capturing)(gs_device *device, gs_queue queue, bool *out, gs_error *error);   /* whether work added to the queue is recorded, not run. For the default
+                                                                    queue: whether a queue that waits for it is captured, as far as the driver reports that. May be NULL: never */
     gs_status (*capture_begin)(gs_device *device, gs_queue queue, gs_error *error);    /* thread-local capture */
     gs_status (*capture_end)(gs_device *device, gs_queue queue, gs_graph *out, gs_error *error);
-    gs_status (*capture_keep)(gs_device *device, gs_queue queue, gs_graph *out, gs_capture *capture, gs_error *error);   /* capture_end of a graph whose launches are to be
-                                                                    changed; *capture is NULL after a failure. May be NULL, with the next two: none can be */
-    gs_status (*capture_node)(gs_device *device, gs_queue queue, gs_node *out, gs_error *error);   /* of a captured queue: the launch that was put there last. UNSUPPORTED:
-                                                                    the driver cannot say, or it can change none */
+    gs_status (*capture_keep)(gs_device *device, gs_queue queue, gs_graph *out, gs_capture *capture, gs_error *error);   /* capture_end for a graph whose launches will be
+                                                                    changed; *capture is NULL after a failure. May be NULL, like the next two: unsupported */
+    gs_status (*capture_node)(gs_device *device, gs_queue queue, gs_node *out, gs_error *error);   /* the last launch on a captured queue. UNSUPPORTED:
+                                                                    the driver cannot tell, or cannot change launches */
     void      (*capture_free)(gs_device *device, gs_capture capture);
     gs_status (*graph_launch)(gs_device *device, gs_graph graph, gs_queue queue, gs_error *error);
-    gs_status (*graph_change)(gs_device *device, gs_graph graph, gs_node node, const gs_launch *launch, gs_error *error);   /* other parameters, for launches of the graph from now on:
-                                                                    function, sizes and mode are those of the launch that was captured, whose capture is there. May be NULL */
+    gs_status (*graph_change)(gs_device *device, gs_graph graph, gs_node node, const gs_launch *launch, gs_error *error);   /* changes a launch's parameters in later runs;
+                                                                    function, sizes and mode must be those captured, and the capture must still exist. May be NULL */
     void      (*graph_destroy)(gs_device *device, gs_graph graph);
 
     gs_status (*clocks)(gs_device *device, gs_clocks *out, gs_error *error);           /* UNSUPPORTED without NVML */
@@ -236,63 +235,61 @@ struct gs_device {
     const gs_device_ops *ops;
     gs_caps              caps;
     char                 name[GS_DEVICE_NAME];   /* "cuda:0", "emu:h200,seed=7": opens the same device again */
-    bool                 dependent;              /* launches that allow it are dependent; off when opened, set by whoever opened it,
+    bool                 dependent;              /* launches that allow it become dependent; false when opened; to be set by the opener
                                                     before kernels are loaded */
-    bool                 kept_only;              /* nothing is compiled, only what the cache has is loaded; off when opened */
-    bool                 paper;                  /* it compiles and runs nothing (device/paper.h) */
-    const gs_compiler   *user_compiler;                /* borrowed: who compiles user kernels; NULL, as when opened: this process */
-    const struct gs_kernel_inspector *inspector;      /* borrowed: NULL, as when opened: user kernels are refused */
-    /* the implementation's fields follow */
+    bool                 kept_only;              /* kernels are loaded only from the cache, never compiled; false when opened */
+    bool                 paper;                  /* a device that only compiles (device/paper.h) */
+    const gs_compiler   *user_compiler;                /* borrowed; compiles user kernels; NULL, as when opened: this process does */
+    const struct gs_kernel_inspector *inspector;      /* borrowed; NULL, as when opened: user kernels are refused */
+    /* followed by the implementation's fields */
 };
 
-/* Opens "cuda:N", or an emulated device by its profile: "emu:h200", with options "emu:h200,seed=7,check=0,threads=2" (emu/emu.h);
- * the emulated devices are in a shared object of their own (device/emulator.h).
- * NULL or "": $GEMMSMITH_DEVICE, else the first GPU, else, where the driver finds none, "emu:h200", with a warning in the log.
- * cache: directory of compiled kernels, NULL: $GEMMSMITH_CACHE or the user's, "" none. Codes: NO_DRIVER, DRIVER_TOO_OLD, NO_DEVICE,
+/* Opens "cuda:N", or an emulated device by its profile: "emu:h200", with options "emu:h200,seed=7,check=0,threads=2" (emu/emu.h).
+ * Emulated devices are in a shared object of their own (device/emulator.h).
+ * NULL or "": $GEMMSMITH_DEVICE, else the first GPU, else, if the driver finds none, "emu:h200", with a warning in the log.
+ * cache: directory of compiled kernels; NULL: $GEMMSMITH_CACHE or the user's; "": none. Codes: NO_DRIVER, DRIVER_TOO_OLD, NO_DEVICE,
  * DEVICE_UNKNOWN, DEVICE_MEMORY, DEVICE, PARSE (the name), MEMORY. */
 gs_status gs_device_open(gs_device **out, const char *name, const char *cache, gs_error *error);
 void      gs_device_close(gs_device **device);
 
-/* Compiles a kernel of ours and loads it. The module is the caller's, to be unloaded, also where its functions turn out to be missing. Errors: those of compile and load. */
+/* Compiles and loads one of our own kernels. The caller owns the module and must unload it. Errors: those of compile and load. */
 gs_status gs_device_build(gs_device *device, const gs_source *source, gs_module *out, gs_error *error);
 
-/* Whether device and driver know dependent launches, captured ones too; an emulated device runs one launch at a time. Before CUDA 12.3 a graph cannot hold the
- * edge of one, and a launch may be captured at any time. */
+/* Whether device and driver support programmatic dependent launches, also in graphs: launches may be captured at any time, and before CUDA 12.3 graphs cannot hold programmatic
+ * edges. An emulated device runs one launch at a time. */
 static inline bool gs_device_is_programmatic(const gs_device *device) { return !device->caps.emulated && device->caps.cc >= 90 && device->caps.driver >= 12030; }
 
-/* Whether the code of `name` takes what a launch is to give it: so many parameters of so many bytes, as far as that is known, the block and
- * the shared memory. Codes: LAUNCH, with both numbers. */
+/* Checks that kernel `name` accepts a launch: number and sizes of parameters (if known), block, shared memory. LAUNCH, with both numbers. */
 gs_status gs_device_check(const gs_device *device, const char *name, const gs_function_info *info, const gs_launch *launch, const size_t *bytes, int parameters, gs_error *error);
 
-/* For those who choose a device by themselves: whether a failure to open the first GPU means that there is none, the device to be taken
- * then, and the line that says so, with the failure's text. */
+/* For callers that choose a device themselves: whether a failure to open the first GPU means that there is none; the device to use
+ * then; and the warning, whose %s is the failure's text. */
 #define GS_DEVICE_WITHOUT_GPU "emu:h200"
-#define GS_DEVICE_EMULATES    "no GPU found (%s): using the emulated device " GS_DEVICE_WITHOUT_GPU "; times are predicted (GEMMSMITH_DEVICE=" GS_DEVICE_WITHOUT_GPU ": without this line)"
+#define GS_DEVICE_EMULATES    "no GPU found (%s): using the emulated device " GS_DEVICE_WITHOUT_GPU "; times are predicted (GEMMSMITH_DEVICE=" GS_DEVICE_WITHOUT_GPU " hides this line)"
 bool gs_device_may_emulate(gs_status status);
 
-/* $GEMMSMITH_DEVICE, else the first GPU: for callers to whom an emulated device that nobody asked for is of no use. */
+/* $GEMMSMITH_DEVICE, else the first GPU; never falls back to an emulated device. */
 const char *gs_device_gpu(void);
 
-/* The same for gs_open, whose caller gave no name: a program is not diverted to an emulated device by the environment. ARGUMENT: it would be. */
+/* The same for gs_open without a device name. ARGUMENT if the environment names an emulated device: a program must ask for one itself. */
 gs_status gs_device_for_library(const char **name, gs_error *error);
 
-/* $GEMMSMITH_DEPENDENT, for those who are not told whether launches are to be dependent: 1 if it is 1, -1 if it is 0, 0 if it is empty or not set.
- * PARSE for anything else. */
+/* $GEMMSMITH_DEPENDENT, the default for dependent launches: *dependent is 1 for "1", -1 for "0", 0 if it is empty or not set. PARSE for other values. */
 gs_status gs_device_dependent(int *dependent, gs_error *error);
 
-/* Names of the emulated devices, index 0, 1, ...; NULL after the last. Returns text. */
+/* Name of the emulated device number 0, 1, ...; NULL after the last. Returns text. */
 const char *gs_device_emulated(int index, char text[GS_DEVICE_NAME]);
 
-/* Number of devices of the driver, 0 without one; *error says why. */
+/* Number of GPUs; 0 with the reason in *error. */
 int gs_device_count(gs_error *error);
 
-/* NVRTC without a device: compiles for a target ("sm_90a", "sm_80"), no cache. For tests and tools. Also the compiler's
- * version, 1000 * major + 10 * minor ("12080"); 0 if there is no NVRTC. */
+/* NVRTC without a device and without the cache: compiles for a target ("sm_90a", "sm_80"). For tests and tools. gs_compiler_version: 1000 * major + 10 * minor (12080);
+ * 0 if there is no NVRTC. */
 gs_status gs_compile_for(const char *target, const gs_source *source, gs_image *out, gs_error *error);
 int       gs_compiler_version(gs_error *error);
 
-/* gs_compile_for through the cubin cache in a directory (NULL or "": no cache): what ops->compile of a CUDA device does, with the
- * same key, but without a device. A cache that cannot be written is logged, not an error. */
+/* gs_compile_for with a cubin cache directory (NULL or "": none): what ops->compile of a CUDA device does, with the same keys, but without a device. Failing to write the
+ * cache is logged, not an error. */
 gs_status gs_compile_cached(const char *target, const char *cache_directory, const gs_source *source, gs_image *out, gs_error *error);
 
 #endif

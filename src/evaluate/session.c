@@ -31,7 +31,7 @@ static gs_status start(gs_device_session *session, const gs_device_session_optio
     if (named || !gs_device_may_emulate(status)) return status;
     char text[sizeof error->text + 256];
     gs_worker_stop(&session->worker);
-    snprintf(text, sizeof text, "gemmsmith: " GS_DEVICE_EMULATES, error->text);
+    snprintf(text, sizeof text, "gemmsmith warning: " GS_DEVICE_EMULATES, error->text);
     if (o->note) o->note(text);
     else gs_log(GS_LOG_WARNING, "%s", text);
     return hello(session, GS_DEVICE_WITHOUT_GPU, error);

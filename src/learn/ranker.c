@@ -246,22 +246,35 @@ gs_status gs_ranker_train(gs_ranker *ranker, const gs_suggestion_time *times, in
     return status;
 }
 
+/* The suggestions of a group in their places, and their times; some may lack one. Returns the number of places. */
+static int places_of(const gs_suggestion_time *times, int count, gs_suggestion list[MOST_GROUP], double us[MOST_GROUP])
+{
+    int many = 0;
+    memset(list, 0, MOST_GROUP * sizeof *list);
+    for (int i = 0; i < MOST_GROUP; i++) us[i] = INFINITY;
+    for (int i = 0; i < count; i++) {
+        const int place = times[i].place;
+        if (place < 0 || place >= MOST_GROUP) continue;
+        list[place] = times[i].suggestion;
+        us[place] = times[i].us;
+        many = GS_MAX(many, place + 1);
+    }
+    return many;
+}
+
 gs_ranker_worth gs_ranker_judge(const gs_ranker *ranker, const gs_suggestion_time *times, int count, const gs_caps *caps)
 {
+    const gs_ranker none = {.nets = 0};   /* chooses the first one */
     gs_ranker_worth worth = {0};
     for (int begin = 0, end; begin < count; begin = end) {
         gs_suggestion list[MOST_GROUP];
-        double best = INFINITY;
+        double us[MOST_GROUP], best = INFINITY;
+        const gs_problem *const problem = &times[begin].problem;
         end = gs_suggestion_group_end(times, count, begin);
-        const int many = GS_MIN(end - begin, MOST_GROUP);
-        if (many < 2) continue;
-        for (int i = 0; i < many; i++) {
-            list[i] = times[begin + i].suggestion;
-            best = fmin(best, times[begin + i].us);
-        }
-        const int chosen = gs_ranker_choose(ranker, &times[begin].problem, caps, list, many);
+        const int many = places_of(times + begin, end - begin, list, us), chosen = end - begin < 2 ? -1 : gs_ranker_choose(ranker, problem, caps, list, many);
         if (chosen < 0) continue;
-        const double ours = best / times[begin + chosen].us, first = best / times[begin].us;
+        for (int i = 0; i < many; i++) best = fmin(best, us[i]);
+        const double ours = best / us[chosen], first = best / us[gs_ranker_choose(&none, problem, caps, list, many)];
         worth.groups++;
         worth.chosen += log(ours);
         worth.first += log(first);

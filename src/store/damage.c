@@ -63,7 +63,7 @@ gs_status gs_damage_tell(gs_store *store, const char *database, const char *name
     if (strcmp(database, "main") != 0)
         return gs_fail(error, GS_ERROR_STORE_CORRUPT, NULL, "%.80s cannot be read: %s", name, where);
     if ((code & 0xff) == SQLITE_NOTADB)   /* usually a wrong path */
-        return gs_fail(error, GS_ERROR_STORE_CORRUPT, NULL, "%.80s is no store: %s. Name another one, or move it aside with its -wal and -shm, and a new one will be made", name, where);
+        return gs_fail(error, GS_ERROR_STORE_CORRUPT, NULL, "%.80s is not a store: %s. Name another one, or move it aside with its -wal and -shm, and a new one will be made", name, where);
     return gs_fail(error, GS_ERROR_STORE_CORRUPT, NULL,
                    "%.80s: %s. %s it aside with its -wal and -shm, a new one will be made; `gemmsmith db merge MOVED-FILE` brings back what can be read",
                    name, where, hash ? "If sqlite3 changed it, `gemmsmith db seal` takes it as it is; else move" : "Move");

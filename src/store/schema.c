@@ -300,7 +300,7 @@ gs_status gs_schema_look(gs_store *store, bool *old, gs_error *error)
 {
     stamp have;
     GS_TRY(look(store, &have, error));
-    if (have.objects == 0) return gs_fail(error, GS_ERROR_STORE, NULL, "%s is empty: it is no store", gs_sql_tail(store->path));
+    if (have.objects == 0) return gs_fail(error, GS_ERROR_STORE, NULL, "%s is empty: it is not a store", gs_sql_tail(store->path));
     *old = have.version < VERSION;
     return GS_OK;
 }

@@ -86,7 +86,7 @@ gs_status gs_schema_server(gs_store *store, bool read_only, gs_error *error)
     GS_TRY(look(store, &have, error));
     GS_TRY(judge(store, &have, count, error));
     if (have.version == count) return GS_OK;
-    if (read_only && have.ours == 0) return gs_fail(error, GS_ERROR_STORE, NULL, "%s is empty: it is no store", store->path);
+    if (read_only && have.ours == 0) return gs_fail(error, GS_ERROR_STORE, NULL, "%s is empty: it is not a store", store->path);
     if (read_only)
         return gs_fail(error, GS_ERROR_STORE_VERSION, NULL, "%s is a store of version %lld, this program's is %d: write to it once with this program, which converts it",
                        store->path, (long long)have.version, count);

@@ -183,7 +183,7 @@ static gs_status take_step(train *t, gs_learner *learner, gs_random *random, int
 {
     gs_measured measured[TIMES + 1];
     const int end = gs_sample_group_end(t->samples, t->count, begin);
-    const int from = begin + (end - begin > TIMES ? (int)gs_random_below(random, (uint64_t)(end - begin - TIMES)) : 0);
+    const int from = begin + (end - begin > TIMES ? (int)gs_random_below(random, (uint64_t)(end - begin - TIMES + 1)) : 0);
     int count = 0;
     for (int i = from; i < end && count < TIMES; i++)
         if (!t->samples[i].library) measured[count++] = (gs_measured){t->samples[i].schedule, t->samples[i].us, false};

@@ -214,7 +214,10 @@ static gs_status pick(by_worth *b, bool *passed, int *index, bool *others, gs_er
         *others |= mine == GS_LEASE_HELD;
         passed[*index] = true;
         if (mine != GS_LEASE_TAKEN) continue;
-        return b->options->lessee && !b->options->again ? look_up(b, *index, &won, error) : GS_OK;   /* another tuner may have continued it */
+        if (!b->options->lessee || b->options->again) return GS_OK;
+        const gs_status status = look_up(b, *index, &won, error);   /* another tuner may have continued it */
+        if (status != GS_OK) release(b, *index, false);
+        return status;
     }
 }
 

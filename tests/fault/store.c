@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Proves what the store does when the machine fails it: no permission, no room, damaged and foreign files, a locked file, a killed
- * writer. Each gives its code and a message, keeps what was reported as kept, and never crashes. */
+ * The store when the machine fails it: no permission, no space, damaged and foreign files, a locked file, a killed writer. Each gives its code and a message, keeps what
+ * was confirmed, and never crashes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -27,11 +27,11 @@ static gs_status put(gs_store *store, const gs_session *session, int number)
     gs_trial trial = {.us = number + 1, .ratio = 1};
     snprintf(trial.problem, sizeof trial.problem, "f16:64x64x64:tn");
     snprintf(trial.candidate, sizeof trial.candidate, "source:%d", number);
-    memset(trial.reason, 'r', sizeof trial.reason - 1);   /* rows of some size fill pages soon */
+    memset(trial.reason, 'r', sizeof trial.reason - 1);   /* larger rows fill pages sooner */
     return gs_store_put(store, session, &trial, &error);
 }
 
-/* A turn with two outcomes, and a kernel. */
+/* Stores a turn with two outcomes. */
 static gs_status put_turn(gs_store *store, const gs_session *session)
 {
     const gs_turn_outcome outcomes[] = {{.candidate = "source:01", .verdict = "pass"}, {.candidate = "source:02", .verdict = "exact"}};
@@ -104,7 +104,7 @@ static size_t load(const char *name, char **data)
     return size;
 }
 
-/* Without what an earlier use left beside it. */
+/* Writes a file without the companions that an earlier use left beside it. */
 static void save(const char *name, const void *data, size_t size)
 {
     static const char *const tails[] = {"", "-wal", "-shm", "-journal"};
@@ -116,7 +116,7 @@ static void save(const char *name, const void *data, size_t size)
     CHECK(gs_file_write(path, data, size, &error));
 }
 
-/* Runs in a child without root's rights; the child's answer is its exit code, 0: as it should be. */
+/* Runs a check in a child without root's rights. The child exits with 0 if all is well. */
 static void as_nobody(int (*run)(void))
 {
     const pid_t child = test_fork();
@@ -128,7 +128,7 @@ static void as_nobody(int (*run)(void))
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
-    if (WEXITSTATUS(status) == 77) skip();   /* the temporary folder lies where only root may look */
+    if (WEXITSTATUS(status) == 77) skip();   /* the temporary folder is readable by root only */
     if (WEXITSTATUS(status) != 0) fail_msg("the child's check %d failed", WEXITSTATUS(status));
 }
 
@@ -205,7 +205,7 @@ static void a_full_disk_loses_nothing(void **state)
     double us[20000] = {0};
     assert_int_equal(gs_store_samples(store, &session, "f16:64x64x64:nn", "simple", "device", us, us, 20000, &error),
                      GS_ERROR_DISK_FULL);
-    assert_int_equal(count_trials(store), kept);   /* the trial of those samples went with them */
+    assert_int_equal(count_trials(store), kept);   /* their trial was rolled back with the samples */
     gs_lessee who;
     gs_lease lease;
     int leases = -1;
@@ -218,7 +218,7 @@ static void a_full_disk_loses_nothing(void **state)
     } while (status == GS_OK && leases < 10000);
     assert_int_equal(status, GS_ERROR_DISK_FULL);
     int renewed;
-    CHECK(gs_store_renew(store, &who, 9, &renewed, &error));   /* needs no room */
+    CHECK(gs_store_renew(store, &who, 9, &renewed, &error));   /* needs no space */
     assert_int_equal(renewed, leases);
     int turns = 0;
     while ((status = put_turn(store, &session)) == GS_OK) assert_true(++turns < 10000);
@@ -289,9 +289,9 @@ static void damaged_headers_are_told(void **state)
     save("header.db", "hello, this is no database", 26);
     assert_int_equal(gs_store_open(&store, path, &error), GS_ERROR_STORE_CORRUPT);
     assert_null(store);
-    assert_non_null(strstr(error.text, "header.db is no store"));
+    assert_non_null(strstr(error.text, "header.db is not a store"));
 
-    for (size_t at = 0; at < 100; at++) {   /* every byte of the header: an answer, never a crash, and no other data */
+    for (size_t at = 0; at < 100; at++) {   /* Each byte of the header changed: a status, never a crash, and no wrong data. */
         char *const copy = malloc(size);
         memcpy(copy, data, size);
         copy[at] = (char)(copy[at] ^ 0xff);
@@ -308,7 +308,7 @@ static void damaged_headers_are_told(void **state)
     free(data);
 }
 
-/* Whether anything about the file was noticed: opening, reading and writing. */
+/* The first error of opening, reading and writing the file. */
 static gs_status use(const char *name)
 {
     gs_store *store;
@@ -339,9 +339,9 @@ static void damaged_pages_are_told(void **state)
         if (status == GS_ERROR_STORE_CORRUPT)
             found++;
         else
-            assert_int_equal(status, GS_OK);   /* an index that was not needed */
+            assert_int_equal(status, GS_OK);   /* the page was part of an index that was not needed */
 
-        save("pages.db", copy, size);          /* what is whole can be brought into a new store, which stays sound */
+        save("pages.db", copy, size);          /* intact rows can be merged into a new store, which stays sound */
         free(copy);
         save("salvage.db", "", 0);
         gs_store *store;
@@ -364,7 +364,7 @@ static void truncated_files_are_told(void **state)
     char *data;
     make_store("short.db", 60);
     const size_t size = load("short.db", &data);
-    for (size_t cut = 2; cut < size; cut += cut < 600 ? 53 : 2048) {   /* SQLite takes a file of 0 or 1 bytes for a new one */
+    for (size_t cut = 2; cut < size; cut += cut < 600 ? 53 : 2048) {   /* SQLite treats a file of 0 or 1 bytes as new */
         save("short.db", data, cut);
         assert_int_equal(use("short.db"), GS_ERROR_STORE_CORRUPT);
     }
@@ -410,7 +410,7 @@ static void other_versions_and_programs_are_refused(void **state)
     assert_non_null(strstr(error.text, "another program"));
     assert_int_equal(gs_store_merge(store, path, &copied, &error), GS_ERROR_STORE);
     assert_int_equal(load("foreign.db", &after), size);
-    assert_memory_equal(before, after, size);   /* not even its journal mode */
+    assert_memory_equal(before, after, size);   /* not even its journal mode was changed */
     free(before);
     free(after);
 
@@ -424,8 +424,7 @@ static void other_versions_and_programs_are_refused(void **state)
     gs_store_close(&store);
 }
 
-/* A writer that reports each row once the store has taken it; it dies in the middle of a large transaction, or when it is
- * killed. */
+/* A writer that reports each row that the store has accepted; it is killed, or ends in the middle of a large transaction. */
 static int write_and_report(int report, int rows)
 {
     gs_store *store;
@@ -462,7 +461,7 @@ static void run_killed_writer(int rows)
     gs_store *store;
     gs_session session;
     CHECK(open_and_begin(&store, &session, "killed.db"));
-    const int have = count_trials(store);   /* checks that us was not changed, too */
+    const int have = count_trials(store);   /* also checks the value of each us */
     assert_true(have >= kept && have <= kept + 1);
     assert_true(is_sound(store));
     CHECK(put(store, &session, 20000));
@@ -501,7 +500,7 @@ static void a_held_lock_is_busy(void **state)
     char path[GS_PATH];
     gs_store *store;
     gs_session session = {.device = DEVICE, .id = 1};
-    CHECK(gs_store_open(&store, path_of(path, "busy.db"), &error));   /* readers are not held up */
+    CHECK(gs_store_open(&store, path_of(path, "busy.db"), &error));   /* readers are not blocked */
     assert_int_equal(count_trials(store), 2);
     sqlite3_busy_timeout(store->db, 100);
     assert_int_equal(put(store, &session, 5), GS_ERROR_STORE_BUSY);
@@ -530,14 +529,14 @@ static void a_held_lock_is_busy(void **state)
     assert_int_equal(gs_store_source_put(store, "source:01", "s", "m", &error), GS_ERROR_STORE_BUSY);
     assert_int_equal(count_turns(store), 0);
     sqlite3_busy_timeout(store->db, GS_STORE_WAIT_MS);
-    close(done[1]);                                                   /* the holder ends; the waiting call goes on */
+    close(done[1]);                                                   /* the lock holder ends, and the waiting call continues */
     CHECK(put(store, &session, 5));
     assert_int_equal(count_trials(store), 3);
     CHECK(gs_store_lease(store, DEVICE, "f16:64x64x64:tn", &who, 9, &lease, &error));
     assert_int_equal(lease, GS_LEASE_TAKEN);
     CHECK(gs_store_jobs_claim(store, &job, 1, &who, 9, &mine, &error));
     assert_true(mine);
-    assert_int_equal(sqlite3_exec(store->db, "DROP TABLE lease", NULL, NULL, NULL), SQLITE_OK);   /* an answer, whatever happened to the file */
+    assert_int_equal(sqlite3_exec(store->db, "DROP TABLE lease", NULL, NULL, NULL), SQLITE_OK);   /* after damage, calls return errors instead of crashing */
     const gs_job other = {.id = "b", .device = DEVICE, .request = "r"};
     int64_t jobs;
     assert_int_equal(gs_store_jobs_claim(store, &other, 1, &who, 9, &mine, &error), GS_ERROR_STORE);
@@ -548,7 +547,7 @@ static void a_held_lock_is_busy(void **state)
     assert_int_equal(gs_store_jobs_open(store, DEVICE, &who, NULL, NULL, &error), GS_ERROR_STORE);
     assert_int_equal(gs_store_release_all(store, &who, NULL), GS_ERROR_STORE);
     assert_int_equal(gs_sql_number(store, "SELECT count(*) FROM job WHERE attempts = 0 AND answer IS NULL", &jobs), SQLITE_OK);
-    assert_int_equal(jobs, 1);   /* all of it or nothing */
+    assert_int_equal(jobs, 1);   /* all or nothing */
     assert_int_equal(gs_store_lease(store, DEVICE, "f16:64x64x64:tn", &who, 9, &lease, &error), GS_ERROR_STORE);
     assert_int_equal(gs_store_renew(store, &who, 9, NULL, &error), GS_ERROR_STORE);
     assert_int_equal(gs_store_release(store, DEVICE, "f16:64x64x64:tn", &who, false, &error), GS_ERROR_STORE);

@@ -79,6 +79,25 @@ static void plant(gs_ranker *ranker, int number, float more)
 
 enum { FIRST_NUMBER = 0 };   /* 1 of the first suggestion */
 
+/* Times are judged by the places of their suggestions, in whichever order they come; some have none. */
+static void times_are_judged_by_place(void **state)
+{
+    (void)state;
+    static const gs_suggestion s = {.id = 66, .can_choose = true};
+    const gs_problem p = *plain();
+    const gs_suggestion_time all[] = {{p, s, 3, 10, 0}, {p, s, 0, 20, 0}, {p, s, 5, 40, 0}};
+    gs_ranker ranker;
+    assert_int_equal(gs_ranker_create(&ranker, 1, NULL), GS_OK);
+    plant(&ranker, FIRST_NUMBER, 1);   /* any other one, so the next place */
+    const gs_ranker_worth worth = gs_ranker_judge(&ranker, all, 3, h200()), without_first = gs_ranker_judge(&ranker, all + 2, 1, h200());
+    assert_true(worth.groups == 1 && fabs(worth.first - 0.5) < 1e-9 && worth.chosen == 1 && worth.chosen_fine == 1 && worth.first_fine == 0);
+    assert_int_equal(without_first.groups, 0);   /* a single time */
+    const gs_suggestion_time later[] = {{p, s, 2, 10, 0}, {p, s, 1, 40, 0}};
+    const gs_ranker_worth rest = gs_ranker_judge(&ranker, later, 2, h200());
+    assert_true(fabs(rest.first - 0.25) < 1e-9 && fabs(rest.chosen - 0.25) < 1e-9);
+    gs_ranker_free(&ranker);
+}
+
 static void the_first_one_gives_way(void **state)
 {
     (void)state;
@@ -224,7 +243,7 @@ static void a_suggestion_is_seen_as_it_was_in_training(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_learns_what_is_planted), cmocka_unit_test(the_first_one_gives_way), cmocka_unit_test(a_product_alone_does_not_stand_for_a_fused_one),
+        cmocka_unit_test(it_learns_what_is_planted), cmocka_unit_test(times_are_judged_by_place), cmocka_unit_test(the_first_one_gives_way), cmocka_unit_test(a_product_alone_does_not_stand_for_a_fused_one),
         cmocka_unit_test(of_other_problems_it_says_nothing), cmocka_unit_test(tiles_have_their_sizes), cmocka_unit_test(a_suggestion_is_seen_as_it_was_in_training),
     };
     return run_without_leaks("learn/ranker", tests, GS_COUNT(tests));

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 #include "base/error.h"
 #include "cublas/cublas.h"
+#include "shim/check.h"
 #include "shim/lt_describe.h"
 #include "support/fork.h"
 
@@ -139,6 +141,60 @@ static void what_a_library_has(void **state)
         int status = 0;
         assert_int_equal(waitpid(child, &status, 0), child);
         if (status != 0) fail_msg("library %d: %d", i, status);
+    }
+}
+
+static gs_shim_reason described_by(const gs_real_cublaslt *library, const char *changes)
+{
+    struct call call = usual();
+    gs_lt_asked out;
+    change(&call, changes);
+    gs_lt_describe(library, call.desc, &call.a, &call.b, &call.c, &call.d, &out);
+    desc_destroy(call.desc);
+    return out.reason;
+}
+
+/* A second library may have an attribute that the first one lacks. Calls of a fifth library are passed on. */
+static void each_library_has_its_own(void **state)
+{
+    (void)state;
+    enum { LIBRARIES = 4, NEW = 31 };
+    const pid_t child = test_fork();
+    if (child == 0) {
+        gs_real_cublaslt others[LIBRARIES];
+        for (int i = 0; i < LIBRARIES; i++) others[i] = real;
+        int wrong = described_by(&real, "") != GS_SHIM_SERVED;
+        sizes[NEW] = 4;
+        wrong += described_by(&others[0], "") != GS_SHIM_SERVED;
+        wrong += described_by(&others[0], "31=1") != GS_SHIM_ATTRIBUTE;
+        wrong += described_by(&real, "31=1") != GS_SHIM_SERVED;   /* its defaults were read before the attribute existed */
+        for (int i = 1; i < LIBRARIES; i++) wrong += described_by(&others[i], "") != (i < LIBRARIES - 1 ? GS_SHIM_SERVED : GS_SHIM_ATTRIBUTE);
+        _exit(wrong);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+/* ---- mode check ---- */
+
+static void two_results_of_an_element(void **state)
+{
+    (void)state;
+    const double inf = INFINITY, nan = NAN;
+    static const char f16[] = "f16:64x64x64:tn", half[] = "f16:64x64x64:tn:acc=f16", bf16[] = "bf16:64x64x64:tn", f32[] = "f16:64x64x64:tn:d=f32";
+    const struct { const char *problem; double own, real, added, products; bool near; } cases[] = {
+        {f16, 1, 1, 0, 8, true}, {f16, 1, 1 + 0x1p-10, 0, 8, true}, {f16, 1, 1 + 0x1p-8, 0, 8, false}, {f16, 0, 0x1p-23, 0, 0, true}, {f16, 0, 0x1p-21, 0, 0, false},
+        {f32, 1, 1 + 0x1p-20, 0, 8, true}, {f32, 1, 1 + 0x1p-10, 0, 8, false}, {f32, 1, 1 + 0x1p-10, 1000, 8, true},
+        {f16, inf, inf, 0, inf, true}, {f16, inf, -inf, 0, inf, false}, {f16, nan, nan, 0, nan, true}, {f16, nan, inf, 0, inf, false}, {f16, 1, nan, 0, nan, false},
+        {f16, inf, 1, 0, 8, false}, {f16, 1, -inf, 0, inf, false}, {f16, inf, 65504, 0, 8, true}, {f16, 65472, inf, 0, 8, true}, {f16, inf, -65504, 0, 8, false}, {f16, inf, 60000, 0, 70000, false},
+        {f16, inf, 1, inf, 8, false}, {bf16, inf, 0x1.fep127, 0, 8, true}, {bf16, inf, 65504, 0, 70000, false}, {f32, inf, 65504, 0, 8, false},
+        {half, inf, 1, 0, 70000, true}, {half, nan, 1, 0, 70000, true}, {half, inf, -inf, 0, 70000, true}, {half, inf, 1, 0, 60000, false}, {half, 1, 9, 0, 70000, true}, {half, 1, 900, 0, 70000, false},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        gs_problem problem;
+        assert_int_equal(gs_problem_parse(&problem, cases[i].problem, NULL), GS_OK);
+        if (gs_shim_is_near(&problem, cases[i].own, cases[i].real, cases[i].added, cases[i].products) != cases[i].near) fail_msg("case %d: %g, %g", (int)i, cases[i].own, cases[i].real);
     }
 }
 
@@ -371,7 +427,7 @@ static void calls_of_cublas(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_library_has), cmocka_unit_test(what_is_a_problem), cmocka_unit_test(what_is_left_to_the_library), cmocka_unit_test(what_c_is), cmocka_unit_test(what_cannot_be_read), cmocka_unit_test(what_was_seen),
+        cmocka_unit_test(what_a_library_has), cmocka_unit_test(each_library_has_its_own), cmocka_unit_test(two_results_of_an_element), cmocka_unit_test(what_is_a_problem), cmocka_unit_test(what_is_left_to_the_library), cmocka_unit_test(what_c_is), cmocka_unit_test(what_cannot_be_read), cmocka_unit_test(what_was_seen),
         cmocka_unit_test(what_was_suggested), cmocka_unit_test(calls_of_cublas)};
     return cmocka_run_group_tests_name("describe", tests, NULL, NULL);
 }
