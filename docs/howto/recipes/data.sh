@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The data of all stages, into the folder OUT: data.sh PROBLEMS OUT [STORE...]. With EXAMPLES=yes in the
-# environment prompts show what was tried for the problem, fast and slow. Both sides of the split are of the same rule (one size in ten), everywhere.
+# Writes the data of all stages into the folder OUT: data.sh PROBLEMS OUT [STORE...]. With EXAMPLES=yes in the
+# environment prompts show earlier results for the problem, fast and slow. The same rule (one size in ten is held out) splits all files.
 set -eu
 [ $# -ge 2 ] || { echo "usage: data.sh PROBLEMS OUT [STORE...]" >&2; exit 2; }
 problems=$1

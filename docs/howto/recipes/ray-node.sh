@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# On every node: ray-node.sh HEAD_ADDRESS|head. The last GPU measures and is no resource of Ray's; a reward worker of verl asks the service of its own node.
+# Run on every node: ray-node.sh HEAD_ADDRESS|head. The last GPU measures and is not given to Ray; each reward worker of verl calls the service of its own node.
 set -eu
 last=$(($(nvidia-smi -L | wc -l) - 1))
 [ "$last" -ge 1 ] || { echo "needs two GPUs" >&2; exit 1; }
