@@ -131,6 +131,10 @@ gs_status gs_check_run_change(gs_check_run *trial, gs_error *error);
  * hashes. m, n and k must not be 0. */
 gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error);
 
+/* For problems with few rows or columns, groups of one row, or no products: generates data of the kind, and puts special values into one operand in each turn from 0 on. any
+ * false: nothing was done, all turns were taken. */
+gs_status gs_check_run_poke_few(gs_check_run *trial, int kind, int turn, bool *any, gs_error *error);
+
 /* Overwrites the 16-bit unit at index `at` of an operand (0: A, 1: B, ...), and updates its hash. The reference stays. */
 gs_status gs_check_run_put(gs_check_run *trial, int operand, int64_t at, uint16_t element, gs_error *error);
 

@@ -74,6 +74,7 @@ static gs_status diagnose_poked(gs_check_run *trial, int part, double tolerance,
     if (gs_check_run_failed(trial) || !right) return GS_OK;
     const gs_problem *const p = &trial->problem;
     const double want = fabs(trial->verdict->want), largest = p->out == GS_F16 ? 65504 : 0x1.fep127, overflow = p->out == GS_F16 ? 65520 : 0x1.ffp127;
+    const bool others = p->beta != 0 || gs_adds_bias(p) || p->scales || gs_is_gradient(p->activation);
     char in_a[64] = "", in_b[64] = "";
     if (poked.in_a) snprintf(in_a, sizeof in_a, "the %s in A (%lld, %lld)", poked.nan_in_a ? "NaN" : "inf", (long long)poked.row, (long long)poked.k_a);
     if (poked.in_b) snprintf(in_b, sizeof in_b, "the %s in B (%lld, %lld)", poked.nan_in_a ? "inf" : "NaN", (long long)poked.k_b, (long long)poked.col);
@@ -84,7 +85,8 @@ static gs_status diagnose_poked(gs_check_run *trial, int part, double tolerance,
         gs_check_run_blame(trial, GS_VERDICT_EXACT, part, "%s; right without a large number in C, a bias or scales: look at what limits it", where);
     else
         gs_check_run_blame(trial, GS_VERDICT_SPECIAL, part,
-                           "%s; right without %s%s%s%s: look at what drops NaN or clamps inf, minima and tests of size", where, in_a, *in_a && *in_b ? " and " : "", in_b, p->beta != 0 || gs_adds_bias(p) || p->scales ? ", and those in C, a bias or scales" : "");
+                           "%s; right without %s%s%s%s%s: look at what drops NaN or clamps inf, minima and tests of size", where, in_a, *in_a && *in_b ? " and " : "", in_b,
+                           !others ? "" : *in_a || *in_b ? ", and " : "", others ? "those in C, a bias, scales or aux" : "");
     return GS_OK;
 }
 

@@ -17,7 +17,7 @@ enum {
     CHUNK = 1 << 20          /* bytes of D that are read at once, at least a row */
 };
 
-static const int sizes[] = {1, 2, 3, 5, 8, 12, 16, 32, 64, POOL, 128, 130};   /* besides the requested M, which comes first and last */
+static const int sizes[] = {1, 2, 3, 4, 5, 8, 12, 16, 32, 64, POOL, 128, 130};   /* besides the requested M, which comes first and last */
 static const int round_sizes[] = {3, 4, 6, 12, 24, 40, 48, 80, 96, 112, 192, 256};
 
 enum { DRAWN = 4, FIXED = GS_COUNT(sizes) };   /* random sizes follow */

@@ -10,6 +10,7 @@
 #include "routing/routing.h"
 #include "verify/check_run.h"
 
+#define SHORT_VECTOR 4    /* elements: a shorter vector gets one special value only */
 #define LEAST_VECTOR 12   /* elements: in a shorter vector special values would leave too few elements to judge */
 
 /* The number of rows of D that are written, and which row the index-th of them is. */
@@ -161,7 +162,7 @@ static gs_status put_edges_of_type(gs_check_run *trial, int64_t rows, uint64_t b
 }
 
 /* One row gets the special value with the other sign at the same k; another gets it at several k, as a signalling NaN if the first was quiet and the other way round. */
-static gs_status put_others(gs_check_run *trial, int64_t rows, uint16_t element, uint64_t bits, gs_error *error)
+static gs_status put_into_other_rows(gs_check_run *trial, int64_t rows, uint16_t element, uint64_t bits, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
     const uint16_t quiet = p->in == GS_BF16 ? 0x40 : 0x200, fraction = p->in == GS_BF16 ? 0x7f : 0x3ff;
@@ -229,10 +230,10 @@ static gs_status put_into_c(gs_check_run *trial, int64_t rows, uint64_t bits, gs
         GS_TRY(put_into_infinite(trial, 2, row, bits + (uint64_t)which, error));
         GS_TRY(refer_row_of_c(trial, row, error));
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++) {   /* in an order by the seed: a D of one element keeps the last */
         const uint64_t more = gs_mix(bits + (uint64_t)i);
         const int64_t row = row_of(trial, (to->index + 5 + i) % rows);
-        GS_TRY(put_odd(trial, 2, row, gs_pick_below(more, p->n), i, more & 1, error));
+        GS_TRY(put_odd(trial, 2, row, gs_pick_below(more, p->n), (int)((bits + (uint64_t)i) % (uint64_t)count), more & 1, error));
         GS_TRY(refer_row_of_c(trial, row, error));
     }
     for (int i = 0; wide && i < 2 * to->odd_lines; i++) {
@@ -246,19 +247,20 @@ static gs_status put_into_c(gs_check_run *trial, int64_t rows, uint64_t bits, gs
 }
 
 /* Puts a NaN and an infinity, and into a bias also a large number, into a bias or scales. The reference does not depend on either: they are applied when results are compared. */
-static gs_status put_into_vector(gs_check_run *trial, int operand, uint64_t bits, gs_error *error)
+static gs_status put_into_vector(gs_check_run *trial, int operand, uint64_t bits, int64_t least, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
     const gs_shape s = gs_shape_of(p, GS_OPERAND_LETTERS[operand]);
     const bool along_m = operand == 7 || (operand == 4 && p->bias == GS_BIAS_M);
-    const int large = operand == 4 && p->acc == GS_F32 && !p->gate, from = (int)(bits & 1);
-    if (s.rows == 0 || s.row < LEAST_VECTOR) return GS_OK;
-    for (int i = 0; i < 2 + large; i++) {
+    const int kinds = operand == 4 && p->acc == GS_F32 && !p->gate ? 3 : 2, from = (int)(bits & 1), count = s.row >= SHORT_VECTOR ? kinds : 1;
+    if (s.rows == 0 || s.row < least) return GS_OK;
+    for (int i = 0; i < count; i++) {
         const uint64_t more = gs_mix(bits + (uint64_t)i);
-        const int64_t which = (from + (int64_t)i * (s.row / 3) + gs_pick_below(gs_mix(more), s.row / 3)) % s.row, at = gs_pick_below(more, s.rows) * s.ld + which;
-        const uint16_t element = odd_numbers[s.type != GS_F16][i] | (uint16_t)((more & 1) << 15);
+        const int64_t part = s.row / (count > 1 ? 3 : 1), which = (from + (int64_t)i * part + gs_pick_below(gs_mix(more), part)) % s.row, at = gs_pick_below(more, s.rows) * s.ld + which;
+        const int kind = count > 1 ? i : (int)(bits >> 8) % kinds;
+        const uint16_t element = odd_numbers[s.type != GS_F16][kind] | (uint16_t)((more & 1) << 15);
         GS_TRY(put_upper(trial, operand, at, element, error));
-        if (i == 2 || p->gate || s.rows > 1 || (along_m && gs_has_offsets(p))) continue;   /* a row that belongs to no group has no result */
+        if (kind == 2 || p->gate || s.rows > 1 || (along_m && gs_has_offsets(p))) continue;   /* a row that belongs to no group has no result */
         trial->poked.odd_line[trial->poked.odd_lines++] = along_m ? (gs_odd_line){which, -1} : (gs_odd_line){-1, which};
     }
     return GS_OK;
@@ -318,6 +320,17 @@ static gs_status put_into_columns(gs_check_run *trial, int64_t batch, uint16_t i
     return GS_OK;
 }
 
+/* Special values in the operands other than A and B. least: the shortest vector that gets any. */
+static gs_status put_into_others(gs_check_run *trial, int64_t rows, uint64_t bits, int64_t least, bool c, gs_error *error)
+{
+    const gs_problem *const p = &trial->problem;
+    if (gs_is_gradient(p->activation)) GS_TRY(put_into_aux(trial, rows, gs_mix(bits + 9), error));
+    if (gs_adds_bias(p)) GS_TRY(put_into_vector(trial, 4, gs_mix(bits + 6), least, error));
+    if (p->scales & GS_SCALE_M) GS_TRY(put_into_vector(trial, 7, gs_mix(bits + 7), least, error));
+    if (p->scales & GS_SCALE_N) GS_TRY(put_into_vector(trial, 8, gs_mix(bits + 8), least, error));
+    return c ? put_into_c(trial, rows, gs_mix(bits + 4), error) : GS_OK;
+}
+
 gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
@@ -341,14 +354,110 @@ gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
     } else GS_TRY(put_into_columns(trial, batch, inf, nan, gs_mix(more + 10), error));
     if (to->in_a && !nan_in_a && p->k > 1)   /* a second infinity in the row, of either sign: makes some outputs NaN */
         GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(p, to->row, (to->k_a + 1 + gs_pick_below(gs_mix(more + 2), p->k - 1)) % p->k), inf | (uint16_t)((bits >> 2 & 1) << 15), error));
-    GS_TRY(put_others(trial, rows, nan_in_a ? nan ^ 0x8000 : inf | (sign ^ 0x8000), gs_mix(more + 3), error));
+    GS_TRY(put_into_other_rows(trial, rows, nan_in_a ? nan ^ 0x8000 : inf | (sign ^ 0x8000), gs_mix(more + 3), error));
     if (to->in_b) GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, to->k_b, to->col), nan_in_a ? inf | sign : nan, error));
     if (trial->kind == GS_VALUES_NORMAL) GS_TRY(put_the_other(trial, rows, nan_in_a ? inf | sign : nan, nan_in_a ? nan : inf | sign, gs_mix(more + 5), error));
-    if (gs_is_gradient(p->activation)) GS_TRY(put_into_aux(trial, rows, gs_mix(more + 9), error));
-    if (gs_adds_bias(p)) GS_TRY(put_into_vector(trial, 4, gs_mix(more + 6), error));
-    if (p->scales & GS_SCALE_M) GS_TRY(put_into_vector(trial, 7, gs_mix(more + 7), error));
-    if (p->scales & GS_SCALE_N) GS_TRY(put_into_vector(trial, 8, gs_mix(more + 8), error));
-    GS_TRY(put_into_c(trial, rows, gs_mix(more + 4), error));
+    GS_TRY(put_into_others(trial, rows, more, LEAST_VECTOR, true, error));
     GS_TRY(refer_row(trial, to->row, error));
     return refer_col(trial, to->row, to->col, error);
+}
+
+/* ---- few rows or columns, or no products ----
+ * gs_check_run_poke leaves a single row of A, a single column of B and short vectors alone: one special value would hide everything else. Here each operand has a launch. */
+
+enum { FEW = 4, FEW_OF_EDGE = 15, MOST_LINES = 8 };   /* rows or columns of a matrix; edge problems are not poked otherwise; lines that get a special value */
+
+static uint16_t special_of(const gs_problem *p, bool nan, uint64_t bits)
+{
+    const int fraction = p->in == GS_BF16 ? 0x7f : 0x3ff;
+    return (uint16_t)((p->in == GS_BF16 ? 0x7f80 : 0x7c00) | (bits & 1) << 15 | (nan ? (uint64_t)(1 + gs_pick_below(gs_mix(bits), fraction)) : 0));
+}
+
+/* The number of lines of A (of_b: of B) in all matrices that may get a special value. */
+static int64_t lines_of(const gs_check_run *trial, bool of_b)
+{
+    const gs_problem *const p = &trial->problem;
+    const bool same = gs_shape_of(p, of_b ? 'b' : 'a').matrices < p->batch;
+    if (!of_b) return same ? p->m : rows_of(trial);
+    return gs_columns_of_b(p) * (same ? 1 : p->groups ? p->groups : p->batch);
+}
+
+/* A row that is multiplied by this matrix of B; -1: there is none. */
+static int64_t row_of_matrix(const gs_check_run *trial, int64_t matrix)
+{
+    const gs_problem *const p = &trial->problem;
+    if (!p->groups) return matrix * p->m;
+    const gs_group_rows of = gs_rows_of_group(p, trial->offsets, matrix);
+    return of.rows > 0 ? of.first : -1;
+}
+
+static gs_status put_into_row(gs_check_run *trial, int64_t row, bool nan, uint64_t bits, gs_error *error)
+{
+    const int64_t k = place_of(trial, bits, ANYWHERE);
+    trial->poked.in_a = true, trial->poked.nan_in_a = nan, trial->poked.row = row, trial->poked.k_a = k;
+    GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(&trial->problem, row, k), special_of(&trial->problem, nan, bits), error));
+    return refer_row(trial, row, error);
+}
+
+static gs_status put_into_col(gs_check_run *trial, int64_t matrix, int64_t col, bool nan, uint64_t bits, gs_error *error)
+{
+    const int64_t k = place_of(trial, bits, ANYWHERE), row = row_of_matrix(trial, matrix);
+    if (row < 0) return GS_OK;
+    trial->poked.in_b = true, trial->poked.nan_in_a = !nan, trial->poked.k_b = k, trial->poked.col = col;
+    GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(&trial->problem, matrix, k, col), special_of(&trial->problem, nan, bits), error));
+    return refer_col(trial, row, col, error);
+}
+
+/* NaNs and infinities in turn, one in each line. A single line has a NaN in one turn, an infinity in the other. */
+static gs_status put_into_lines(gs_check_run *trial, bool of_b, int turn, uint64_t bits, gs_error *error)
+{
+    const int64_t all = lines_of(trial, of_b), count = GS_MIN(all, MOST_LINES), cols = gs_columns_of_b(&trial->problem), from = all ? gs_pick_below(bits, all) : 0;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t line = (from + i * all / count) % all;
+        const uint64_t more = gs_mix(bits + (uint64_t)i + 1);
+        const bool nan = (i + turn) & 1;
+        GS_TRY(of_b ? put_into_col(trial, line / cols, line % cols, nan, more, error) : put_into_row(trial, row_of(trial, line), nan, more, error));
+    }
+    return GS_OK;
+}
+
+/* Groups of one row, as many as lines. put false: only counts them. */
+static gs_status put_into_lone_rows(gs_check_run *trial, bool put, uint64_t bits, int *count, gs_error *error)
+{
+    const gs_problem *const p = &trial->problem;
+    *count = 0;
+    for (int64_t group = 0; p->groups && group < p->groups && *count < MOST_LINES; group++) {
+        const gs_group_rows of = gs_rows_of_group(p, trial->offsets, group);
+        if (of.rows != 1) continue;
+        if (put) GS_TRY(put_into_row(trial, of.first, (bits + (uint64_t)*count) & 1, gs_mix(bits + (uint64_t)group), error));
+        ++*count;
+    }
+    return GS_OK;
+}
+
+static bool has_short_vector(const gs_problem *p)
+{
+    const int64_t bias = gs_adds_bias(p) ? gs_shape_of(p, 'e').row : SHORT_VECTOR;
+    return bias < SHORT_VECTOR || (p->scales & GS_SCALE_M && p->m < SHORT_VECTOR) || (p->scales & GS_SCALE_N && gs_columns_of_b(p) < SHORT_VECTOR);
+}
+
+gs_status gs_check_run_poke_few(gs_check_run *trial, int kind, int turn, bool *any, gs_error *error)
+{
+    const gs_problem *const p = &trial->problem;
+    const uint64_t bits = gs_mix(trial->seed + 0x1b873593u + (uint64_t)(p->m * 512 + p->n));
+    const int64_t few = trial->edge ? FEW_OF_EDGE : FEW, rows = rows_of(trial);
+    const bool products = p->k > 0 && p->alpha != 0, few_rows = p->m <= few, few_cols = gs_columns_of_b(p) <= few, others = p->beta != 0 || gs_adds_bias(p) || p->scales || gs_is_gradient(p->activation);
+    int lone = 0;
+    if (products) GS_TRY(put_into_lone_rows(trial, false, bits, &lone, error));
+    const int in_a = !products || !few_rows ? lone > 0 : lines_of(trial, false) == 1 ? 2 : 1, in_b = !products || !few_cols ? 0 : lines_of(trial, true) == 1 ? 2 : 1;
+    const int beside = !others || (products && !few_rows && !few_cols) ? 0 : p->beta != 0 && has_short_vector(p) ? 2 : 1;
+    *any = rows > 0 && p->n > 0 && turn < in_a + in_b + beside;
+    if (!*any) return GS_OK;
+    GS_TRY(gs_check_run_data(trial, kind, -1, error));
+    trial->poked = (gs_poked){.any = true, .index = gs_pick_below(bits, rows), .col = gs_pick_below(gs_mix(bits), gs_columns_of_b(p))};
+    trial->poked.row = row_of(trial, trial->poked.index);
+    if (turn < in_a) return few_rows ? put_into_lines(trial, false, turn, bits, error) : put_into_lone_rows(trial, true, bits, &lone, error);
+    if (turn < in_a + in_b) return put_into_lines(trial, true, turn - in_a, bits, error);
+    const bool last = turn == in_a + in_b + beside - 1;   /* C, or with short vectors first these, then C alone */
+    return put_into_others(trial, rows, gs_mix(bits + 1), last && beside > 1 ? INT64_MAX : 1, last, error);
 }

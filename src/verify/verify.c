@@ -169,6 +169,17 @@ static void lift_results(gs_check_run *trial, int kind)
         gs_check_run_lift(trial, gs_data_far(&trial->problem, bits & 1, bits));
 }
 
+/* Part 1 with few rows or columns, or without products: a launch for the special values of each operand. */
+static gs_status few_launches(gs_check_run *trial, int part, int kind, gs_error *error)
+{
+    bool any = trial->once;
+    for (int turn = 0; any && !gs_check_run_failed(trial); turn++) {
+        GS_TRY(gs_check_run_poke_few(trial, kind, turn, &any, error));
+        if (any) GS_TRY(exact_launch(trial, part, error));
+    }
+    return GS_OK;
+}
+
 /* A launch in which no group has a row, as when all tokens have gone to other devices. */
 static gs_status no_rows_launch(gs_check_run *trial, int part, gs_error *error)
 {
@@ -209,6 +220,7 @@ static gs_status exact_part(gs_check_run *trial, int part, int kind, gs_error *e
     GS_TRY(either_launch(trial, part, 0x240ca1ccu + (uint64_t)part, error));
     if (trial->far && !gs_check_run_failed(trial)) GS_TRY(gs_check_run_far(trial, trial->lift, error));
     if (!gs_check_run_failed(trial)) gs_check_run_lift(trial, 0);
+    if (part == 1 && !gs_check_run_failed(trial)) GS_TRY(few_launches(trial, part, kind, error));
     if (part == 3 && !gs_check_run_failed(trial)) GS_TRY(least_aligned_launch(trial, part, error));
     trial->in_order = false;
     return part == 3 && !gs_check_run_failed(trial) ? no_rows_launch(trial, part, error) : GS_OK;

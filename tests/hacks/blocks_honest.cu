@@ -330,3 +330,40 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (row < p.m && col < p.n) put(p, batch, row, col, sum + part[at]);
     if (at == 0) *flag = 0;
 }
+
+//// a block of the cluster ends as soon as it has read what another one copied into it | pass | f16:40x56x72:tn
+//: entry gs_kernel
+//: grid 2*cdiv(n,16) cdiv(m,16) batch
+//: block 16 16 1
+//: cluster 2 1 1
+INLINE unsigned sh(const void *x) { return (unsigned)__cvta_generic_to_shared(x); }
+INLINE unsigned rank_() { unsigned r; asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(r)); return r; }
+INLINE unsigned mapa(unsigned at, unsigned r) { unsigned o; asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(o) : "r"(at), "r"(r)); return o; }
+INLINE void csync() { asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+INLINE void minit(unsigned b, unsigned n) { asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(b), "r"(n) : "memory"); }
+INLINE void mfence() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+INLINE void mexpect(unsigned b, unsigned n) { asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(b), "r"(n) : "memory"); }
+INLINE void mwaitc(unsigned b, unsigned par) { asm volatile("{\n.reg .pred q;\nagain:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 q, [%0], %1;\n@!q bra again;\n}" ::"r"(b), "r"(par) : "memory"); }
+INLINE void pfence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+INLINE float part_dot(const gs_kernel_args &p, int batch, int row, int col, int from, int step) { float s = 0; for (int k = from; k < p.k; k += step) s += gs_f16_to_f32(a_row(p, batch, row)[k]) * gs_f16_to_f32(b_col(p, batch, col)[k]); return s; }
+KERNEL __cluster_dims__(2, 1, 1) gs_kernel(const gs_kernel_args p)
+{
+    __shared__ __align__(128) float mine[256], box[256];
+    __shared__ __align__(8) unsigned long long bar, done;
+    const unsigned rank = rank_(), b = sh(&bar);
+    const int at = threadIdx.y * 16 + threadIdx.x, batch = blockIdx.z, row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x / 2 * 16 + threadIdx.x;
+    const bool inside = row < p.m && col < p.n;
+    if (at == 0) { minit(b, 1); minit(sh(&done), 1); mfence(); if (!rank) mexpect(b, 1024); }
+    csync();
+    const float sum = inside ? part_dot(p, batch, row, col, rank, 2) : 0;
+    if (rank) {
+        mine[at] = sum;
+        pfence();
+        __syncthreads();
+        if (at == 0) asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], 1024, [%2];" ::"r"(mapa(sh(box), 0)), "r"(sh(mine)), "r"(mapa(b, 0)) : "memory");
+    } else {
+        mwaitc(b, 0);
+        if (inside) put(p, batch, row, col, sum + box[at]);
+    }
+    if (!rank) { __syncthreads(); if (at == 0) asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(mapa(sh(&done), 1)) : "memory"); } else mwaitc(sh(&done), 0);
+}

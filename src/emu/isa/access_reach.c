@@ -64,7 +64,7 @@ const char *gs_emu_forbidden(const gs_emu_launch *launch, const gs_emu_allocatio
     return stores ? "outside of what the kernel may write: elements of D and of other outputs, and the workspace" : "outside of all operands and the workspace (where beta is 0 there is no C)";
 }
 
-static bool resolve_shared(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t address, uint32_t size, uint32_t align, gs_emu_place *out)
+bool gs_emu_resolve_target(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t address, uint32_t size, uint32_t align, gs_emu_place *out)
 {
     const gs_emu_cluster *const cluster = w->cluster;
     const uint32_t bytes = cluster->launch->shared_bytes, offset = (uint32_t)address & RANK_BITS;
@@ -86,8 +86,14 @@ static bool resolve_shared(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64
         gs_emu_report(w, op, GS_EMU_EXIT_IN_USE_FINDING, "lane %d: %s of shared memory of block %d of the cluster, which has ended", lane,
                       deed_of(op), block->rank);
     gs_emu_cluster_meet(w, op, block);
-    gs_emu_visit(w, block);
     *out = (gs_emu_place){.bytes = block->shared + offset, .space = GS_PTX_SHARED, .block = block, .offset = offset};
+    return true;
+}
+
+static bool resolve_shared(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t address, uint32_t size, uint32_t align, gs_emu_place *out)
+{
+    if (!gs_emu_resolve_target(w, op, lane, address, size, align, out)) return false;
+    gs_emu_visit(w, out->block);
     return true;
 }
 

@@ -117,8 +117,9 @@ static void make_tile(const request *r, uint32_t shared, bool stored, gs_emu_til
 static bool find_shared(gs_emu_warp *w, const gs_emu_op *op, int lane, int which, uint32_t bytes, uint32_t align, bool own, gs_emu_place *place)
 {
     const uint64_t address = address_of(w, op, which, lane);
+    if (!own) return gs_emu_resolve_target(w, op, lane, address, bytes, align, place);
     if (!gs_emu_resolve(w, op, lane, GS_PTX_SHARED, address, bytes, align, place)) return false;
-    if (!own || place->block == w->block) return true;
+    if (place->block == w->block) return true;
     gs_emu_report(w, op, GS_EMU_OUT_OF_BOUNDS_FINDING, "%#llx is in the shared memory of block %d of the cluster, not in the block's own",
                   (unsigned long long)address, place->block->rank);
     return false;

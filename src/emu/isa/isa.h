@@ -24,6 +24,10 @@ gs_emu_decode gs_emu_decode_alu, gs_emu_decode_convert, gs_emu_decode_access, gs
  * another block of the cluster (reports EXIT_IN_USE if that has exited). Records no access for the checker. */
 bool gs_emu_resolve(gs_emu_warp *w, const gs_emu_op *op, int lane, gs_ptx_space space, uint64_t address, uint32_t size, uint32_t align, gs_emu_place *out);
 
+/* The same for a destination in shared memory of the cluster that an asynchronous copy or its mbarrier will use. It is not an access by the warp itself: `copies_in` of the
+ * destination's block accounts for it. */
+bool gs_emu_resolve_target(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t address, uint32_t size, uint32_t align, gs_emu_place *out);
+
 /* Why the kernel may not access bytes inside an allocation; NULL: it may. A kernel that is not a user kernel may access everything, except stores to read-only memory. */
 const char *gs_emu_forbidden(const gs_emu_launch *launch, const gs_emu_allocation *a, uint64_t address, uint64_t size, bool stores);
 

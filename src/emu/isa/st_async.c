@@ -28,26 +28,14 @@ static uint64_t barrier_address(gs_emu_warp *w, const gs_emu_op *op, int lane)
     return (uint32_t)((op->src[1] == GS_EMU_NONE ? 0 : gs_emu_u32(w, op->src[1])[lane]) + (uint32_t)displacement);
 }
 
-/* Translates a destination. This is not an access by the warp itself: the store comes later, and `copies_in` accounts for it. */
-static bool find(gs_emu_warp *w, const gs_emu_op *op, int lane, uint64_t address, uint32_t size, gs_emu_place *place)
-{
-    const gs_emu_cluster *const cluster = w->cluster;
-    const uint64_t named = address >> GS_EMU_RANK_SHIFT;
-    uint32_t *const visits = named && named <= (uint64_t)cluster->blocks ? cluster->block[named - 1].remote : NULL;
-    const uint32_t before = visits ? visits[w->number] : 0;
-    const bool found = gs_emu_resolve(w, op, lane, GS_PTX_SHARED, address, size, size, place);
-    if (visits) visits[w->number] = before;
-    return found;
-}
-
 typedef struct place_of_lane {
     gs_emu_place to, barrier;
 } place_of_lane;
 
 static bool find_lane(gs_emu_warp *w, const gs_emu_op *op, int lane, uint32_t size, place_of_lane *place)
 {
-    if (!find(w, op, lane, gs_emu_lane_address(w, op, 0, lane), size, &place->to)) return false;
-    if (!find(w, op, lane, barrier_address(w, op, lane), BARRIER_BYTES, &place->barrier)) return false;
+    if (!gs_emu_resolve_target(w, op, lane, gs_emu_lane_address(w, op, 0, lane), size, size, &place->to)) return false;
+    if (!gs_emu_resolve_target(w, op, lane, barrier_address(w, op, lane), BARRIER_BYTES, BARRIER_BYTES, &place->barrier)) return false;
     if (place->to.block == place->barrier.block) return true;
     gs_emu_report(w, op, GS_EMU_BARRIER_FINDING, "lane %d stores into block %d of the cluster and completes on an mbarrier of block %d", lane,
                   place->to.block->rank, place->barrier.block->rank);
