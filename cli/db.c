@@ -16,7 +16,7 @@
 #include "output.h"
 #include "report/curves.h"
 #include "store/store.h"
-#include "verify/verdict.h"
+#include "verdict/verdict.h"
 
 #define SHOWN 10   /* largest differences shown */
 

@@ -49,22 +49,23 @@ LAW = {
     "routing":  {"base", "problem", "device", "common"},
     "operands": {"base", "problem", "schedule", "device", "loaded", "common"},
     "checks":   {"base", "problem", "kernel", "device", "loaded", "routing", "operands", "common"},
-    "verify":   {"base", "problem", "schedule", "kernel", "device", "loaded", "routing", "operands", "checks", "common"},
+    "verdict":  {"base"},
+    "verify":   {"base", "problem", "schedule", "kernel", "device", "loaded", "routing", "operands", "checks", "verdict", "common"},
     "random":   {"base", "problem", "schedule"},
     "product":  {"base", "problem", "device", "operands", "verify"},
     "bench":    {"base", "problem", "schedule", "kernel", "device", "routing", "operands", "verify"},
     "worker":   {"base", "problem", "schedule", "kernel", "device", "ptx", "emu", "cublas", "loaded", "baseline", "routing", "operands", "verify", "bench", "inspect", "sandbox"},
     "evaluate": {"base", "problem", "schedule", "kernel", "device", "inspect", "table", "loaded", "verify", "bench", "store", "worker"},
-    "policy":   {"base", "problem", "schedule", "learn", "train", "llm", "verify"},
+    "policy":   {"base", "problem", "schedule", "learn", "train", "llm", "verdict"},
     "tune":     {"base", "problem", "schedule", "learn", "kernel", "device", "table", "loaded", "verify", "bench", "store", "worker", "evaluate", "policy"},
-    "author":   {"base", "problem", "schedule", "kernel", "inspect", "store", "notes", "llm", "redact", "verify", "worker", "evaluate", "policy"},
-    "dataset":  {"base", "problem", "schedule", "learn", "table", "train", "store", "notes", "llm", "redact", "verify", "evaluate", "policy", "author"},
-    "compare":  {"base", "problem", "schedule", "learn", "device", "table", "verify", "bench", "store", "worker", "evaluate", "tune"},
-    "report":   {"base", "problem", "schedule", "device", "table", "store", "verify", "author", "compare"},
+    "author":   {"base", "problem", "schedule", "kernel", "inspect", "store", "notes", "llm", "redact", "verdict", "verify", "worker", "evaluate", "policy"},
+    "dataset":  {"base", "problem", "schedule", "learn", "table", "train", "store", "notes", "llm", "redact", "verdict", "evaluate", "policy", "author"},
+    "compare":  {"base", "problem", "schedule", "learn", "device", "table", "verdict", "verify", "bench", "store", "worker", "evaluate", "tune"},
+    "report":   {"base", "problem", "schedule", "device", "table", "store", "verdict", "author", "compare"},
     "jobs":     {"base", "problem", "schedule", "store", "worker", "evaluate"},
     "recorded": {"base", "problem", "record", "schedule"},
-    "service":  {"base", "problem", "schedule", "kernel", "store", "llm", "verify", "worker", "evaluate", "author", "dataset", "jobs"},
-    "cli":      {"base", "problem", "recorded", "schedule", "learn", "device", "emu", "cublas", "table", "pack", "plan", "packing", "inspect", "train", "store", "sandbox", "verify", "random", "product", "worker", "evaluate", "tune", "author",
+    "service":  {"base", "problem", "schedule", "kernel", "store", "llm", "verdict", "worker", "evaluate", "author", "dataset", "jobs"},
+    "cli":      {"base", "problem", "recorded", "schedule", "learn", "device", "emu", "cublas", "table", "pack", "plan", "packing", "inspect", "train", "store", "sandbox", "verdict", "verify", "random", "product", "worker", "evaluate", "tune", "author",
                  "dataset", "compare", "report", "service"},
 }
 SHIPPED = ("base", "problem", "record", "schedule", "learn", "kernel", "family", "device", "cublas", "race", "table", "pack", "loaded", "plan", "sequence")
@@ -85,7 +86,7 @@ ACROSS = {"conformance", "damage", "fake", "fault", "fuzz", "gpu", "hacks", "mut
 
 # Where stored names, or messages of others that come without a code, become values of our own: there alone they are compared as texts.
 EDGES = {
-    "src/verify/verdict.c",   # names of verdicts <-> verdicts
+    "src/verdict/verdict.c",   # names of verdicts <-> verdicts
     "src/notes/note.c",       # SQLite has one code for a module that it was built without and for a mistake in a statement
 }
 

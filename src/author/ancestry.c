@@ -7,7 +7,7 @@
 #include "author/lineages.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "verify/verdict.h"
+#include "verdict/verdict.h"
 
 enum { DEEPEST = 200 };   /* deepest generation shown as such */
 

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "worker/contenders.h"
-#include "verify/verdict.h"
+#include "verdict/verdict.h"
 
 #define BETTER 1.01   /* a smaller gain may be noise and does not reset barren */
 enum { NUMBER_MOST = 1 << 24 };   /* largest turn number accepted, so that counts stay within int */

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "verify/verdict.h"
+#include "verdict/verdict.h"
 
 bool gs_table_row_of(gs_row *row, const gs_trial *trial, const char *gpu)
 {

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "problem/layout.h"
-#include "verify/verdict.h"
+#include "verdict/verdict.h"
 
 /* ---- columns ---- */
 

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "store/store.h"
 #include "train/train.h"
-#include "verify/verdict.h"
+#include "verdict/verdict.h"
 
 enum { MOST_BYTES = 1 << 30 };   /* of a file of rows */
 

@@ -11,7 +11,7 @@
 #include "dataset/rows.h"
 #include "policy/llm_prompt.h"
 #include "author/prompt.h"
-#include "verify/verdict.h"
+#include "verdict/verdict.h"
 
 static const char *const modes[] = {"schedule", "source"};
 

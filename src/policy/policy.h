@@ -4,7 +4,7 @@
 #define GS_POLICY_POLICY_H
 
 #include "schedule/schedule.h"
-#include "verify/verdict.h"
+#include "verdict/verdict.h"
 
 typedef struct gs_feedback {
     gs_schedule schedule;

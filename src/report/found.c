@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "report/internal.h"
-#include "verify/verdict.h"
+#include "verdict/verdict.h"
 
 enum { POINTS = 200, LAST = 100 };   /* points per curve; trials over which the share of passes is taken */
 

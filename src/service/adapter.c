@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "llm/completion.h"
 #include "service/parent.h"
-#include "verify/verdict.h"
+#include "verdict/verdict.h"
 
 enum { TAIL = 64 };   /* bytes at the end of a prompt by which it is found */
 

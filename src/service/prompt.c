@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "dataset/ask.h"
 #include "service/reply.h"
-#include "verify/verdict.h"
+#include "verdict/verdict.h"
 
 enum { NICE = 10 };   /* as for preparing threads, so that measurements are not disturbed */
 

@@ -7,7 +7,7 @@
 
 #include "checks/checks.h"
 #include "loaded/contender.h"
-#include "verify/verdict.h"
+#include "verdict/verdict.h"
 
 typedef struct gs_verdict {
     gs_verdict_code code;

@@ -16,7 +16,7 @@
 #include "comparing.h"
 #include "leaks.h"
 #include "texts.h"
-#include "verify/verdict.h"
+#include "verdict/verdict.h"
 
 static gs_error error;
 

@@ -23,7 +23,7 @@ def make(root, law):
         includes = "".join(f'#include "{other}/{other}.h"\n' for other in sorted(set(law.LAW[room]) & set(law.LAW)))
         write(folder / f"{room}.h", f"typedef struct gs_{room} {{ int size; }} gs_{room};\nint gs_{room}_call(void);\n")
         write(folder / f"{room}.c", f'#include "{room}/{room}.h"\n{includes}\nint gs_{room}_call(void)\n{{\n    return 0;\n}}\n')
-    write(root / "src/verify/verdicts.def", 'GS_VERDICT(PASS, "pass", "passed")\nGS_VERDICT(HANG, "hang", "did not finish")\n')
+    write(root / "src/verdict/verdicts.def", 'GS_VERDICT(PASS, "pass", "passed")\nGS_VERDICT(HANG, "hang", "did not finish")\n')
     write(root / "include/gemmsmith/status.h", "typedef enum gs_status { GS_OK } gs_status;\n")
     write(root / "examples/c/one.c", '#include <gemmsmith/status.h>\n')
     write(root / "CMakeLists.txt", f"set(GS_LIBRARY_LAYERS {' '.join(law.SHIPPED)})\n", licence=False)

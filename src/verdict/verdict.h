@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What is known about a candidate: it passed, or why it is rejected. Code uses the enum; names are for stores, JSON and people. */
-#ifndef GS_VERIFY_VERDICT_H
-#define GS_VERIFY_VERDICT_H
+#ifndef GS_VERDICT_VERDICT_H
+#define GS_VERDICT_VERDICT_H
 
 #include <stdbool.h>
 #include <gemmsmith/status.h>
@@ -9,7 +9,7 @@
 typedef enum gs_verdict_code {
     GS_VERDICT_UNKNOWN,   /* 0: nothing is known, so that a value nobody has set is not a pass */
 #define GS_VERDICT(id, name, text) GS_VERDICT_##id,
-#include "verify/verdicts.def"
+#include "verdict/verdicts.def"
 #undef GS_VERDICT
     GS_VERDICTS
 } gs_verdict_code;

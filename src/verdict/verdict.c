@@ -2,12 +2,12 @@
  * Names of the verdicts, and the verdict that a failed prepare or run means. */
 #include <string.h>
 
-#include "verify/verdict.h"
+#include "verdict/verdict.h"
 
 static const struct { const char *name, *text; } verdicts[GS_VERDICTS] = {
     {"unknown", "unknown verdict"},
 #define GS_VERDICT(id, name, text) {name, text},
-#include "verify/verdicts.def"
+#include "verdict/verdicts.def"
 #undef GS_VERDICT
 };
 

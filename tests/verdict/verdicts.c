@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "verify/verdict.h"
+#include "verdict/verdict.h"
 
 static gs_verdict_code wanted(gs_status status)
 {
@@ -60,5 +60,5 @@ static void what_they_say(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(of_each_status), cmocka_unit_test(what_they_say)};
-    return cmocka_run_group_tests_name("verify/verdicts", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("verdict/verdicts", tests, NULL, NULL);
 }
