@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The epilogue as a kernel of its own, behind a product of cuBLASLt that could not have it. Compiled with GS_OUT, GS_BETA and the epilogue's of
- * epilogue.cuh. p.a: the product, of D's type or, with GS_WIDE, f32, rows p.lda apart, alpha and, unless it is a residual, beta * C in it, without scales; it may be D. A matrix of a batch follows
- * the one before at once, m rows further, or, with GS_STRIDES, as the arguments say: the product by stride_a. GS_GATE: the product has the gate's and up's columns, in B's
- * order. GS_DBIAS: each thread leaves the sums of its rows, p.k rows of them in all. */
+ * The epilogue as a separate kernel, run after a product of cuBLASLt, which does not support this epilogue. Compiled with GS_OUT, GS_BETA (1: this kernel adds C) and the macros of
+ * epilogue.cuh. p.a: the product, of D's type or, with GS_WIDE, f32, rows p.lda apart; p.alpha multiplies it (1 if it contains alpha already); it may be D. The matrices of a batch are
+ * m rows apart or, with GS_STRIDES, as the arguments say: those of the product stride_a. GS_GATE: the product has the columns of gate and up, in B's order. GS_DBIAS: each thread
+ * leaves the sums of its rows, p.k rows of sums in all. */
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
@@ -88,7 +88,7 @@ extern "C" __global__ void gs_finish(const gs_kernel_args p)
 #endif
         const piece c = GS_BETA ? gs_load_piece<PIECE>((const element *)p.c + at_c + col, whole, count) : piece{};
         (void)in_matrix;
-#if GS_AUX && GS_GATE != 2   /* one whose halves lie in turn is written by element */
+#if GS_AUX && GS_GATE != 2   /* with alternating columns aux is written by element */
         piece before, beside;
         element *const aux = (element *)p.aux + gs_place_in_aux(p, in_matrix, col, matrix);
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * The gradients of a gate, D = activation(gate) * up, from that of D: (gradient * up * activation'(gate) | gradient * activation(gate)). Compiled with GS_OUT and GATE_ACTIVATION, a gs_activation
- * that is no gradient. p.a: gate and up, M x 2N, one half behind the other in each row; p.c: the gradient of D, M x N; p.d: both gradients, M x 2N. Rows lie p.lda, p.ldc, p.ldd elements apart. */
+ * The gradients of a gate, D = activation(gate) * up, from the gradient of D: (gradient * up * activation'(gate) | gradient * activation(gate)). Compiled with GS_OUT and
+ * GATE_ACTIVATION, a gs_activation that is not a gradient. p.a: gate and up, M x 2N, each row has gate, then up; p.c: the gradient of D, M x N; p.d: both gradients, M x 2N. Rows are
+ * p.lda, p.ldc, p.ldd elements apart. */
 #define GS_BETA 0
-#define GS_MORE   /* epilogue.cuh names aux */
+#define GS_MORE   /* epilogue.cuh uses p.aux */
 #include "common/args.h"
 #include "common/convert.cuh"
 #include "common/piece.cuh"
 
-/* epilogue.cuh has the activation or its gradient: so it is here twice. */
+/* epilogue.cuh gives either the activation or its gradient, so it is included twice. */
 #define GS_ACTIVATION GATE_ACTIVATION
 namespace forward {
 #include "common/epilogue.cuh"

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT
  * Family gemv: Ampere and later; clusters on Hopper. A few rows times a large matrix, at the speed of memory.
  *
- * The large matrix, the weights, is B; the few rows, the tokens, are those of A; a product has a column of D for each column of B. Layout
- * tn is symmetric: with GS_SWAP weights and tokens change places, and D is written transposed.
+ * The large matrix, called the weights, is B; the few rows, called the tokens, are the rows of A; each column of B gives a column of D. Layout
+ * tn is symmetric: with GS_SWAP the weights are A and the tokens B, and D is written transposed.
  *
- * A block computes all tokens times GS_COLS columns. Its warps share K in steps of STEP: the steps of a column go round over the warps,
- * and over the GS_SPLIT blocks of a cluster, so that neighbours read neighbouring memory. A warp takes its steps straight into the
- * fragments of mma.sync, through a ring of GS_DEPTH steps: registers, or (GS_SHARED) the warp's own shared memory, filled by cp.async. The
- * order of K within a step is permuted, the same for both operands, so that each lane's part of a fragment is 16 contiguous bytes:
+ * A block computes all tokens times GS_COLS columns. Its warps share K in steps of STEP, which are dealt out in turn to the warps, and to the
+ * GS_SPLIT blocks of a cluster, so that neighbours read neighbouring memory. A warp loads its steps directly into fragments of mma.sync,
+ * through a ring of GS_DEPTH steps: registers, or (GS_SHARED) the warp's own shared memory, filled by cp.async. The order of K within a step
+ * is permuted in the same way for both operands, so that each lane's part of a fragment is 16 contiguous bytes:
  *
  *   g = lane / 4, t = lane % 4. In k16 step s, slots 2t, 2t + 1 (i = 0) and 2t + 8, 2t + 9 (i = 1) of mma's K stand for
  *   tn, STEP 64   k = 32 (s / 2) + 8 t + 4 (s % 2) + 2 i and the next: a register of lane t's 16 bytes of that row
  *   nn, STEP 32   k = 8 t + 4 s + 2 i and the next: a lane's 8 rows of B have 8 columns each; two rows' halves make a register
  *
- * Rows that start at any element (GS_RAW_W of the weights, GS_RAW_T of the tokens: rows or what is multiplied of them are no multiple of 16
- * bytes): lanes load the aligned units of 16 bytes that the row lies in, and get the next unit from the lane that has it. Of the unit behind
- * the step's last one only up to 7 elements are needed. These ends are shared out to the lanes, one or two for each. Rows eight apart begin
- * alike, because eight rows are a multiple of 16 bytes.
+ * Rows that start at any element (GS_RAW_W for the weights, GS_RAW_T for the tokens: the start or the length of rows is not a multiple of 16
+ * bytes): lanes load the aligned units of 16 bytes that contain the row, and get the next unit from the lane that has it. Of the unit after
+ * the step's last one at most 7 elements are needed; these ends are distributed over the lanes, one or two for each. Rows eight apart have
+ * the same offset in their units, because eight rows are a multiple of 16 bytes.
  *
- * At the end partial sums meet in shared memory, in the order of the warps, then of the cluster's blocks.
+ * At the end partial sums are added up in shared memory, in the order of the warps, then of the cluster's blocks.
  *
  * Set by the builder (src/family/gemv.c): GS_IN GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read), GS_SWAP,
- * GS_BATCH (0: there is one), GS_ROWS (8 or 16: the most tokens), GS_COLS, GS_WARPS, GS_DEPTH, GS_SHARED, GS_PREFETCH (bytes), GS_AHEAD, GS_SPLIT, GS_BLOCKS (resident blocks
- * that registers must allow), GS_RAW_W GS_RAW_T, and the sizes where they are fixed (common/sizes.cuh). There are at least GS_COLS columns. */
+ * GS_BATCH (0: a single matrix), GS_ROWS (8 or 16: the most tokens), GS_COLS, GS_WARPS, GS_DEPTH, GS_SHARED, GS_PREFETCH (bytes), GS_AHEAD, GS_SPLIT, GS_BLOCKS (resident blocks
+ * that registers must allow), GS_RAW_W GS_RAW_T, and the sizes if they are fixed (common/sizes.cuh). There are at least GS_COLS columns. */
 #include "common/along.h"
 #include "common/args.h"
 #include "common/block.cuh"
@@ -44,18 +44,18 @@
 #define PARTS (K_WARPS * GS_SPLIT)                           /* of K */
 #define SETS (WARP_COLS / 8)                                 /* of eight columns */
 #define GROUPS (GS_ROWS / 8)                                 /* of eight tokens */
-#define TURNED (SETS == 1)                                   /* tokens are the 16 rows of a product, columns its 8 columns; else the reverse */
-#define TILES (TURNED ? 1 : SETS / 2 * GROUPS)               /* products of a warp and k16 step */
+#define TURNED (SETS == 1)                                   /* tokens are mma's 16 rows, columns its 8 columns; else the reverse */
+#define TILES (TURNED ? 1 : SETS / 2 * GROUPS)               /* mma instructions of a warp in a k16 step */
 #define SUMS (TILES * 4)                                     /* a lane's accumulators */
-#define HALVES (STEP / 32)                                   /* 16-byte pieces of a row in a step */
-#define WEIGHTS (GS_LAYOUT ? SETS * HALVES : 8)              /* loads of a lane and step */
+#define HALVES (STEP / 32)                                   /* 16-byte pieces of a row that a lane has in a step */
+#define WEIGHTS (GS_LAYOUT ? SETS * HALVES : 8)              /* 16-byte loads of a lane in a step */
 #define TOKENS (GROUPS * HALVES)
-#define LINES (GS_SHARED && GS_LAYOUT)                       /* copies of 128 bytes of a row by eight lanes; else as in fragments */
+#define LINES (GS_SHARED && GS_LAYOUT)                       /* eight lanes copy 128 bytes of a row; else a lane copies what its fragments need */
 #define TOKEN_ROWS (LINES ? TOKENS : GROUPS)                 /* rows of tokens that a lane loads from */
-#define WEIGHT_ENDS (GS_RAW_W ? (GS_LAYOUT ? (SETS + 3) / 4 : 1) : 0)   /* a lane's units behind the step's last ones */
+#define WEIGHT_ENDS (GS_RAW_W ? (GS_LAYOUT ? (SETS + 3) / 4 : 1) : 0)   /* units after the step's last ones that a lane loads */
 #define STEP_BYTES ((WEIGHTS + TOKENS + WEIGHT_ENDS + GS_RAW_T) * 512)   /* of a warp */
 #define RING_BYTES (GS_SHARED ? GS_DEPTH * STEP_BYTES : 0)
-#define WARP_BYTES (RING_BYTES > SUMS * 128 ? RING_BYTES : SUMS * 128)   /* a warp's ring, then its partial sums */
+#define WARP_BYTES (RING_BYTES > SUMS * 128 ? RING_BYTES : SUMS * 128)   /* a warp's ring, later its partial sums */
 #define ROWS (COLUMN_WARPS * SUMS)                           /* of 32 sums, of the block */
 #define ROUNDS ((ROWS + GS_WARPS - 1) / GS_WARPS)
 
@@ -65,7 +65,7 @@ static_assert(GS_LAYOUT || GS_AHEAD == 0, "rows of nn are too short to be asked 
 
 typedef unsigned short half_bits;
 
-/* What a lane has of a step. */
+/* A lane's data of a step. */
 typedef struct piece {
     unsigned w[WEIGHTS][4];   /* tn: [set * HALVES + half]; nn: [row] */
     unsigned t[TOKENS][4];    /* [group * HALVES + half] */
@@ -134,14 +134,14 @@ typedef struct shifts {
     unsigned t[GROUPS];
 } shifts;
 
-/* The unit after this lane's, along a row that four lanes have; of a lane with t = 0 it is `wrap` that another needs. */
+/* The unit after this lane's, in a row that four lanes share; lane t = 3 gets `wrap` of lane t = 0. */
 __device__ __forceinline__ void next_in_row(unsigned (&next)[4], const unsigned (&own)[4], const unsigned (&wrap)[4], int lane)
 {
 #pragma unroll
     for (int i = 0; i < 4; i++) next[i] = __shfl_sync(0xffffffff, lane % 4 == 0 ? wrap[i] : own[i], lane / 4 * 4 + (lane + 1) % 4);
 }
 
-/* The halves of a row of a step, shifted into place. ends: what lane `holder` of the four has of the unit behind. */
+/* Shifts the halves of a row of a step into place. ends: in lane `holder` of the four, the unit after the step. */
 __device__ __forceinline__ void shift_row(unsigned (*halves)[4], const unsigned (&ends)[4], int holder, unsigned before, int lane)
 {
 #pragma unroll
@@ -157,7 +157,7 @@ __device__ __forceinline__ void shift_row(unsigned (*halves)[4], const unsigned 
     }
 }
 
-/* What was loaded by units becomes what the fragments are made of. All lanes. */
+/* Shifts what was loaded in units, so that fragments can be taken from it. All lanes. */
 __device__ __forceinline__ void put_together(piece &x, const shifts &by, int lane)
 {
 #if GS_RAW_T
@@ -182,7 +182,7 @@ __device__ __forceinline__ void put_together(piece &x, const shifts &by, int lan
 #endif
 }
 
-/* What accumulator i (tile * 4 + element) of a lane is: a token, and a column of the warp's. */
+/* The token, and the column of the warp's, to which accumulator i (tile * 4 + element) of a lane belongs. */
 __device__ __forceinline__ int token_of(int i, int lane)
 {
     return TURNED ? lane / 4 + i / 2 * 8 : i / 4 % GROUPS * 8 + lane % 4 * 2 + i % 2;
@@ -204,7 +204,7 @@ typedef struct source {
     long long            next_w;    /* bytes to the warp's next step */
     unsigned long long   policy;
 #if GS_RAW_W
-    const unsigned char *w_end, *w_limit;   /* behind the step in the row whose end this lane loads; the end of the matrix */
+    const unsigned char *w_end, *w_limit;   /* after the step, in the row whose end this lane loads; the end of the matrix */
     long long            end_line;          /* bytes from one of its ends to the next */
 #endif
 #if GS_RAW_T
@@ -234,9 +234,9 @@ typedef struct source {
     __device__ __forceinline__ void advance(void) { move(next_w, PARTS * STEP * 2); }
 } source;
 
-/* The first GS_AHEAD times as much of the weights as the rings of the cluster hold, to L2: before the wait for the launch before, and more
- * than the rings have under way. `corner`: the block's columns at K = 0. A copy takes a uniform address, so each warp asks for some of
- * the rows; blocks of a cluster ask for their shares of K. tn alone: rows of nn are too short. */
+/* Prefetches the first GS_AHEAD times as much of the weights as the rings of the cluster hold into L2: before the wait for the previous launch, and
+ * more than the rings have in flight. corner: the block's columns at K = 0. The instruction takes a uniform address, so each warp prefetches some
+ * of the rows; each block of a cluster prefetches its share of K. Only for tn: rows of nn are too short. */
 __device__ __forceinline__ void prefetch(const half_bits *corner, long long ld, unsigned k, unsigned rank, int warp, int lane)
 {
     const unsigned all = min(k, (unsigned)(GS_AHEAD * GS_DEPTH * PARTS * STEP)) / 8;
@@ -246,7 +246,7 @@ __device__ __forceinline__ void prefetch(const half_bits *corner, long long ld, 
     for (int row = warp; row < GS_COLS; row += GS_WARPS) {
 #if GS_RAW_W
         const unsigned char *const element = (const unsigned char *)(corner + row * ld + first);
-        const unsigned bytes = (gs_before_in_unit(element) + (end - first) * 2) & ~15u;   /* whole units, which end where the row does or before */
+        const unsigned bytes = (gs_before_in_unit(element) + (end - first) * 2) & ~15u;   /* whole units that end at the row's end or before */
         gs_stream_prefetch(gs_unit_of(element), bytes);
 #else
         gs_stream_prefetch(corner + row * ld + first, (end - first) * 2);
@@ -257,7 +257,7 @@ __device__ __forceinline__ void prefetch(const half_bits *corner, long long ld, 
 /* First k of a lane's i-th 16 bytes of a row within the step. */
 __device__ __forceinline__ int k_of(int i, int lane) { return LINES ? lane % 8 * 8 : i % HALVES * 32 + lane % 4 * 8; }
 
-/* Bytes of a lane's units within the matrix and K, of which `left` is left from the step's beginning: 16 in a whole step. */
+/* Bytes to load of a lane's i-th unit: those within K, of which `left` is left from the step's start. 16 in a whole step. */
 __device__ __forceinline__ int token_bytes(const source &from, int i, int left, int lane)
 {
     if (GS_RAW_T) return gs_unit_bytes(from.token(i), left - k_of(i, lane));
@@ -271,7 +271,7 @@ __device__ __forceinline__ int weight_bytes(const source &from, int i, int left,
     return k_of(i, lane) < left ? 16 : 0;
 }
 
-/* The same of the units behind the step, up to what is needed of them. */
+/* The same for the units after the step, of which only a part is needed. */
 #if GS_RAW_T
 __device__ __forceinline__ int token_end_bytes(const source &from, int left, int lane)
 {
@@ -291,7 +291,7 @@ __device__ __forceinline__ const unsigned char *weight_unit(const unsigned char 
 
 #if !GS_SHARED
 
-/* The units behind a whole step. They go on behind the row, but not behind the matrix. */
+/* Loads the units after a whole step. They may extend beyond the row, but not beyond the matrix. */
 __device__ __forceinline__ void load_ends(piece &x, const source &from, int lane)
 {
 #if GS_RAW_T
@@ -310,7 +310,7 @@ __device__ __forceinline__ void load_ends(piece &x, const source &from, int lane
 #endif
 }
 
-/* A whole step. `from` has units, but for rows of nn. */
+/* Loads a whole step. Addresses in `from` are those of units, except nn's rows of weights. */
 __device__ __forceinline__ void load(piece &x, const source &from, int lane)
 {
 #pragma unroll
@@ -321,7 +321,7 @@ __device__ __forceinline__ void load(piece &x, const source &from, int lane)
     load_ends(x, from, lane);
 }
 
-/* The last step of K, when it is not whole: zeros beyond. */
+/* Loads the last, incomplete step of K, with zeros beyond. */
 __device__ __forceinline__ void load_tail(piece &x, const source &from, int left, int lane)
 {
 #pragma unroll
@@ -353,12 +353,12 @@ __device__ __forceinline__ void load_tail(piece &x, const source &from, int left
 #endif
 }
 
-/* All steps of this warp: first the one that is not whole (`left` of K, 0: there is none), then `steps` others. */
+/* Multiplies all steps of this warp: first the incomplete one (`left` of K; 0: none), then `steps` whole ones. */
 __device__ __forceinline__ void stream(float (&acc)[TILES][4], source from, const source &last, int steps, int left, const shifts &by, unsigned, int lane)
 {
     piece ring[GS_DEPTH];
 #if !GS_LAYOUT || GS_RAW_W || GS_RAW_T || SETS * GROUPS > 8
-    asm volatile("" : "+r"(steps));   /* a number that is known would make straight code, in which the assembler loads ahead until it spills */
+    asm volatile("" : "+r"(steps));   /* if it knew the number, ptxas would unroll the loop and load ahead until registers spill */
 #endif
     if (left) {
         load_tail(ring[0], last, left, lane);
@@ -401,13 +401,13 @@ __device__ __forceinline__ void stream(float (&acc)[TILES][4], source from, cons
 
 #else
 
-/* A step of the ring. nn: pieces one after the other, 16 bytes per lane, which copies what it reads. tn (LINES): rows of 128 bytes, those of
- * the weights, then those of the tokens; in rows of odd number the halves change places, which gives the eight lanes of g = 2 i, 2 i + 1
- * that read together eight different banks. */
+/* The layout of a step in the ring. nn: consecutive pieces of 16 bytes per lane; a lane copies what it reads. tn (LINES): rows of 128 bytes,
+ * those of the weights, then those of the tokens; in odd rows the halves are exchanged, so that the eight lanes of g = 2 i, 2 i + 1, which
+ * read together, access different banks. */
 __device__ __forceinline__ unsigned copy_offset(int lane) { return LINES ? lane / 8 * 128 + (lane % 8 * 16 ^ lane / 8 % 2 * 64) : lane * 16; }
 __device__ __forceinline__ unsigned read_offset(int lane) { return LINES ? lane / 4 * 128 + lane % 4 * 16 + lane / 4 % 2 * 64 : lane * 16; }
 
-/* From there to a lane's first unit behind the step: it copies those that it has, and reads them alone. */
+/* Bytes from copy_offset or read_offset to a lane's first unit after the step; a lane copies and reads the same ones. */
 __device__ __forceinline__ unsigned end_offset(unsigned offset, int lane) { return (WEIGHTS + TOKENS) * 512 + lane * 16 - offset; }
 
 __device__ __forceinline__ void copy(unsigned to, const source &from, int left, int lane)
@@ -445,8 +445,8 @@ __device__ __forceinline__ void read(piece &x, unsigned at, int lane)
 #endif
 }
 
-/* The same in shared memory at `base`. Each lane waits for its copies; LINES: then the lanes for each other, and before a place is filled
- * again, for those that read it. */
+/* The same with the ring in shared memory at `base`. Each lane waits for its own copies; with LINES lanes then wait for each other, and again
+ * before a place that they have read is refilled. */
 __device__ __forceinline__ void stream(float (&acc)[TILES][4], source from, const source &last, int steps, int left, const shifts &by, unsigned base, int lane)
 {
     const unsigned to = copy_offset(lane), at = read_offset(lane), end = base + GS_DEPTH * STEP_BYTES;
@@ -505,7 +505,7 @@ __device__ __forceinline__ float read_c(const void *c, long long index)
 /* Where D and C are written and read. */
 typedef struct target {
     int       tokens;
-    int       column;       /* the block's first of the matrix */
+    int       column;       /* the block's first in the matrix */
     int       owned;        /* columns before this one are another block's */
     long long index;        /* of the batch */
 } target;
@@ -532,8 +532,8 @@ __device__ __forceinline__ void put(const gs_kernel_args &p, const target &to, i
 #endif
 }
 
-/* The warps' partial sums through shared memory, then, with a cluster, those of its blocks through the leader's. Sums are numbered
- * [group of columns][accumulator][lane]; each warp adds some of these rows of lanes. */
+/* Adds up the warps' partial sums in shared memory and, with a cluster, those of its blocks in the leader's, and stores D. Sums are indexed
+ * [group of columns][accumulator][lane]; each warp adds up some rows of 32 lanes. */
 __device__ __forceinline__ void finish(const gs_kernel_args &p, const float (&acc)[TILES][4], const target &to, unsigned char *shared, unsigned rank,
                                        int warp, int lane)
 {
@@ -544,7 +544,7 @@ __device__ __forceinline__ void finish(const gs_kernel_args &p, const float (&ac
         return;
     }
     float *const own = (float *)(shared + warp * WARP_BYTES) + lane;
-    if (GS_SHARED) __syncwarp();   /* the ring is read; its place is taken */
+    if (GS_SHARED) __syncwarp();   /* all lanes have read the ring, which is overwritten */
 #pragma unroll
     for (int i = 0; i < SUMS; i++)
         if (token_of(i, lane) < to.tokens) own[i * 32] = acc[i / 4][i % 4];
@@ -596,13 +596,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_gemv(const g
 
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
     const unsigned rank = GS_SPLIT > 1 ? gs_cluster_rank() : 0;
-    const unsigned part = rank * K_WARPS + threadIdx.x / (32 * COLUMN_WARPS);   /* whose steps of K */
+    const unsigned part = rank * K_WARPS + threadIdx.x / (32 * COLUMN_WARPS);   /* which steps of K this warp has */
     const int columns = GS_SWAP ? m : n;                          /* of the weights */
 
     target to;
     to.tokens = GS_SWAP ? n : m;
     to.owned = (int)(blockIdx.x / GS_SPLIT) * GS_COLS;
-    to.column = min(to.owned, columns - GS_COLS);                 /* the last block moves back and leaves to others what is theirs */
+    to.column = min(to.owned, columns - GS_COLS);                 /* the last block moves back so that its columns exist, and does not store those of others */
     to.index = index;
 
     const half_bits *const a = (const half_bits *)p.a + (GS_STRIDES || GS_POINTERS ? gs_begin_a(p, index) : index * m * gs_size_lda(p));
@@ -618,7 +618,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_gemv(const g
     zero.w = (const unsigned char *)(weights + (GS_LAYOUT ? (to.column + row) * ldw + eight * 8
                                                           : eight * 8 * ldw + to.column + warp % COLUMN_WARPS * WARP_COLS + row * 8));
 #pragma unroll
-    for (int i = 0; i < TOKEN_ROWS; i++)   /* what is beyond the tokens is not stored */
+    for (int i = 0; i < TOKEN_ROWS; i++)   /* rows beyond the last token repeat it and are not stored */
         zero.t[i] = (const unsigned char *)(tokens + min(row + (LINES ? 4 : 8) * i, to.tokens - 1) * ldt + eight * 8);
 
     shifts by = {};
@@ -645,7 +645,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_gemv(const g
     from.move((long long)part * STEP * 2 * (GS_LAYOUT ? 1 : ldw), part * STEP * 2);
     last.move((long long)whole * STEP * 2 * (GS_LAYOUT ? 1 : ldw), (long long)whole * STEP * 2);
 
-#if !GS_SHARED   /* weights of tn and tokens of all steps begin alike: units once and for all */
+#if !GS_SHARED   /* tn's weights and the tokens have the same offset in units in all steps: unit addresses from here on */
     if (GS_LAYOUT) from.w = weight_unit(from.w);
 #pragma unroll
     for (int i = 0; i < TOKEN_ROWS; i++) from.t[i] = token_unit(from.t[i]);
@@ -655,7 +655,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_gemv(const g
 #pragma unroll
     for (int i = 0; i < SUMS; i++) acc[i / 4][i % 4] = 0;
 
-    /* never so, null pointers of K = 0 included, but it keeps the assembler from waiting before the addresses are there */
+    /* never true, not even with the null pointers of K = 0, but ptxas then computes the addresses before the wait */
     if ((unsigned long long)from.w == 1 || (unsigned long long)from.t[0] == 1) return;
 #if __CUDA_ARCH__ >= 900
     if (GS_AHEAD) prefetch(weights + to.column * ldw, ldw, (unsigned)k, rank, warp, lane);

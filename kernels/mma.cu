@@ -2,25 +2,25 @@
  * Family mma: Ampere and later. One output tile per block; a ring of shared-memory stages filled by cp.async, fragments by
  * ldmatrix one k16 step ahead, mma.sync into registers, and an epilogue through shared memory. Any extents, strides and alignment.
  *
- * Rows that do not start at multiples of 16 bytes (GS_RAW_A, GS_RAW_B) are copied as they lie: whole 16-byte units, from the one that the
- * row's first element lies in, so each row of a stage begins with up to 7 elements too many and is a unit longer. Fragments are then put
- * together from single words. Rows eight apart begin alike, because eight rows are a multiple of 16 bytes: a lane, whose rows are eight
- * apart, has one offset for all of them.
+ * Rows that do not start at multiples of 16 bytes ("raw" rows: GS_RAW_A, GS_RAW_B) are copied unshifted: whole 16-byte units, from the one that
+ * contains the row's first element, so each row of a stage begins with up to 7 extra elements and is a unit longer. Fragments are then
+ * assembled from single words. Rows eight apart have the same offset in their units, because eight rows are a multiple of 16 bytes: a lane,
+ * whose rows are eight apart, has one offset for all of them.
  *
  * GS_SPLIT blocks of a cluster share K: each leaves its sums in its shared memory, and adds up and stores a share of the rows.
  *
  *   step s of k-block t   [last step: wait for k-block t + 1, barrier] -> fragments of step s + 1 -> a slice of the copies of
  *                         k-block t + STAGES - 1 (into the stage that k-block t - 1 left) -> mma of step s
  *
- * Rows beyond M or N and the tail of K are zeros in shared memory, so no step looks at the extents; stores are masked.
+ * Rows beyond M or N and the tail of K are zeros in shared memory, so no step checks the extents; stores are masked.
  *
  * Set by the builder (src/family/mma.c): GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt), GS_BETA (1: C is read),
  * GS_BM GS_BN GS_BK (tile), GS_WM GS_WN (warps along M, N), GS_STAGES, GS_GROUP GS_ALONG_N (raster), GS_BLOCKS (resident blocks that
  * registers must allow), GS_RAW_A GS_RAW_B (1: rows of any alignment), GS_VEC_D (elements per store of D, and of
  * aux), GS_SPLIT.
  *
- * GS_GATE: what is multiplied has twice the columns of D, which GS_BN counts: of a warp's tiles of 8 columns the even ones are of the gate, the odd ones of up.
- * The columns of either are a tile of B of their own; where they alternate in stored rows of K (TURN), one tile has both, and its rows are read by element. */
+ * GS_GATE: the product has twice the columns of D, and GS_BN counts them: of a warp's tiles of 8 columns the even ones are of the gate, the odd ones of up. Gate and up have
+ * separate tiles of B, unless their columns alternate within B's stored rows (TURN): then one tile has both, and its rows are read by element. */
 #include "common/along.h"
 #include "common/args.h"
 #include "common/block.cuh"
@@ -48,8 +48,8 @@
 #define MT (WARP_M / 16)                             /* mma tiles of a warp */
 #define NT (WARP_N / 8)
 #define STEPS (GS_BK / 16)
-#define SLICES (STEPS - 1)                           /* copies are issued in that many parts: all but the last step */
-#define A_COLS (GS_A_ALONG_K ? GS_BK : GS_BM)        /* tiles in shared memory, as stored: contiguous extent in columns */
+#define SLICES (STEPS - 1)                           /* parts in which copies are issued: one in every step but the last */
+#define A_COLS (GS_A_ALONG_K ? GS_BK : GS_BM)        /* tiles are stored like the matrices: columns are contiguous */
 #define TURN (GS_GATE == 2 && !GS_B_ALONG_K)
 #define HALVES (GS_GATE && !TURN ? 2 : 1)            /* tiles of B */
 #define HALF_N (GS_BN / HALVES)
@@ -65,7 +65,7 @@
 #define SLAB_ROW ((NT | 1) * 8 * OUT_BYTES)          /* epilogue: 16 rows of a warp's tile; an odd number of 8-column units keeps banks apart */
 #define SLAB_BYTES (16 * SLAB_ROW)
 #define UNIT (16 / OUT_BYTES)                        /* elements of D in aligned 16 bytes */
-#define RAGGED (GS_VEC_D < UNIT && WARP_D > UNIT)    /* rows of D start at any element, or at any vector of less */
+#define RAGGED (GS_VEC_D < UNIT && WARP_D > UNIT)    /* rows of D start at any element, or at vectors shorter than a unit */
 
 static_assert(WARP_M % 16 == 0 && NT >= 1 && (NT & (NT - 1)) == 0, "a warp's tile is made of 16 x 8 tiles, a power of two of them along N");
 static_assert(STEPS == 2 || STEPS == 4, "fragments alternate between two buffers");
@@ -87,17 +87,17 @@ typedef struct fragments {
 
 /* ---- fragments and products ---- */
 
-/* Where this lane reads within a stage. By ldmatrix: rows along K; rows along M or N, transposed while loading. Raw rows: the word
- * of its first pair of k in rows along K; the first element of its two rows along M or N. */
+/* Where this lane reads within a stage. Aligned rows: its address for ldmatrix, which transposes operands stored along M or N. Raw rows: along
+ * K the word of its first pair of k; along M or N the first element in each of its two rows. */
 typedef struct reader {
     unsigned a, a_next, b, b_next;
 #if GS_GATE
     unsigned up, up_next, pair_up;   /* raw rows of B's second tile */
 #endif
-    unsigned pair_a, pair_b;   /* how __byte_perm takes a pair from two words: its first element is the lower or the upper half of the first */
+    unsigned pair_a, pair_b;   /* selectors of __byte_perm for a pair from two words: it begins in the lower or the upper half of the first */
 } reader;
 
-/* Elements that lie before the first one of a row in its first unit. */
+/* Elements of a row's first unit before the row. */
 __device__ __forceinline__ unsigned before_row(const half_bits *row) { return (unsigned)((unsigned long long)row & 15) / 2; }
 __device__ __forceinline__ unsigned pair_of(unsigned before) { return before % 2 ? 0x5432 : 0x3210; }
 
@@ -210,8 +210,8 @@ __device__ __forceinline__ void read_raw_b(fragments *f, const reader at, unsign
         }
 }
 
-/* Step `step` of the stage at address `stage` (a multiple of 128 but for raw rows). Chunk numbers are xored, so a step or a pair of n-tiles
- * further is an xor of the address where it stays within 128 bytes, and an addition beyond. */
+/* Step `step` of the stage at address `stage` (a multiple of 128 unless rows are raw). Chunk numbers are swizzled by xor, so advancing by a
+ * step or a pair of n-tiles is an xor of the address within 128 bytes, and an addition beyond. */
 __device__ __forceinline__ void read_fragments(fragments *f, const reader at, unsigned stage, int step)
 {
     read_a(f, at, stage, step);
@@ -248,7 +248,7 @@ __device__ __forceinline__ void multiply(accumulator (&acc)[MT][NT], const fragm
     for (int m = 0; m < MT; m++) {
 #pragma unroll
         for (int i = 0; i < NT; i++) {
-            const int n = m % 2 ? NT - 1 - i : i;   /* there and back: the last B fragment is used again */
+            const int n = m % 2 ? NT - 1 - i : i;   /* back and forth, so that the last B fragment is used again */
 #if GS_ACC != 2
             gs_mma_f16_f16(acc[m][n], f->a[m], f->b[n]);
 #elif GS_IN == 0
@@ -358,7 +358,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_mma(const gs
             multiply(acc, &f[step % 2]);
         }
     }
-    __syncthreads();   /* the slabs lie where fragments were read from */
+    __syncthreads();   /* the slabs overwrite the stages that fragments were read from */
 
 #if GS_SPLIT > 1
     leave_sums(acc, base, warp_m, warp_n, lane);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Data for contenders that race when a plan is made, and a look at what they computed. The proof of kernels is kernels/verify.cu: this one
- * costs next to nothing and finds results that are grossly wrong. */
+ * Data for contenders that are timed when a plan is made, and a check of their results that costs next to nothing and finds only gross errors.
+ * kernels/verify.cu verifies kernels. */
 #include "common/race.h"
 #include "common/convert.cuh"
 
@@ -15,7 +15,7 @@ GS_SHARED float load(const void *at, long long index, int type)
     return type == BF16 ? gs_bf16_to_f32(bits) : gs_f16_to_f32(bits);
 }
 
-/* Normal random numbers, as what is multiplied: zeros would take less power, and so less time. */
+/* Normal random numbers, like real data: zeros would take less power, and so less time. */
 KERNEL void gs_race_fill_random(const gs_race_fill p)
 {
     for (gs_u64 i = (gs_u64)blockIdx.x * blockDim.x + threadIdx.x; i < p.elements; i += (gs_u64)gridDim.x * blockDim.x) {
@@ -111,7 +111,7 @@ KERNEL void gs_race_sample(const gs_race_check p)
     }
 }
 
-/* D held NaN before. */
+/* Counts NaN in D. D was filled with NaN before the run, so these elements were not written. */
 KERNEL void gs_race_scan(const gs_race_check p)
 {
     gs_u64 found = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Rows divided by the root of the mean of their squares: D = A / sqrt(mean(A * A) + alpha) * (B + beta). Compiled with GS_OUT (0 f16, 1 bf16) and NORM_ROUNDS (1: rounded before it is multiplied by B as
- * well). p.a: M x N; p.b: N, NULL: nothing is multiplied; p.d: M x N. Rows lie p.lda and p.ldd elements apart. A block for each row. */
+ * Rows divided by the root of the mean of their squares: D = A / sqrt(mean(A * A) + alpha) * (B + beta). Compiled with GS_OUT (0 f16, 1 bf16) and NORM_ROUNDS (1: also rounded
+ * before the multiplication by B + beta). p.a: M x N; p.b: N, NULL: no such multiplication; p.d: M x N. Rows are p.lda and p.ldd elements apart. A block for each row. */
 #include "common/args.h"
 #include "common/block.cuh"
 #include "common/convert.cuh"
@@ -22,7 +22,7 @@ __device__ __forceinline__ float squares(const piece &x)
     return sum;
 }
 
-/* The sum of all threads' numbers, in each of them. */
+/* The sum of x over the block's threads, in all of them. */
 __device__ __forceinline__ float sum_of_block(float x)
 {
     __shared__ float of_warp[MOST_WARPS];
@@ -35,7 +35,7 @@ __device__ __forceinline__ float sum_of_block(float x)
     return x;
 }
 
-/* The first pieces of both operands are asked for together, and kept. Most rows have one for each thread. */
+/* The first pieces of both operands are loaded together, and kept in registers: in most rows each thread has only one. */
 extern "C" __global__ void gs_rms_norm(const gs_kernel_args p)
 {
     const unsigned long long together = (unsigned long long)p.a | (unsigned long long)p.b | (unsigned long long)p.d | (unsigned long long)((p.lda | p.ldd | p.n) * sizeof(element));
@@ -43,7 +43,7 @@ extern "C" __global__ void gs_rms_norm(const gs_kernel_args p)
     const int first = (int)threadIdx.x * PIECE, step = (int)blockDim.x * PIECE;
     const element *const a = (const element *)p.a + blockIdx.x * p.lda, *const weight = (const element *)p.b;
     element *const d = (element *)p.d + blockIdx.x * p.ldd;
-    gs_dependent_launch();   /* what comes next may fetch what it needs of its own meanwhile */
+    gs_dependent_launch();   /* the next launch may start its set-up meanwhile */
     gs_dependent_wait();
     piece x = {}, w = {};
     if (first < p.n) x = gs_load_piece<PIECE>(a + first, whole, p.n - first);

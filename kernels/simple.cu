@@ -2,8 +2,8 @@
  * The family "simple", and the f64 reference that everything is verified against.
  *
  * Both take any size, any leading dimension and any alignment that the element types have. Compiled with GS_IN, GS_ACC, GS_OUT
- * (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt) and GS_BETA (0: C is not read), simple also with the epilogue's of epilogue.cuh
- * and GS_GROUPED (how many groups of rows), GS_MASKED (1: each has m / GS_GROUPED rows of its own),
+ * (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt) and GS_BETA (0: C is not read), simple also with the macros of epilogue.cuh
+ * and GS_GROUPED (number of groups of rows), GS_MASKED (1: m / GS_GROUPED rows are reserved for each),
  * GS_K_GROUPS (groups along K), GS_POINTERS (arrays of pointers to the matrices). */
 #include "common/along.h"
 #include "common/args.h"
@@ -13,7 +13,7 @@
 #include "common/groups.h"
 #include "common/strides.cuh"
 
-#define SUM_ROWS 8   /* of a block: what a partial sum of dbias.cuh is of */
+#define SUM_ROWS 8   /* of a block, which leaves one partial sum (dbias.cuh) of them */
 #define GS_PARTIALS(p) (((p).m + (SUM_ROWS - 1LL)) / SUM_ROWS)
 #define GS_SUM_ROWS SUM_ROWS
 #define GS_GROUP_PARTIALS(first, end) (((end) - 1) / SUM_ROWS - (first) / SUM_ROWS + 1)   /* blocks that have such rows */
@@ -86,7 +86,7 @@ static __device__ __forceinline__ float dot(const in_type *a, long long step_a, 
 
 #if GS_DBIAS
 #if GS_GROUPED
-/* Those of a block's rows, group by group. group: of each row; -1: of none. */
+/* Leaves the column sums of a block's rows, one for each group. group: of each row; -1: none. */
 static __device__ __forceinline__ void leave_sums_of_groups(const gs_kernel_args &p, const float (&part)[SUM_ROWS][32], const int (&group)[SUM_ROWS], long long col)
 {
     float sum = 0;
@@ -100,7 +100,7 @@ static __device__ __forceinline__ void leave_sums_of_groups(const gs_kernel_args
 }
 #endif
 
-/* A thread per element, whose block leaves the sums of its columns. group: the row's, -1: it is none of D's, or of no group. */
+/* A thread per element; the block leaves the sums of its columns. group: the row's, -1: the row is outside D or in no group. */
 static __device__ __forceinline__ void compute_and_sum(const gs_kernel_args &p, long long row, int group)
 {
     __shared__ float part[SUM_ROWS][32];
@@ -194,7 +194,7 @@ static __device__ void put_reference(const gs_kernel_args &p, long long batch, l
 }
 
 /* f64 accumulation into doubles at p.d, rows p.ldd apart. Block 16 x 16, a tile of 64 x 64 elements, 4 x 4 of them per thread;
- * grid (cdiv(m,64), min(cdiv(n,64),65535), min(batch,65535)). The memory behind a batch by pointers is strided. */
+ * grid (cdiv(m,64), min(cdiv(n,64),65535), min(batch,65535)). A batch by pointers is verified in strided memory. */
 extern "C" __global__ void __launch_bounds__(SIDE * SIDE) gs_reference(const gs_kernel_args p)
 {
     __shared__ double tile_a[DEPTH][TILE + 1], tile_b[DEPTH][TILE + 1];
@@ -206,7 +206,7 @@ extern "C" __global__ void __launch_bounds__(SIDE * SIDE) gs_reference(const gs_
             double sum[EACH][EACH] = {};
             for (long long first_k = 0; first_k < p.k; first_k += DEPTH) {
                 for (int i = thread; i < TILE * DEPTH; i += SIDE * SIDE) {
-                    const int j = GS_A_ALONG_K ? i / DEPTH : i % TILE, d = GS_A_ALONG_K ? i % DEPTH : i / TILE;   /* neighbours in memory side by side */
+                    const int j = GS_A_ALONG_K ? i / DEPTH : i % TILE, d = GS_A_ALONG_K ? i % DEPTH : i / TILE;   /* neighbouring threads read neighbouring memory */
                     const long long row = first_row + j, k = first_k + d;
                     tile_a[d][j] = row < p.m && k < p.k ? (double)LOAD_IN(a[row * stride_a_m(p) + k * stride_a_k(p)]) : 0.0;
                 }
@@ -234,7 +234,7 @@ extern "C" __global__ void __launch_bounds__(SIDE * SIDE) gs_reference(const gs_
     }
 }
 
-/* The same of a product with one row or one column, not of a batch: a warp for each element, since tiles would leave most of the device idle. Sums of another order:
+/* The same for a product with one row or one column, not for a batch: a warp for each element, since tiles would leave most of the device idle. It adds in another order, so it is
  * for data whose sums are exact. Block 16 x 16; grid (cdiv(m * n, 8),1,1). */
 extern "C" __global__ void __launch_bounds__(SIDE * SIDE) gs_reference_line(const gs_kernel_args p)
 {

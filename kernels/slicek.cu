@@ -6,16 +6,16 @@
  *   block   warps along K leave their sums in shared memory; one barrier; every thread adds a few quads (the four sums of a lane in an mma tile)
  *   cluster blocks along K send each other's share of the quads (st.async on the receiver's mbarrier), and add again
  *
- * The order of k within a sum is free, so a lane's 16 bytes along K, k = 8t .. 8t + 7 of the step (t = lane % 4), are used as they come: the
+ * The order of k within a sum is free, so a lane's 16 bytes along K, k = 8t .. 8t + 7 of the step (t = lane % 4), are used as loaded: the
  * k16 operation s takes elements 4s, 4s + 1 as its low pair and 4s + 2, 4s + 3 as its high pair, in A and in B.
  * The order of rows and columns is free, too. One operand is on the 16-wide side of mma.sync (P), the other on the 8-wide side (Q), whose
- * fragments are the loaded registers themselves. Where B is stored along N (nn) it is P: lanes load V neighbouring columns of 8 rows of B, and
- * byte permutations, which pair the rows up, put fragments together. Otherwise P is the operand with fewer rows in the warp's tile.
+ * fragments are the loaded registers themselves. If B is stored along N (nn), B is P: lanes load V neighbouring columns of 8 rows of B, and
+ * byte permutations assemble fragments from pairs of rows. Otherwise P is the operand with fewer rows in the warp's tile.
  * Either way a quad is two neighbouring columns of two rows.
  *
- * Rows of any alignment (GS_RAW_A, GS_RAW_B: their start, or what is multiplied of them, is no multiple of 16 bytes) are loaded word by word,
- * one word more than pairs, and put together before they are multiplied. Rows an even number apart are alike, as a lane's are; where B is P
- * its columns are neighbours, in pairs of which each has its own way. What such a row has beyond K is another row's and becomes zero.
+ * Rows of any alignment ("raw" rows, GS_RAW_A, GS_RAW_B: their start or length is not a multiple of 16 bytes) are loaded word by word, one word
+ * more than pairs, and pairs are assembled before they are multiplied. Rows an even number apart have the same alignment to words, and so have
+ * a lane's rows; if B is P, a lane's columns are neighbours, and even and odd ones differ. Elements beyond K belong to another row and are zeroed.
  *
  * Set by the builder (src/family/slicek.c): GS_IN GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn), GS_BETA (1: C is read), GS_BM GS_BN
  * (tile), GS_WM GS_WN GS_WK (warps along M, N, K), GS_DEPTH, GS_SPLIT (blocks of a cluster along K), GS_FETCH (bytes that a miss brings to L2),
@@ -45,15 +45,15 @@
 #define SWAPPED (!GS_LAYOUT || WARP_M > WARP_N)      /* P is B */
 #define PT ((SWAPPED ? WARP_N : WARP_M) / 16)
 #define QT ((SWAPPED ? WARP_M : WARP_N) / 8)
-#define CHAINS (PT * QT <= 4 ? 2 : 1)                /* sums of their own for even and odd operations, where few are independent */
+#define CHAINS (PT * QT <= 4 ? 2 : 1)                /* 2: separate sums for even and odd operations, if few are independent */
 
 #define RAW_P (SWAPPED ? GS_RAW_B : GS_RAW_A)
 #define RAW_Q (SWAPPED ? GS_RAW_A : GS_RAW_B)
 #define WORDS_P (4 + RAW_P)                          /* of a lane's 8 elements along K */
 #define WORDS_Q (4 + RAW_Q)
 
-/* Columns: a lane has RUN neighbours of each of its rows in a group of tiles, in pairs. What is exchanged needs no more than pairs, and
- * neighbouring lanes then store neighbouring pairs, where loads leave the choice. */
+/* Columns: in a group of tiles a lane has RUN neighbouring columns of each of its rows, in pairs. If sums are exchanged pairs suffice, and
+ * neighbouring lanes then store neighbouring pairs, if the layout allows it (NEAR). */
 #define V (WARP_N / 8 < 8 ? WARP_N / 8 : 8)          /* columns of B that a lane loads from a row of it (nn) */
 #define WORDS_V (V / 2 + RAW_P)                      /* of V columns (nn) */
 #define RUN (SWAPPED ? V : V < 4 ? 2 * V : 8)
@@ -62,29 +62,29 @@
 #define PAIR_STRIDE (SWAPPED ? (NEAR ? 16 : 2) : NEAR ? 8 : 2)   /* columns from a lane's pair to its next in a group */
 #define LANE_STRIDE (NEAR ? 2 : RUN)                 /* columns from a lane's first pair to that of the lane beside it */
 
-/* What is exchanged: quads, numbered as lanes of tiles. */
+/* Quads are exchanged. They are numbered by warp, tile and lane. */
 #define TILE_BYTES (GS_BM * GS_BN * 4)
 #define QUADS (GS_BM * GS_BN / 4)
-#define SHARE (QUADS / GS_SPLIT)                     /* that a block of the cluster finishes */
+#define SHARE (QUADS / GS_SPLIT)                     /* quads that a block of the cluster finishes */
 #define ROUNDS_OF(count) (((count) + THREADS - 1) / THREADS)
 #define ENDS (SHARED_RUNS ? RUN_ROUNDS * 2 * RUN : EXCHANGED ? ROUNDS_OF(SHARE) * 4 : PT * QT * 4)   /* elements that a thread stores */
-#define EARLY_C (GS_BETA && ENDS * OUT_BYTES <= 64 && GS_VEC_C * OUT_BYTES >= 4)   /* C travels with the operands */
+#define EARLY_C (GS_BETA && ENDS * OUT_BYTES <= 64 && GS_VEC_C * OUT_BYTES >= 4)   /* C is loaded together with the operands */
 
-/* Where rows of D start at any element, or at vectors of few, lanes whose runs make up a piece of a row shift them until vectors are aligned.
- * What is exchanged is then finished by runs, too: a warp takes units of tiles that these stem from, where a block's share is made of them. Stores
- * by element write each 32 bytes of D up to eight times (nn) or four times (tn), but shifts take a warp some hundred cycles: few units do not
- * repay them. */
+/* If rows of D start at any element, or at short vectors, lanes whose runs form a piece of a row shift them so that vectors are aligned (RAGGED).
+ * Exchanged sums are then finished as runs, too (SHARED_RUNS), if a block's share consists of whole units, the tiles of a run; each warp takes some
+ * units. Stores by element write each 32 bytes of D up to eight times (nn) or four times (tn), but shifts take a warp some hundred cycles, which does
+ * not pay for few units. */
 #define VECTOR (RUN * OUT_BYTES < 16 ? RUN : 16 / OUT_BYTES)   /* elements of an aligned store */
 #define RAGGED (VECTOR >= 4 * GS_VEC_D)
 #define LEAST_UNITS (GS_LAYOUT ? 4 : 2)
-#define ROW_LANES (SWAPPED ? 8 : 4)                  /* that have a piece of a row, and the distance between them */
+#define ROW_LANES (SWAPPED ? 8 : 4)                  /* that share a piece of a row, and the distance between them */
 #define ROW_STRIDE (SWAPPED ? 4 : 1)
-#define RUN_TILES (RUN / 2)                          /* neighbours in such a piece */
+#define RUN_TILES (RUN / 2)                          /* tiles of a unit: a run has a pair of each */
 #define SHARED_RUNS (EXCHANGED && RAGGED && RUN == 8 && SHARE % (32 * RUN_TILES) == 0 && UNITS >= LEAST_UNITS)
 #define UNITS (SHARE / (32 * RUN_TILES))             /* of a block's share */
 #define RUN_ROUNDS ((UNITS + WARPS - 1) / WARPS)
 
-/* Guards that constants make superfluous. */
+/* Checks that constant sizes may make unnecessary. */
 #ifdef GS_FIXED
 #define EDGE_M (GS_M % GS_BM != 0)
 #define EDGE_N (GS_N % GS_BN != 0)
@@ -115,20 +115,20 @@ typedef struct source {
     const unsigned char *p[GS_LAYOUT ? 2 * PT : WARP_N / (8 * V)];   /* rows (columns of B); nn: a row of B at each group of columns */
     const unsigned char *q[QT];
     int                  ldb;                           /* nn: bytes */
-    int                  left;                          /* K - k; a lane's 8 elements are inside or outside together, but for raw rows */
+    int                  left;                          /* K - k; a lane's 8 elements are all inside or all outside, unless rows are raw */
     const unsigned char *end_p, *end_q;                 /* of the matrices */
-    unsigned             pair_p[2], pair_q;             /* gs_raw_pair of P's: even rows (columns of B, if that is P; rows of B, nn) and odd ones */
+    unsigned             pair_p[2], pair_q;             /* gs_raw_pair of P's even and odd rows (tn, B is P: columns of B; nn: rows of B), and of Q's */
 } source;
 
 /* ---- what a lane has ---- */
 
-/* Rows and columns of a warp's tile that position `at` of tile `i` on either side stands for. lane: of the lane that has it. */
+/* The row (P is A) or column (P is B), in the warp's tile, that a lane has in tile i of P: in its lower half (half 0) or upper half. */
 __device__ __forceinline__ constexpr int p_row(int i, int half, unsigned lane) { return i * 16 + half * 8 + (int)(lane / 4); }
 __device__ __forceinline__ constexpr int p_column(int i, int half, unsigned lane)
 {
     return (unsigned)i / (RUN / 2) * (8 * RUN) + (unsigned)i % (RUN / 2) * PAIR_STRIDE + (int)(lane / 4 * LANE_STRIDE) + half;
 }
-/* Of Q, as loaded: position lane / 4. */
+/* The same for Q, as loaded. */
 __device__ __forceinline__ constexpr int q_row(int i, unsigned lane) { return i * 8 + (int)(lane / 4); }
 __device__ __forceinline__ constexpr int q_column(int i, unsigned lane)
 {
@@ -140,12 +140,12 @@ __device__ __forceinline__ int quad_row(int p, int q, unsigned lane) { return SW
 __device__ __forceinline__ int quad_column(int p, int q, unsigned lane) { return SWAPPED ? p_column(p, 0, lane) : q_column(q, lane % 4 * 8); }
 #define QUAD_ROWS (SWAPPED ? 1 : 8)
 
-/* Sum of column `column` in row `row` (0 or 1 each) of a quad. */
+/* Which sum of a quad is that of column `column` in row `row` (0 or 1 each). */
 __device__ __forceinline__ constexpr int in_quad(int row, int column) { return SWAPPED ? column * 2 + row : row * 2 + column; }
 
 /* ---- loads ---- */
 
-/* Byte offset of a row, or of the matrix's last one where the tile may hang over the edge. */
+/* Byte offset of a row, or of the matrix's last one if the tile extends beyond it. */
 template <int EDGE> __device__ __forceinline__ long long row_offset(int first, int further, int rows, int ld_bytes)
 {
     if (EDGE) return (long long)min(first + further, rows - 1) * ld_bytes;
@@ -175,7 +175,7 @@ __device__ __forceinline__ source source_of(const gs_kernel_args &p, int m0, int
         from.p[i] = SWAPPED ? b + row_offset<EDGE_N>(p0, p_column(i / 2, i % 2, 0), n, ldb) : a + row_offset<EDGE_M>(p0, p_row(i / 2, i % 2, 0), m, lda);
 #else
 #pragma unroll
-    for (int i = 0; i < WARP_N / (8 * V); i++)   /* N % 8 is 0, but for raw rows, which may hang over the edge into the next row */
+    for (int i = 0; i < WARP_N / (8 * V); i++)   /* N % 8 is 0 unless rows are raw; those may extend into the next row */
         from.p[i] = b + (EDGE_N ? min(p0 + i * 8 * V, n - (RAW_P ? 1 : V)) : p0 + i * 8 * V) * 2;
 #endif
 #pragma unroll
@@ -198,7 +198,7 @@ __device__ __forceinline__ source source_of(const gs_kernel_args &p, int m0, int
     return from;
 }
 
-/* Eight elements of a row along K (or V of a row of B): from `at`, whose matrix ends at `end`. */
+/* Loads eight elements of a row along K (or V of a row of B) from `at`; end: of the matrix. */
 template <int WORDS, int RAW> __device__ __forceinline__ void load_piece(unsigned *words, const unsigned char *at, const unsigned char *end, bool on)
 {
     if constexpr (RAW) {
@@ -209,7 +209,7 @@ template <int WORDS, int RAW> __device__ __forceinline__ void load_piece(unsigne
     }
 }
 
-/* The step that is `ahead` k further on; zeros beyond K, and nothing is read there. */
+/* Loads the step that is `ahead` k further on. Beyond K nothing is read, and elements are zero. */
 __device__ __forceinline__ void load(operands *x, const source &from, int ahead, bool on)
 {
 #if GS_LAYOUT
@@ -218,7 +218,7 @@ __device__ __forceinline__ void load(operands *x, const source &from, int ahead,
 #else
     int ldb = from.ldb;
 #ifndef GS_FIXED
-    asm volatile("" : "+r"(ldb));   /* rows' addresses are made when they are used: one instruction each, and no registers for all of them */
+    asm volatile("" : "+r"(ldb));   /* row addresses are computed when they are used: one instruction each, but no registers for all of them */
 #endif
 #pragma unroll
     for (int i = 0; i < WARP_N / (8 * V); i++)
@@ -239,7 +239,7 @@ __device__ __forceinline__ void advance(source *from, int by)
     for (int i = 0; i < QT; i++) from->q[i] += by * 2;
 }
 
-/* Whether the lane's elements so far ahead are within K. */
+/* Whether the lane's elements that are `ahead` k further on are within K. */
 __device__ __forceinline__ bool is_inside(int ahead, const source &from)
 {
 #ifdef GS_FIXED
@@ -250,8 +250,8 @@ __device__ __forceinline__ bool is_inside(int ahead, const source &from)
 
 /* ---- products ---- */
 
-/* The fragment of tile i of P for operation s: low pairs of k of the two halves, then high pairs. The compiler would copy it for each use:
- * with a zero that it does not know it makes it once. */
+/* The fragment of tile i of P for operation s: low pairs of k of the two halves, then high pairs. zero: 0, which the compiler does not know;
+ * otherwise it would copy the fragment for each use. */
 __device__ __forceinline__ void fragment(unsigned (&f)[4], const operands &x, const source &from, const unsigned (&inside)[4], int i, int s, unsigned zero)
 {
 #pragma unroll
@@ -292,10 +292,10 @@ __device__ __forceinline__ void fragments_q(unsigned (&g)[QT][2], const operands
         }
 }
 
-/* left: K from the lane's first element of the step on. */
+/* left: what is left of K from the lane's first element of the step on. */
 __device__ __forceinline__ void multiply(sums &acc, const operands &x, const source &from, int left, unsigned zero)
 {
-    unsigned inside[4] = {~0u, ~0u, ~0u, ~0u};           /* of pairs along K */
+    unsigned inside[4] = {~0u, ~0u, ~0u, ~0u};           /* masks of pairs along K */
     if (GS_RAW_A || GS_RAW_B) {
 #pragma unroll
         for (int i = 0; i < 4; i++) inside[i] = left > 2 * i + 1 ? ~0u : left == 2 * i + 1 ? 0xffffu : 0;
@@ -320,8 +320,8 @@ __device__ __forceinline__ void multiply(sums &acc, const operands &x, const sou
     }
 }
 
-/* A warp's whole share of K, from the ring's first steps on. The compiler does not know k: where a step might be the last one it does not mix
- * that step's instructions with the next one's, which wait for later loads. */
+/* Multiplies a warp's whole share of K; the ring holds its first steps. The compiler does not know k, so every step ends with a branch, and its
+ * instructions are not mixed with those of the next step, which wait for later loads. */
 __device__ __forceinline__ void multiply_steps(sums &acc, source &from, operands (&ring)[GS_DEPTH], int k, unsigned zero)
 {
 #if STRAIGHT
@@ -360,7 +360,7 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, GS_BLOCKS) gs_slic
     const unsigned parts = gs_shared_address(shared), received = parts + (GS_WK > 1 ? GS_WK * TILE_BYTES : 0), barrier = received + TILE_BYTES;
     const unsigned warp = WARPS > 1 ? threadIdx.x / 32 : 0, lane = WARPS > 1 ? threadIdx.x % 32 : threadIdx.x, rank = blockIdx.x % GS_SPLIT;
     const int m0 = (int)(blockIdx.x / GS_SPLIT) * GS_BM, n0 = (int)blockIdx.y * GS_BN;
-    const int zero = p.batch & 1 << 30;   /* not known to the compiler; read early, it brings the arguments' second line before the wait */
+    const int zero = p.batch & 1 << 30;   /* 0, which the compiler does not know; reading it also fetches the arguments' second cache line before the wait */
     const int k = gs_size_k(p) - zero;
     source from = source_of(p, m0, n0, warp, lane, rank, zero);
 #if GS_SPLIT > 1
@@ -372,9 +372,9 @@ extern "C" __global__ void CLUSTER __launch_bounds__(THREADS, GS_BLOCKS) gs_slic
     gs_cluster_arrive();
 #endif
     gs_dependent_wait();
-    gs_dependent_launch();   /* not before the wait: launches that pile up, each waiting for the one before, take the room of those that compute */
+    gs_dependent_launch();   /* not before the wait: a queue of waiting launches would occupy the multiprocessors */
 
-    /* Steps end at branches, and the barrier keeps loads before it: all are issued, step by step, before anything waits for the first. */
+    /* Steps end with branches, and gs_barrier_zero keeps loads before it: all loads are issued, step by step, before anything waits for the first. */
     operands ring[GS_DEPTH];
 #pragma unroll
     for (int i = 0; i < GS_DEPTH && i < ROUNDS; i++) {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * Family splitk: Hopper, one tile and one share of K per block. A producer warp asks for every stage at once and refills what comes back;
- * consumer warpgroups multiply with wgmma. Blocks that share a tile's K hand their parts to each other: in a cluster through shared
- * memory, across the grid through the workspace, by tickets.
+ * Family splitk: Hopper, one tile and one share of K per block. A producer warp starts the copies of all stages at once and refills released
+ * stages; consumer warpgroups multiply with wgmma. Blocks that share a tile's K add up their partial sums: in a cluster through shared memory,
+ * across the grid through the workspace, by tickets.
  *
  * wgmma multiplies X (64 rows at a time) by Y (8 to 256 columns). Order ab: X is A, Y is B. Order ba: X is B's columns, Y is A's rows, and
  * the accumulators hold the transposed tile. An operand is K-major (rows of K: A of nn and tn, B of tn and tt) or not.
  *
  * Set by the builder (src/family/splitk.c): GS_BATCHED (1: maps of a batch), GS_IN GS_ACC GS_OUT GS_LAYOUT GS_BETA, GS_FIXED and sizes (kernel.h); GS_BM GS_BN GS_BK (tile),
  * GS_STAGES, GS_ORDER (0 ab, 1 ba), GS_CM GS_CN (blocks of a cluster along M, N, which share operands), GS_CK (blocks of a cluster along
- * K), GS_TICKETS (shares of K that meet in the workspace, each of GS_CK blocks), GS_ROWS_A GS_ROWS_B (rows of a K-major box: fewer than the
- * tile's where the matrix has no more), GS_WALK_N (1: neighbouring blocks are neighbours along N), GS_VECTOR (1: rows of D start and end at
- * multiples of 16 bytes; f32: of 8), GS_UNITS (1: C is read by units of 16 bytes, 2: the aux of a gradient; 0: either by element), GS_BLOCKS (of a multiprocessor), GS_FEED_A GS_FEED_B (who brings an operand, common/feed.cuh:
- * tensor copies, or threads; the producer has four warps then; or tensor copies of eighths of both operands, to the stages, from which consumers shift them to a ring of
- * their own, common/eighths.cuh).
+ * K), GS_TICKETS (shares of K that are added up in the workspace, each of GS_CK blocks), GS_ROWS_A GS_ROWS_B (rows of a K-major box: fewer than
+ * the tile's if the matrix has fewer), GS_WALK_N (1: neighbouring blocks are neighbours along N), GS_VECTOR (1: rows of D start and end at
+ * multiples of 16 bytes; f32: of 8), GS_UNITS (in units of 16 bytes 1: C is read, 2: the aux of a gradient is read; 0: by element), GS_BLOCKS (per multiprocessor), GS_FEED_A
+ * GS_FEED_B (how an operand is copied, common/feed.cuh: by tensor copies; by threads, and the producer then has four warps; or by tensor copies of eighths of both operands to
+ * the stages, from which consumers shift them to a second ring, common/eighths.cuh).
  *
- * GS_GATE: what is multiplied has twice the columns of D, as in ws.cu: eight of the gate, eight of up in turn, as B's map brings them
- * (GS_TURN: 1) or a copy has them. GS_BN counts columns of the product. */
-#ifndef GS_EARLY_B   /* in a dependent launch B may be read before the launch before has ended, where p.early_b says so */
+ * GS_GATE: the product has twice the columns of D, as in ws.cu: they alternate, eight of the gate and eight of up. B's map reads them in this order
+ * (GS_TURN: 1), or a copy has it. GS_BN counts columns of the product. */
+#ifndef GS_EARLY_B   /* 1: in a dependent launch B may be read before the previous launch has ended, if p.early_b is set */
 #define GS_EARLY_B 0
 #endif
 #if GS_EARLY_B
@@ -64,7 +64,7 @@
 #define X_SHARED (GS_CN > 1)
 #define Y_SHARED (GS_CM > 1)
 #define FEED_X GS_FEED_A
-#define SAME_X (GS_SAME & 1)                         /* all matrices of the batch have one */
+#define SAME_X (GS_SAME & 1)                         /* all matrices of the batch share one */
 #define SAME_Y (GS_SAME & 2)
 #define FEED_Y GS_FEED_B
 #else
@@ -88,12 +88,12 @@
 #define CONSUMERS (BX == 64 ? 1 : BX == 192 ? 3 : 2) /* warpgroups */
 #define WORKERS (CONSUMERS * 128)                    /* their threads */
 #define SHIFT (FEED_X == 3)                          /* both operands */
-#define FEED ((FEED_X || FEED_Y) && !SHIFT)          /* operands are not shared then */
+#define FEED ((FEED_X || FEED_Y) && !SHIFT)          /* threads copy an operand; blocks share none then */
 #define THREADS (WORKERS + (FEED ? GS_FEED_THREADS : 32))
 #define ROW_BLOCKS (BX / 64 / CONSUMERS)             /* 64-row blocks of a consumer */
 #define GROUPS (BY / 8)                              /* of 8 columns: 4 accumulators of a thread */
 #if GS_GATE && GS_ORDER == 0
-#define SLICE ((GROUPS / 2 + GS_CK - 1) / GS_CK * 2) /* pairs of them */
+#define SLICE ((GROUPS / 2 + GS_CK - 1) / GS_CK * 2) /* the same; gate and up stay together */
 #else
 #define SLICE ((GROUPS + GS_CK - 1) / GS_CK)         /* groups that one block of a cluster along K adds up and stores */
 #endif
@@ -101,21 +101,21 @@
 #define Y_BYTES (BY * GS_BK * 2)
 #if SHIFT
 #define STAGE_BYTES (GS_SLOT_BYTES(BX) + GS_SLOT_BYTES(BY))
-#define RING_BYTES (GS_SHIFTED * (X_BYTES + Y_BYTES))   /* k-blocks that are multiplied from, in front of the stages */
+#define RING_BYTES (GS_SHIFTED * (X_BYTES + Y_BYTES))   /* shifted k-blocks that wgmma reads; before the stages */
 #define MORE_K GS_MORE_K
 #else
 #define STAGE_BYTES (X_BYTES + Y_BYTES)
 #define RING_BYTES 0
 #define MORE_K 0
 #endif
-#define LANDING_X (FEED_X && !SHIFT ? 0 : X_ALONG_K ? ROWS_X * GS_BK * 2 : X_BYTES)   /* of them, by tensor copies */
+#define LANDING_X (FEED_X && !SHIFT ? 0 : X_ALONG_K ? ROWS_X * GS_BK * 2 : X_BYTES)   /* bytes of a stage that tensor copies write */
 #define LANDING_Y (FEED_Y && !SHIFT ? 0 : Y_ALONG_K ? ROWS_Y * GS_BK * 2 : Y_BYTES)
 #define LANDING_BYTES (LANDING_X + LANDING_Y)
-#define BESIDE_X (FEED_X == 2 ? X_BYTES / 8 : 0)      /* bytes of a stage: ninth units of rows */
+#define BESIDE_X (FEED_X == 2 ? X_BYTES / 8 : 0)      /* bytes per stage for the ninth units of rows */
 #define BESIDE_Y (FEED_Y == 2 ? Y_BYTES / 8 : 0)
-#define AHEAD (GS_STAGES > 2 ? GS_STAGES - 2 : 0)    /* stages that threads have under way while the oldest is waited for; consumers hold one, and release it late */
-#define REHEARSED (GS_TICKETS == 1 && ROW_BLOCKS * BY / 2 <= 64 && !GS_SCALARS)   /* registers: sums live from pass to pass; scalars may come late */
-#define OWN_KEPT (ROW_BLOCKS * SLICE <= (GS_BLOCKS > 1 || CONSUMERS == 3 ? 4 : 8))   /* registers: the last block's own part lives until the others come from the workspace */
+#define AHEAD (GS_STAGES > 2 ? GS_STAGES - 2 : 0)    /* stages that threads have in flight while they wait for the oldest; consumers hold one, and release it late */
+#define REHEARSED (GS_TICKETS == 1 && ROW_BLOCKS * BY / 2 <= 64 && !GS_SCALARS)   /* the end runs twice (see gs_splitk), if sums fit registers; scalars may not be written yet */
+#define OWN_KEPT (ROW_BLOCKS * SLICE <= (GS_BLOCKS > 1 || CONSUMERS == 3 ? 4 : 8))   /* the last block keeps its own part in registers while it reads the others from the workspace */
 #define RAGGED (SLICE * GS_CK != GROUPS)              /* the last slices have fewer groups */
 #define SLICE_BYTES (ROW_BLOCKS * SLICE * WORKERS * 16)
 #define PARTS_BYTES ((GS_CK - 1) * SLICE_BYTES)      /* what the other blocks of a cluster send */
@@ -136,18 +136,18 @@
 #define WGMMA PASTE(gs_wgmma_n, BY, _f32_bf16)<1 - Y_ALONG_K, 1 - X_ALONG_K>
 #endif
 
-/* Columns that are compiled in and divisible need no guard. */
+/* If N is a constant and divisible, columns need no check. */
 #if defined(GS_FIXED) && !GS_GATE
 #define GUARD_N (GS_N % GS_BN != 0 || (GS_ORDER == 0 && RAGGED))
 #else
 #define GUARD_N 1
 #endif
 
-/* Which tile and which part of it is this block's. A cluster is neighbours: along M or N, and all along K. */
+/* Which tile and which part of it this block computes. The blocks of a cluster are neighbours along M or N, and along K. */
 typedef struct place {
     int m, n;                  /* first row and column of the tile */
-    unsigned rank;             /* among those that share an operand */
-    unsigned rank_k;           /* among those of the cluster along K */
+    unsigned rank;             /* among the blocks that share an operand */
+    unsigned rank_k;           /* among the cluster's blocks along K */
     unsigned share;            /* which of SHARES */
 #if GS_BATCHED
     int index;                 /* of the batch */
@@ -211,7 +211,7 @@ gs_splitk(
     const int first = first_block(at.share, all), blocks = count_blocks(at.share, all);
     int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);   /* the same in all lanes, and the compiler knows it */
 
-    const int brought = blocks + (SHIFT && blocks > 0 && first + blocks < all);   /* with the one behind this share, of which the first units are needed */
+    const int brought = blocks + (SHIFT && blocks > 0 && first + blocks < all);   /* plus the k-block after this share, whose first units are needed */
 #if SHIFT
     const gs_eighths of_a = GS_EIGHTHS(map_a), of_b = GS_EIGHTHS(map_b);
 #else
@@ -220,7 +220,7 @@ gs_splitk(
     const source from = {GS_ORDER ? of_b : of_a, GS_ORDER ? of_a : of_b, GS_ORDER ? at.n : at.m, GS_ORDER ? at.m : at.n, at.rank,
                          (unsigned short)(((1u << SHARERS) - 1) << at.rank_k * SHARERS), index_of(at)};
 
-    /* Two branches that the compiler cannot make one: the code of the first lies right here, nothing else is as urgent. */
+    /* The asm keeps the compiler from merging the two branches: the code of the first, the most urgent one, is then placed right here. */
     if (warp == CONSUMERS * 4) begin(from, stages, full, first, brought, at, EARLY_B(p));
     asm volatile("" : "+r"(warp));
 #if FEED
@@ -248,7 +248,7 @@ gs_splitk(
     if (SHARERS > 1) gs_cluster_wait();
 
     early asked = {};
-    /* The end runs twice: first for no rows, while the operands are under way, so that its code has been fetched when it matters. */
+    /* The end runs twice: first for no rows, while the operands are in flight, so that its code is in the instruction cache when it matters. */
     float acc[ROW_BLOCKS][BY / 2] = {};
 #if GS_CK > 1
     slice sum = {};
@@ -258,7 +258,7 @@ gs_splitk(
 #pragma unroll 1
     for (int pass = !REHEARSED; pass < 2; pass++) {
         const float4 *others = 0;
-        if (REHEARSED) asm volatile("" : "+r"(pass));   /* one copy of the code for both */
+        if (REHEARSED) asm volatile("" : "+r"(pass));   /* keeps one copy of the code for both passes */
         if (pass == 1) {
             gs_dependent_wait();
             ask_early(&asked, p, at, warp / 4);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT
- * Family tiny: a batch of many matrices, each so small that a warp computes all of it, or a strip of its rows. Nothing but the speed of memory
- * counts, so as many bytes as possible are under way at any time and a warp does little for each of them.
+ * Family tiny: a batch of many matrices, each so small that one warp computes all of it, or a strip of its rows. Only the memory bandwidth limits the
+ * speed, so as many bytes as possible are in flight at any time, and a warp does little for each of them.
  *
- * The matrices of a batch lie one behind the other, whatever their rows. GS_STAGES > 0: GS_MATRICES of A and as many of B are one bulk copy each into a
- * stage of a ring of the block, and warps read fragments of mma.sync from there; of an operand that all matrices have in common, that one is copied. GS_STAGES 0: warps
- * load fragments from global memory, those of GS_MATRICES strips at once, wherever matrices lie: strides of any kind, pointers.
+ * GS_STAGES > 0: the matrices of a batch are at a constant distance. GS_MATRICES of A, and as many of B, are one bulk copy each into a stage of the block's ring, from which
+ * warps read fragments of mma.sync; an operand that all matrices share is copied into each stage. GS_STAGES 0: warps load fragments from global memory, those of GS_MATRICES
+ * strips at once, wherever matrices are: strides of any kind, pointers.
  *
- * Nobody asks in which order a product goes along K, as long as A and B agree, nor which column of D is which column of mma. So a lane takes for k what
- * lies side by side in a row of A or B, in one load, and for columns what makes it end with neighbours of D, which it stores itself:
+ * The order along K does not matter if it is the same for A and B, nor does it matter which column of D is which column of mma. So a lane's k are
+ * neighbours in a row of A or B, read by one load, and its columns are chosen so that its results are neighbours in D, which it stores itself:
  *
  *     words along K of lane (g, t)      32 k: 8t ... 8t + 7, two steps of mma; the last 16 k: 4t ... 4t + 3
  *     across K                          neighbouring columns of each of those k, put together in pairs of k
  *     tiles of N, in groups of G = 1, 2, 4    lane t has columns 2Gt ... 2Gt + 2G - 1 of a group
  *
- * No operand is exchanged between lanes, and one block's warps meet at the mbarriers of the ring only. Extents are constants of the compilation.
+ * Lanes exchange no operands, and a block's warps synchronise only by the mbarriers of the ring. Extents are compile-time constants.
  *
  * Set by the builder (src/family/tiny.c): GS_IN GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt), GS_BETA (1: C is read), GS_M ... GS_LDD
  * (sizes.cuh), GS_WARPS, GS_MATRICES, GS_TILES (of 16 rows of D in a strip), GS_STAGES, GS_BLOCKS (resident blocks that registers must allow), GS_VEC_A
- * GS_VEC_B GS_VEC_C GS_VEC_D (elements of an access), GS_SHIFT_A GS_SHIFT_B (1: the operand starts at any element), of a ring whose matrices have strides GS_STRIDE_A
- * GS_STRIDE_B (elements from one to the next; 0: all have the same; not set: one begins where the rows of the one before end). Sums are f32 always. */
+ * GS_VEC_B GS_VEC_C GS_VEC_D (elements of an access), GS_SHIFT_A GS_SHIFT_B (1: the operand starts at any element). With a ring also GS_STRIDE_A GS_STRIDE_B (elements from one
+ * matrix to the next; 0: all share one; not set: rows * leading dimension). Sums are always f32. */
 #include "common/along.h"
 #include "common/args.h"
 #include "common/block.cuh"
@@ -37,9 +37,9 @@
 #define STRIPS ((GS_M + STRIP - 1) / STRIP)          /* of a matrix */
 #define SLOTS (2 * GS_TILES)                         /* rows of a lane */
 #define NT ((GS_N + 7) / 8)                          /* tiles of 8 columns */
-#define GROUP (GS_OUT == 2 ? 2 : 4)                  /* the most tiles whose columns a lane has side by side: 16 bytes of D */
+#define GROUP (GS_OUT == 2 ? 2 : 4)                  /* most tiles in which a lane's columns are neighbours: 16 bytes of D */
 #define NEITHER_ALONG_K (!GS_A_ALONG_K && !GS_B_ALONG_K)
-#define PAIRS (NEITHER_ALONG_K ? 0 : GS_K / 32 + (GS_K % 32 > 16))   /* of steps of mma: 32 k */
+#define PAIRS (NEITHER_ALONG_K ? 0 : GS_K / 32 + (GS_K % 32 > 16))   /* of k16 steps of mma: 32 k */
 #define STEPS (NEITHER_ALONG_K ? (GS_K + 15) / 16 : 2 * PAIRS + (GS_K % 32 > 0 && GS_K % 32 <= 16))
 #define WORDS (2 * STEPS)                            /* pairs of k of a lane */
 #define OUT_BYTES (GS_OUT == 2 ? 4 : 2)
@@ -67,12 +67,12 @@ typedef const unsigned char *place;
 /* An operand whose matrices are STRIDE elements apart, and of which bulk copies bring GS_MATRICES at once. Bytes. */
 template <int ROWS, int COLS, long long LD, long long STRIDE, int SHIFT> struct operand {
     static constexpr long long matrix = STRIDE * 2;                        /* from one to the next */
-    static constexpr long long used = ((ROWS - 1) * LD + COLS) * 2;        /* of it: nothing is read behind the last one's last element */
+    static constexpr long long used = ((ROWS - 1) * LD + COLS) * 2;        /* bytes of a matrix: nothing is read after the last matrix's last element */
     static constexpr long long chunk = GS_MATRICES * matrix;               /* from one copy to the next */
-    static constexpr long long held = STRIDE ? chunk : (used + 15) / 16 * 16;   /* by a stage */
+    static constexpr long long held = STRIDE ? chunk : (used + 15) / 16 * 16;   /* bytes that are copied into a stage */
     static constexpr bool shift = SHIFT;
     static constexpr int place = (int)((held + SHIFT * 16 + 127) / 128 * 128);    /* in a stage */
-    static constexpr bool ends = shift || matrix % 16 || used % 16;        /* the batch need not end where 16 bytes do */
+    static constexpr bool ends = shift || matrix % 16 || used % 16;        /* the batch may end within 16 bytes */
 };
 typedef operand<A_ROWS, A_COLS, GS_LDA, GS_STRIDE_A, GS_SHIFT_A> operand_a;
 typedef operand<B_ROWS, B_COLS, GS_LDB, GS_STRIDE_B, GS_SHIFT_B> operand_b;
@@ -92,7 +92,7 @@ static __device__ constexpr int group_first(int tile)
 
 /* ---- fragments ---- */
 
-/* The first k of a lane's word; the second is the next, or with neither operand along K four on: rows that are read together then lie side by side. */
+/* The first k of a lane's word; the second is k + NEXT_K. If neither operand is stored along K that is k + 4: rows that are read together are then neighbours. */
 static __device__ __forceinline__ int k_of(int word, int t)
 {
     if (NEITHER_ALONG_K) return word / 2 * 16 + word % 2 * 8 + t;
@@ -120,7 +120,7 @@ template <int VEC, int COUNT> static __device__ __forceinline__ void read_along(
     }
 }
 
-/* COUNT neighbouring elements of one row across K, two in a word but where COUNT is 1. */
+/* COUNT neighbouring elements of one row across K, two in a word unless COUNT is 1. */
 template <int VEC, int COUNT> static __device__ __forceinline__ void read_row(unsigned (&r)[(COUNT + 1) / 2], place row, int column, int columns, bool on)
 {
     constexpr int even = COUNT % 8 == 0 ? 8 : COUNT % 4 == 0 ? 4 : COUNT % 2 == 0 ? 2 : 1, vec = VEC < even ? VEC : even;
@@ -149,13 +149,13 @@ template <int VEC, int COUNT> static __device__ __forceinline__ void read_across
     for (int i = 0; i < COUNT; i++) to[i] = __byte_perm(first[i / 2], second[i / 2], i % 2 ? 0x7632 : 0x5410);
 }
 
-/* What a lane has of a strip: pairs of k of its rows of A and of its columns of B. */
+/* A lane's fragments of a strip: pairs of k of its rows of A and of its columns of B. */
 typedef struct fragments {
     unsigned a[SLOTS][WORDS];
     unsigned b[NT][WORDS];
 } fragments;
 
-/* Row of a strip that slot 2 i + h of a lane is: row g + 8 h of tile i of mma. */
+/* The row of a strip in slot 2 i + h of a lane, which is row g + 8 h of mma's tile i. */
 static __device__ __forceinline__ int row_of(int slot, int g) { return GS_A_ALONG_K ? slot / 2 * 16 + slot % 2 * 8 + g : SLOTS * g + slot; }
 
 /* Words FIRST to FIRST + COUNT - 1 of a strip's rows of A: 4 of 32 k, 2 of 16. */
@@ -178,7 +178,7 @@ template <int FIRST, int COUNT> static __device__ __forceinline__ void read_a(fr
     }
 }
 
-/* The same of B, and of one group of tiles across K. */
+/* The same for B; read_group: for a group of tiles across K and those after it. */
 template <int TILE, int FIRST, int COUNT> static __device__ __forceinline__ void read_group(fragments *f, place matrix, int g, int t)
 {
     constexpr int size = group_size(TILE);
@@ -236,7 +236,7 @@ template <int FIRST, int COUNT> static __device__ __forceinline__ void multiply(
         }
 }
 
-/* Words from FIRST on: 32 k at a time as long as there are pairs of steps. */
+/* Words from FIRST on, 32 k at a time while there are pairs of steps. */
 template <int FIRST> static __device__ __forceinline__ void read_all(fragments *f, place a, place b, int strip, int g, int t)
 {
     constexpr int count = FIRST < 4 * PAIRS ? 4 : 2;
@@ -276,7 +276,7 @@ static __device__ __forceinline__ long long begin_of_d(const gs_kernel_args &p, 
     return GS_STRIDES ? gs_row_of_d(p, index, 0) : GS_POINTERS ? 0 : index * GS_M * GS_LDD;
 }
 
-/* COUNT neighbouring elements of a row of D: their sums, and the first one's place. Accesses do not cross the end of the row. */
+/* Stores COUNT neighbouring elements of a row of D. v: their sums; row, column: of the first one. Accesses do not cross the end of the row. */
 template <int COUNT> static __device__ __forceinline__ void store_run(const gs_kernel_args &p, long long matrix, int row, int column, float (&v)[COUNT])
 {
     constexpr int vec = GS_VEC_D < COUNT ? GS_VEC_D : COUNT;
@@ -312,7 +312,7 @@ template <int COUNT> static __device__ __forceinline__ void store_run(const gs_k
         if (GS_N % 8 == 0 || column + i * vec < GS_N) gs_copy_bytes<vec * OUT_BYTES>(to + i * vec * OUT_BYTES, (const unsigned char *)words + i * vec * OUT_BYTES);
 }
 
-/* One row's part of a group of tiles, and of those after it. HALF: of a tile of mma, rows g or g + 8. */
+/* Stores a row's part of a group of tiles, and of the groups after it. half: row g (0) or g + 8 (1) of mma's tile. */
 template <int TILE> static __device__ __forceinline__ void store_groups(const gs_kernel_args &p, const float (&acc)[NT][4], int half, long long matrix, int row, int t)
 {
     constexpr int size = group_size(TILE);
@@ -335,16 +335,16 @@ static __device__ __forceinline__ void store(const gs_kernel_args &p, const accu
 
 #if GS_STAGES
 #define STAGE_BYTES (operand_a::place + operand_b::place)
-#define BARRIERS (GS_STAGES * STAGE_BYTES)           /* offset of the mbarriers: of each stage one that it is full, one that it was read */
+#define BARRIERS (GS_STAGES * STAGE_BYTES)           /* offset of the mbarriers: GS_STAGES for full stages, then GS_STAGES for stages that have been read */
 
-/* Bytes of the 16 in which a chunk begins that lie before it. */
+/* Bytes between a multiple of 16 and the start of a chunk. */
 template <typename OPERAND> static __device__ __forceinline__ unsigned before_of(const void *base, long long chunk)
 {
     return OPERAND::shift ? (unsigned)((unsigned long long)base + chunk * OPERAND::chunk) & 15 : 0;
 }
 
-/* A chunk of an operand on its way to `to`, as it lies: from the 16 bytes on in which it begins. `whole` bytes are left to a bulk copy; the few behind
- * them, at the end of the batch, are brought. */
+/* The copy of a chunk of an operand to `to`, from the multiple of 16 at or before its start. A bulk copy copies `whole` bytes; the few bytes after
+ * them, at the end of the batch, are copied here. */
 template <typename OPERAND> struct copy_of {
     const unsigned char *from;
     unsigned whole;
@@ -361,7 +361,7 @@ template <typename OPERAND> struct copy_of {
     }
 };
 
-/* One thread. */
+/* Starts the copies of a chunk to a stage. One thread. */
 static __device__ __forceinline__ void fill(const gs_kernel_args &p, unsigned char *shared, unsigned base, int stage, unsigned chunk)
 {
     const unsigned full = base + BARRIERS + stage * 8;
@@ -379,7 +379,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_tiny(const g
     extern __shared__ __align__(128) unsigned char shared[];
     const unsigned base = gs_shared_address(shared);
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32, g = lane / 4, t = lane % 4;
-    const unsigned chunks = (p.batch - 1) / GS_MATRICES + 1u;   /* their numbers, and those of a ring's after them, fit 32 bits */
+    const unsigned chunks = (p.batch - 1) / GS_MATRICES + 1u;   /* their numbers, plus those of a ring, fit 32 bits */
     if (threadIdx.x == 0) {
         for (int i = 0; i < GS_STAGES; i++) {
             gs_mbarrier_init(base + BARRIERS + i * 8, 1);
@@ -395,12 +395,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_tiny(const g
     }
     gs_dependent_launch();
 
-    int stage = 0, last = GS_STAGES - 1;   /* the one that is read, and the one before */
+    int stage = 0, last = GS_STAGES - 1;   /* the stage that is read, and the previous one */
     unsigned parity = 0, last_parity = 1;
 #pragma unroll 1
     for (unsigned chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
         const unsigned next = chunk + (GS_STAGES - 1) * gridDim.x;
-        if (warp == 0 && chunk != blockIdx.x && next < chunks && gs_elect()) {   /* the stage before this one: who still reads it has not begun with this one */
+        if (warp == 0 && chunk != blockIdx.x && next < chunks && gs_elect()) {   /* refills the previous stage once all warps have read it */
             gs_mbarrier_wait(base + BARRIERS + (GS_STAGES + last) * 8, last_parity);
             fill(p, shared, base, last, next);
         }
@@ -450,7 +450,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, GS_BLOCKS) gs_tiny(const g
         fragments f[GS_MATRICES];
 #pragma unroll
         for (int i = 0; i < GS_MATRICES; i++) {
-            const long long unit = min(first + i, units - 1), matrix = unit / STRIPS;   /* behind the last one: that again, and it is not stored */
+            const long long unit = min(first + i, units - 1), matrix = unit / STRIPS;   /* past the end: the last one again, which is not stored twice */
             const unsigned char *const a = (const unsigned char *)gs_base_a(p, matrix) + begin_of_a(p, matrix), *const b = (const unsigned char *)gs_base_b(p, matrix) + begin_of_b(p, matrix);
             read_all<0>(&f[i], a, b, (int)(unit - matrix * STRIPS), g, t);
         }

@@ -40,7 +40,7 @@ GS_SHARED unsigned int round_bits(double value, int type)
 
 GS_SHARED unit poison_unit(gs_u64 pattern, gs_u64 index) { return (unit)(index & 1 ? pattern >> 16 : pattern); }
 
-/* Fills an operand, and what lies between rows and matrices. */
+/* Fills an operand, and the padding between rows and matrices. */
 GS_KERNEL void gs_verify_generate(const gs_datagen g)
 {
     const gs_placed placed = gs_datagen_placed(&g);
@@ -69,7 +69,7 @@ GS_KERNEL void gs_verify_guard_check(const gs_range p)
         if (((const unit *)p.at)[i] != (unit)gs_mix(p.seed + i)) atomicAdd(p.count, 1ull);
 }
 
-/* Words of 64 bits, xored with a sequence that nobody can guess: unreadable after one pass, as before after two. */
+/* Xors words of 64 bits with a sequence that cannot be guessed: the first pass makes them unreadable, a second one restores them. */
 GS_KERNEL void gs_verify_veil(const gs_range p)
 {
     for (gs_u64 i = first_index(); i < p.units; i += index_step()) ((gs_u64 *)p.at)[i] ^= gs_mix(p.seed + i * 0x9e3779b97f4a7c15ull);
@@ -81,18 +81,18 @@ GS_KERNEL void gs_verify_hash(const gs_rows p)
     gs_u64 sum = 0;
     const gs_u64 cols = (gs_u64)p.placed.cols, rows = (gs_u64)(p.placed.matrices * p.placed.rows);
     for (gs_u64 i = first_index(); i < rows * cols; i += index_step()) {
-        const unit value = ((const unit *)p.at)[rows == 1 ? (long long)i : gs_placed_at(&p.placed, (long long)(i / cols), (long long)(i % cols))];   /* of inputs all is one row */
+        const unit value = ((const unit *)p.at)[rows == 1 ? (long long)i : gs_placed_at(&p.placed, (long long)(i / cols), (long long)(i % cols))];   /* inputs are hashed as one row */
         sum += gs_mix(i * 0x9e3779b97f4a7c15ull + value + 1);
     }
     for (int lane = 16; lane; lane >>= 1) sum += __shfl_xor_sync(0xffffffffu, sum, lane);
     if (threadIdx.x % 32 == 0) atomicAdd(p.out, sum);
 }
 
-/* Counts changed units between rows and matrices. What lies behind the last row is a guard band. */
+/* Counts changed units between rows and matrices. After the last row there is a guard band. */
 GS_KERNEL void gs_verify_padding(const gs_rows p)
 {
     const gs_u64 end = (gs_u64)gs_placed_end(&p.placed);
-    if (p.placed.matrices == 1) {   /* most are, and have little that is between */
+    if (p.placed.matrices == 1) {   /* the usual case: only the padding is read */
         const gs_u64 cols = (gs_u64)p.placed.cols, ld = (gs_u64)p.placed.ld, padding = ld - cols;
         for (gs_u64 i = first_index(); i < (gs_u64)(p.placed.rows - 1) * padding; i += index_step()) {
             const gs_u64 at = i / padding * ld + cols + i % padding;
@@ -129,11 +129,11 @@ GS_SHARED void add_count(gs_u64 *to, gs_u64 value)
 GS_SHARED double element_of(const void *at, gs_u64 index, int type) { return bits_value(load_bits(at, index, type), type); }
 
 typedef struct final_value {
-    double value, slack;   /* slack: what the activation may be wrong by */
-    double size;           /* what an error of the sum is multiplied by: that of its scales */
+    double value, slack;   /* slack: error that the epilogue may add */
+    double size;           /* magnitude of the scales, by which an error of the sum is multiplied */
     bool   open;           /* NaN is right as well */
     bool   lost;           /* anything is right */
-    bool   wide;           /* on the way it has more bits than an f32: exact data are rounded, too */
+    bool   wide;           /* an intermediate value needs more bits than an f32: even exact data are rounded */
 } final_value;
 
 GS_SHARED double element_of_c(const gs_epilogue *e, gs_u64 row, gs_u64 col, int type)
@@ -143,12 +143,12 @@ GS_SHARED double element_of_c(const gs_epilogue *e, gs_u64 row, gs_u64 col, int 
 
 GS_SHARED bool is_wide(double x) { return (double)(float)x != x && x == x; }
 
-/* The right result from alpha A B + beta C, or, with a residual or scales, from alpha A B. row: of the whole batch. relative: error of the activation; error: of the sum. */
+/* The right result from x: alpha A B + beta C or, with a residual or scales, alpha A B. row: of the whole batch. relative: error of the activation; error: of the sum. */
 GS_SHARED final_value finished(const gs_epilogue *e, double x, gs_u64 row, gs_u64 col, int type, double relative, double error)
 {
     const gs_scaling scaling = gs_scaling_of(e, x, error, row, col);
     bool lost = scaling.lost;
-    double joined = 0;   /* what is added to a sum with scales is rounded beside it */
+    double joined = 0;   /* rounding errors of additions to a scaled sum */
     if (e->scale_m || e->scale_n) joined = 0x1p-22 * fabs(x * scaling.value);
     x *= scaling.value;
     bool wide = is_wide(x);
@@ -160,7 +160,7 @@ GS_SHARED final_value finished(const gs_epilogue *e, double x, gs_u64 row, gs_u6
     }
     if (e->along) {
         const double bias = element_of(e->bias, gs_bias_place(e, row, col), type);
-        lost |= fabs(bias) == (double)gs_infinity() && fabs(x) < (double)gs_infinity() && fabs(x) > -e->least;   /* where it is summed up perhaps the other infinity */
+        lost |= fabs(bias) == (double)gs_infinity() && fabs(x) < (double)gs_infinity() && fabs(x) > -e->least;   /* the accumulator may have overflowed to the other infinity */
         x += bias;
         wide |= is_wide(x);
         if (joined > 0) joined += 0x1p-22 * fabs(bias);
@@ -181,7 +181,7 @@ GS_SHARED final_value finished(const gs_epilogue *e, double x, gs_u64 row, gs_u6
     return of;
 }
 
-/* The same of a gate, from alpha A B of its column and of up's. spread: of the sums' error, relative to their size, rms_x and rms_y. */
+/* The same with a gate. x, y: alpha A B of the gate's and up's columns; rms_x, rms_y: their root mean squares; spread: their error relative to magnitude plus rms. */
 GS_SHARED final_value finished_gate(const gs_epilogue *e, double x, double y, gs_u64 row, gs_u64 col, int type, double relative, double spread, double rms_x, double rms_y)
 {
     const gs_scaling of_x = gs_scaling_of(e, x, spread * (fabs(x) + rms_x), row, (gs_u64)gs_gate_column(e->gate, e->n, (long long)col, false));
@@ -197,13 +197,13 @@ GS_SHARED final_value finished_gate(const gs_epilogue *e, double x, double y, gs
     return of;
 }
 
-/* A sum of the reference behind an element of D with a gate. */
+/* The gate's or, if `up`, up's sum in the reference for an element of D. */
 GS_SHARED double gate_sum(const gs_check *p, gs_u64 row, gs_u64 col, bool up)
 {
     return p->reference[row * 2 * p->cols + (gs_u64)gs_gate_column(p->epilogue.gate, p->epilogue.n, (long long)col, up)];
 }
 
-/* What the epilogue makes of the reference. */
+/* The right result: the epilogue applied to the reference. */
 GS_SHARED final_value final_of(const gs_check *p, gs_u64 i, double rms)
 {
     const gs_u64 row = i / p->cols, col = i % p->cols;
@@ -211,10 +211,10 @@ GS_SHARED final_value final_of(const gs_check *p, gs_u64 i, double rms)
     return finished_gate(&p->epilogue, gate_sum(p, row, col, false), gate_sum(p, row, col, true), row, col, p->type, p->activation, p->spread, rms, rms);
 }
 
-/* The least that D's type takes for an infinity, but for a last step. */
+/* The least value that is rounded to infinity in D's type (f32: approximately). */
 GS_SHARED double overflow_of(int type) { return type == F16 ? 65520.0 : 0x1.ffp127; }
 
-/* An element of a row that is written: masked groups have others between them. */
+/* Whether an element is in a row that is written: masked groups have unused rows. */
 GS_SHARED bool is_used(const gs_check *p, gs_u64 i)
 {
     return !p->epilogue.room || gs_row_is_used(p->epilogue.offsets, p->epilogue.groups, p->epilogue.room, (long long)(i / p->cols));
@@ -222,7 +222,7 @@ GS_SHARED bool is_used(const gs_check *p, gs_u64 i)
 
 GS_SHARED bool has_scales(const gs_check *p) { return p->epilogue.scale_m || p->epilogue.scale_n; }
 
-/* First pass: the size of the reference, without the activation, which would hide how large the sums are. */
+/* First pass: the size of the reference, without the activation, which would hide the size of the sums. */
 GS_KERNEL void gs_verify_measure(const gs_check p)
 {
     double squares = 0, sums2 = 0;
@@ -256,7 +256,7 @@ GS_KERNEL void gs_verify_measure(const gs_check p)
 GS_KERNEL void gs_verify_compare(const gs_check p)
 {
     const double rms = p.counts->finite ? sqrt(p.counts->reference2 / (double)p.counts->finite) : 0.0;
-    const bool factor = p.epilogue.gate || has_scales(&p) || (gs_reads_aux(p.epilogue.activation) && gs_is_smooth(p.epilogue.activation));   /* results are products */
+    const bool factor = p.epilogue.gate || has_scales(&p) || (gs_reads_aux(p.epilogue.activation) && gs_is_smooth(p.epilogue.activation));   /* the sum is multiplied by something */
     const double rms_sums = p.counts->sums ? sqrt(p.counts->sums2 / (double)p.counts->sums) : 0.0, spread = p.epilogue.gate ? 0 : p.spread * (has_scales(&p) ? rms_sums : rms);
     double error2 = 0, signed_error = 0, absolute_error = 0, worst = 0;
     gs_u64 mismatches = 0, unwritten = 0, nans = 0, zeros = 0, truncated = 0, first = ~0ull;
@@ -278,14 +278,14 @@ GS_KERNEL void gs_verify_compare(const gs_check p)
         } else if (got_nan) {
             wrong = !of.open || bits == poison;
         } else if (p.once && !p.exact && fabs(want) < (double)gs_infinity()) {
-            const double bound = (p.relative + 0x1p-22) * fabs(want) + spread * of.size + p.absolute + of.slack;   /* it is an f32 */
+            const double bound = (p.relative + 0x1p-22) * fabs(want) + spread * of.size + p.absolute + of.slack;   /* 0x1p-22: D is rounded from an f32 */
             wrong = got < (double)bits_value(round_bits(want - bound, p.type), p.type) || got > (double)bits_value(round_bits(want + bound, p.type), p.type);
         } else if (p.exact || !(fabs(factor ? want : right) < (double)gs_infinity())) {
             wrong = got != right && !(of.wide && got >= bits_value(round_bits(want - of.slack, p.type), p.type) && got <= bits_value(round_bits(want + of.slack, p.type), p.type));
         } else {
             const double bound = p.relative * fabs(want) + spread * of.size + p.absolute + of.slack;
             double error = fabs(got - want);
-            if (factor && !(fabs(got) < (double)gs_infinity()) && (got < 0) == (want < 0)) error = fmax(overflow_of(p.type) - fabs(want), 0);   /* how near it is */
+            if (factor && !(fabs(got) < (double)gs_infinity()) && (got < 0) == (want < 0)) error = fmax(overflow_of(p.type) - fabs(want), 0);   /* distance from overflow */
             if (error > worst * bound) worst = bound > 0 ? fmin(error / bound, 1e300) : 1e300;
             wrong = error > bound;
         }
@@ -306,7 +306,7 @@ GS_KERNEL void gs_verify_compare(const gs_check p)
         if (bits == poison) unwritten++;
         else if (got_nan) nans++;
         else if (got == 0) zeros++;
-        else if (bits + 1 == right_bits) truncated++;   /* sign and magnitude: one less is one step towards zero */
+        else if (bits + 1 == right_bits) truncated++;   /* sign-magnitude format: one less is one step towards zero */
     }
     add_double(&p.counts->error2, error2);
     add_double(&p.counts->signed_error, signed_error);
@@ -325,7 +325,7 @@ GS_KERNEL void gs_verify_compare(const gs_check p)
     atomicMax(&p.counts->col_high, col_high);
 }
 
-/* Rows of D whose columns are added up together: of a group, or so many of a matrix or of all. */
+/* The rows of D whose columns one vector of sums adds up: a group, or `rows` consecutive ones. */
 typedef struct gs_part {
     long long first, end;
 } gs_part;
@@ -337,7 +337,7 @@ GS_SHARED gs_part part_of(const int *offsets, int groups, long long room, long l
     return part;
 }
 
-/* Of columns: in f64 over the finished reference. */
+/* Compares the sums of D's columns with sums in f64 over the reference after the epilogue. */
 GS_KERNEL void gs_verify_sums(const gs_check_sums p)
 {
     const gs_check *const c = &p.of;
@@ -362,13 +362,13 @@ GS_KERNEL void gs_verify_sums(const gs_check_sums p)
             errors += error;
             errors2 += error * error;
         }
-        slack += fmin(errors, errors / 8 + 4 * sqrt(errors2));   /* most errors of elements cancel; an eighth may lean to one side */
-        /* reach: of what is added up so far, at any row and in any order: signs are random */
+        slack += fmin(errors, errors / 8 + 4 * sqrt(errors2));   /* most errors of elements cancel; an eighth of them may have one sign */
+        /* reach: bound on the partial sums, in any order of rows, if signs are random */
         const unsigned int bits = load_bits(p.at, at, c->type), poison = c->type == F32 ? c->poison : poison_unit(c->poison, at);
         const double got = bits_value(bits, c->type), reach = fmin(size, fabs(want) + 6 * sqrt(size2)), before = p.added * reach + slack, bound = p.relative * fabs(want) + p.absolute + before;
         const bool finite = fabs(got) < (double)gs_infinity();
         bool wrong;
-        any |= size > 1e38 && size < (double)gs_infinity();   /* f32 may overflow on the way */
+        any |= size > 1e38 && size < (double)gs_infinity();   /* partial sums may overflow f32 */
         if (any) wrong = false;
         else if (want != want) wrong = got == got;
         else if (!(fabs(want) < (double)gs_infinity())) wrong = got != want;
@@ -393,7 +393,7 @@ GS_KERNEL void gs_verify_words(const gs_range p)
     add_count(p.count, sum);
 }
 
-/* An element-wise kernel as stands between two layers: it reads and writes all of a range, and changes nothing. */
+/* Like an element-wise kernel between two layers: reads and writes all of a range, and changes nothing. */
 GS_KERNEL void gs_verify_pass(const gs_range p)
 {
     const gs_u64 words = (gs_u64)p.at % 8 ? 0 : p.units / 4;
@@ -405,7 +405,7 @@ GS_KERNEL void gs_verify_pass(const gs_range p)
 
 GS_SHARED gs_u64 count_unit(gs_u64 at, unsigned int pattern, bool poison) { return (*(const unit *)at == poison_unit(pattern, at / 2)) == poison; }
 
-/* Elements from `at` to `end` that hold the poison, or that do not. Whoever counts takes each `step`-th word from `first` on. */
+/* Counts elements from `at` to `end` that hold the poison or, if not `poison`, that do not. The caller counts every `step`-th word from `first` on. */
 GS_SHARED gs_u64 count_poison(gs_u64 at, gs_u64 end, int type, unsigned int pattern, bool poison, gs_u64 first, gs_u64 step)
 {
     const gs_u64 from = (at + 3) / 4 * 4, to = end / 4 * 4;
@@ -420,14 +420,14 @@ GS_SHARED gs_u64 count_poison(gs_u64 at, gs_u64 end, int type, unsigned int patt
     return found;
 }
 
-/* A row of a set's D or aux that is written; of the sums of D's columns all are. */
+/* Whether a row of a set's D or aux is written; the sums of D's columns always are. */
 GS_SHARED bool is_written(const gs_timed *p, const gs_timed_set *s, gs_u64 row)
 {
     return p->output == GS_TIMED_SUMS || !p->groups || gs_row_is_used((const int *)s->offsets, p->groups, p->room, (long long)row);
 }
 
-/* Every element has a value, and nothing beside them was written. Between rows a warp looks at what lies before the row of memory that follows, which of matrices
- * side by side is that of the next matrix. */
+/* Checks that every element was written and nothing around them. After a row, its warp checks the padding up to the next row in memory, which belongs to the next matrix if matrices
+ * are side by side. */
 GS_KERNEL void gs_verify_timed(const gs_timed p)
 {
     const gs_u64 lanes = blockDim.x < 32 ? blockDim.x : 32, lane = threadIdx.x % lanes, size = p.out == F32 ? 4 : 2;
@@ -459,7 +459,7 @@ GS_KERNEL void gs_verify_timed(const gs_timed p)
 
 GS_SHARED double value_at(gs_u64 at, gs_u64 index, int type) { return element_of((const void *)at, index, type); }
 
-/* A warp for each sample: an element of D at random is computed anew. */
+/* A warp for each sample: a random element of D is computed again. */
 GS_KERNEL void gs_verify_timed_samples(const gs_timed p)
 {
     const gs_u64 lanes = blockDim.x < 32 ? blockDim.x : 32, lane = threadIdx.x % lanes;
@@ -516,7 +516,7 @@ GS_KERNEL void gs_verify_timed_samples(const gs_timed p)
                 atomicAdd(&p.found[1], 1ull);
         }
         right = of.value;
-        if (p.dbias) {   /* by what was written: D's elements are looked at one by one */
+        if (p.dbias) {   /* compared with sums of the written D, whose elements are checked separately */
             const long long vector = p.groups ? of_b : p.dbias > 1 ? batch : 0;
             const gs_part rows = part_of(offsets, (int)p.groups, p.room, vector, p.dbias > 1 ? p.m : p.m * p.batch);
             double total = 0, magnitude = 0;
@@ -528,8 +528,8 @@ GS_KERNEL void gs_verify_timed_samples(const gs_timed p)
             const double written = value_at(s->bias, (gs_u64)(vector * (p.groups ? p.n : p.stride_bias) + col), p.out);
             if (!(p.out == F16 && magnitude > 60000.0) && !(fabs(written - total) <= (p.relative + 0x1p-18) * (magnitude + fabs(total)) + p.absolute)) atomicAdd(&p.found[1], 1ull);
         }
-        if (p.gate) size = 0;   /* in the slack */
-        if (of.lost || (p.out == F16 && fabs(right) > 60000.0)) continue;   /* about to overflow: either way is right */
+        if (p.gate) size = 0;   /* already in of.slack */
+        if (of.lost || (p.out == F16 && fabs(right) > 60000.0)) continue;   /* near overflow: a number or an infinity is right */
         if (!(fabs(got - right) <= p.relative * fabs(right) + p.spread * sqrt(size) * of.size + p.absolute + of.slack)) atomicAdd(&p.found[1], 1ull);
     }
 }

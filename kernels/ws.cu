@@ -8,21 +8,20 @@
  * Modes: consumers share a tile (COOP); each has tiles of its own, and one stores while the other multiplies (PP); they share a tile
  * and store it, rounded and kept in registers, while they multiply the next (LAG).
  *
- * X is the operand whose rows (columns, of B) meet wgmma's 64-row side, Y the other one: A and B, or, swap_ab, B and A; what wgmma computes
- * is then D transposed, for tiles of D with fewer rows than a multiple of 64.
+ * X is the operand on wgmma's 64-row side, Y the other one: A and B or, with swap_ab, B and A; wgmma then computes D transposed, for tiles whose
+ * number of rows is not a multiple of 64.
  *
- * Set by the builder (src/family/ws.c): GS_BATCHED (1: maps of a batch), GS_GROUPED (groups of rows, each with a B of its own; 0: none), GS_MASKED (1: each group has m / GS_GROUPED rows), GS_K_GROUPS (1: each matrix of the batch has a range of K), GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt), GS_BETA (1: C is read),
- * GS_BM GS_BN (tile), GS_SWAP_AB (1: X is B), GS_WY (extent of a consumer along Y: the tile's, or less where consumers stand side by
+ * Set by the builder (src/family/ws.c): GS_BATCHED (1: maps of a batch), GS_GROUPED (number of groups of rows, each with its own B; 0: none), GS_MASKED (1: m / GS_GROUPED rows are
+ * reserved for each group), GS_K_GROUPS (1: each matrix of the batch has a range of K), GS_IN GS_ACC GS_OUT (0 f16, 1 bf16, 2 f32), GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt), GS_BETA (1: C is
+ * read), GS_BM GS_BN (tile), GS_SWAP_AB (1: X is B), GS_WY (extent of a consumer along Y: the tile's, or less if consumers are side by
  * side), GS_STAGES, GS_CM GS_CN (cluster blocks along M, N), GS_GROUP GS_ALONG_N (raster), GS_CONSUMERS (warpgroups), GS_MODE, GS_SLABS
- * (epilogue buffers of a consumer warp), GS_FIRST (1: what is stored is the first to leave L2), GS_DIRECT (1: D's rows do not start or
- * end at multiples of 16 bytes, plain stores instead of tensor copies), GS_UNITS (1: C's do, and C is read by units of 16 bytes; 2: aux of a
- * gradient is; 3: aux is written so; 0: all by element). GS_PACK_A GS_PACK_B: copies are made first (common/pack.cuh).
- * GS_FEED_A GS_FEED_B: who brings an operand (common/feed.cuh): tensor copies, or the producer's four warps; or tensor copies of eighths of both operands, to the
- * stages, from which consumers shift them to a ring of their own (common/eighths.cuh).
+ * (epilogue buffers of a consumer warp), GS_FIRST (1: L2 evicts D first), GS_DIRECT (1: D's rows do not start or end at multiples of 16 bytes:
+ * plain stores instead of tensor copies), GS_UNITS (in units of 16 bytes 1: C is read, 2: the aux of a gradient is read, 3: aux is written; 0:
+ * all by element). GS_PACK_A GS_PACK_B: the operand is copied first (common/pack.cuh). GS_FEED_A GS_FEED_B: how an operand is copied to shared memory (common/feed.cuh): by tensor
+ * copies; by the producer's four warps; or by tensor copies of eighths of both operands to the stages, from which consumers shift them to a second ring (common/eighths.cuh).
  *
- * GS_GATE: what is multiplied has twice the columns of D: eight of the gate, then the eight of up that belong to them, and so on, as B's map brings them
- * (GS_TURN: 1) or a copy has them. So a
- * thread has both sums of an element. GS_BN, GS_WY count columns of the product, D's are half as many. */
+ * GS_GATE: the product has twice the columns of D: eight of the gate, then the eight of up that belong to them, and so on, so that a thread has both sums of an element. B's map reads
+ * them in this order (GS_TURN: 1), or a copy has it. GS_BN, GS_WY count columns of the product. */
 #define GS_WGMMA_N GS_WY
 #ifndef GS_BATCHED
 #define GS_BATCHED 0
@@ -55,7 +54,7 @@
 #include "common/pack.cuh"
 #endif
 
-/* Sums of D's columns: of a warp's 16 rows, with swapped operands of 8. Tiles, and groups' first tiles, begin at whole numbers of these. */
+/* Rows of D in a partial sum of its columns: a warp's 16, with swapped operands 8. Tiles begin at multiples of this, counted from a group's first row. */
 #define GS_SUM_ROWS (GS_SWAP_AB ? 8 : 16)
 #define GS_PARTIALS(p) (((p).m + (GS_SUM_ROWS - 1LL)) / GS_SUM_ROWS)
 #define GS_GROUP_PARTIALS(first, end) (((end) - (first) + (GS_SUM_ROWS - 1)) / GS_SUM_ROWS)
@@ -74,7 +73,7 @@
 #define Y_ALONG_K GS_A_ALONG_K
 #define FEED_X GS_FEED_B
 #define FEED_Y GS_FEED_A
-#define SAME_X (GS_SAME & 2)                         /* all matrices of the batch have one */
+#define SAME_X (GS_SAME & 2)                         /* all matrices of the batch share one */
 #define SAME_Y (GS_SAME & 1)
 #else
 #define BX GS_BM
@@ -92,17 +91,17 @@
 #define CLUSTER (CX * CY)
 #define PEERS (CX + CY - 1)                          /* blocks that receive what this block's producer copies, itself among them */
 #define SHARING (GS_MODE == PP ? 1 : GS_CONSUMERS)   /* consumers of a tile */
-#define SIDE (BY / GS_WY)                            /* of which stand side by side */
+#define SIDE (BY / GS_WY)                            /* consumers of a tile side by side along Y */
 #define BLOCKS (BX / 64 * SIDE / SHARING)            /* 64-row blocks of a consumer */
 #define X_BYTES (BX * BK * 2)
 #define Y_BYTES (BY * BK * 2)
 #define SHIFT (FEED_X == 3)                          /* both operands */
-#define FEED ((FEED_X || FEED_Y) && !SHIFT)          /* alone in its cluster */
-#define COPIED_BYTES ((FEED_X && !SHIFT ? 0 : X_BYTES) + (FEED_Y && !SHIFT ? 0 : Y_BYTES))   /* of a stage, by tensor copies */
-#define BESIDE_X (FEED_X == 2 ? BX * 16 : 0)         /* bytes of a stage: ninth units of rows */
+#define FEED ((FEED_X || FEED_Y) && !SHIFT)          /* threads copy an operand; no cluster then */
+#define COPIED_BYTES ((FEED_X && !SHIFT ? 0 : X_BYTES) + (FEED_Y && !SHIFT ? 0 : Y_BYTES))   /* of a stage, written by tensor copies */
+#define BESIDE_X (FEED_X == 2 ? BX * 16 : 0)         /* bytes per stage for the ninth units of rows */
 #define BESIDE_Y (FEED_Y == 2 ? BY * 16 : 0)
 #if SHIFT
-#define RING GS_SHIFTED                              /* k-blocks that are multiplied from */
+#define RING GS_SHIFTED                              /* k-blocks that wgmma reads from */
 #define SLOT_BYTES (GS_SLOT_BYTES(BX) + GS_SLOT_BYTES(BY))
 #define MORE_K GS_MORE_K
 #else
@@ -110,19 +109,19 @@
 #define SLOT_BYTES 0
 #define MORE_K 0
 #endif
-#define AHEAD (GS_STAGES > 2 ? GS_STAGES - 2 : 0)    /* stages that are under way while the oldest is waited for; consumers hold one, and release it late */
+#define AHEAD (GS_STAGES > 2 ? GS_STAGES - 2 : 0)    /* stages in flight while the oldest is waited for; consumers hold one, and release it late */
 #define Y_SPAN (Y_ALONG_K || GS_WY % 64 == 0 ? 128 : 64)   /* Y's swizzle */
 #define OUT_BYTES (GS_OUT == 2 ? 4 : 2)
 #define SLAB_BYTES 2048                              /* what a warp stores of a part: 16 along X */
 #define CHUNK (128 / OUT_BYTES)                      /* extent of a part of the epilogue along Y, for all 64 of a block along X */
 #if GS_GATE
-#define HALF_X (GS_SWAP_AB ? 2 : 1)                  /* extents of the product for one of D */
+#define HALF_X (GS_SWAP_AB ? 2 : 1)                  /* columns of the product for each column of D, along X and Y */
 #define HALF_Y (GS_SWAP_AB ? 1 : 2)
 #else
 #define HALF_X 1
 #define HALF_Y 1
 #endif
-#define TAIL (GS_WY / HALF_Y % CHUNK)                /* of the last part where it is less */
+#define TAIL (GS_WY / HALF_Y % CHUNK)                /* extent of the last part if it is smaller */
 #define CHUNKS ((GS_WY / HALF_Y + CHUNK - 1) / CHUNK)
 #define PARTS (BLOCKS * CHUNKS)
 #define PART_WORDS 16                                /* of a thread */
@@ -219,7 +218,7 @@ gs_ws(
         for (int s = 0; s < GS_STAGES; s++) gs_mbarrier_init(full + s * 8, FEED ? 4 + (COPIED_BYTES > 0) : 1);
         gs_mbarrier_fence_init();
     } else if (warp == 1 && gs_elect()) {
-        for (int s = 0; s < GS_STAGES; s++) gs_mbarrier_init(empty + s * 8, SHARING * 4 * PEERS);   /* every warp that reads it, in every block that it feeds */
+        for (int s = 0; s < GS_STAGES; s++) gs_mbarrier_init(empty + s * 8, SHARING * 4 * PEERS);   /* every warp that reads the stage, in every block that this one copies to */
 #if GS_MODE == PP
         gs_mbarrier_init(turn, 4);       /* every warp of the other consumer: so none of its waits is ever two turns late */
         gs_mbarrier_init(turn + 8, 4);
@@ -232,7 +231,7 @@ gs_ws(
 #endif
 #endif
     }
-    /* Consumers wait for both warps that initialise; in a block that is alone these wait for each other only, unless all four bring operands. */
+    /* Consumers wait for both warps that initialise barriers. Without a cluster these two wait only for each other, unless all four producer warps copy operands. */
     __syncwarp();
     if (CLUSTER > 1) {
         gs_cluster_barrier_init();
@@ -320,12 +319,12 @@ gs_ws(
 #endif
                     ring_next(&at);
                 }
-                walk_step(&walk, &p);   /* of no use but once, and in nobody's way: the ring is full */
+                walk_step(&walk, &p);   /* of no use after the first time, but costs nothing: the ring is full */
                 walk_on(&walk, &p);
                 more = walk_at(&walk, &p, rank, &tile);
             }
             gs_dependent_launch();
-            /* Peers still arrive on these barriers: stay until every stage came back. Nothing else of theirs reaches this block then. */
+            /* Peers still arrive on these barriers: wait until every stage has been released. After that they access nothing of this block. */
             for (int s = 0; CLUSTER > 1 && s < GS_STAGES; s++) {
                 gs_mbarrier_wait(empty + at.stage * 8, at.phase ^ 1);
                 ring_next(&at);
@@ -354,14 +353,14 @@ gs_ws(
 #endif
             &p,
         };
-        if (GS_READS_LATE || GS_AUX || GS_DBIAS || GS_DIRECT || GS_GROUPED || GS_K_GROUPS) gs_dependent_wait();   /* what tensor copies store comes after what they loaded */
+        if (GS_READS_LATE || GS_AUX || GS_DBIAS || GS_DIRECT || GS_GROUPED || GS_K_GROUPS) gs_dependent_wait();   /* else only tensor stores: the producer has waited before its loads */
         ring at = {0, 0};
         tile_walk walk = walk_start(tiles, GS_MODE == PP ? consumer : 0, GS_MODE == PP ? 2 : 1);
         walk_step(&walk, &p);
 #if GS_MODE == PP
-        /* The ring serves both consumers' tiles in order: past those of the other one. */
+        /* The ring holds both consumers' tiles in order: skip those of the other one. */
         const unsigned skip = (unsigned)k_blocks % GS_STAGES, turns_over = (unsigned)k_blocks / GS_STAGES & 1;
-        unsigned my_turn = 1 - consumer;                 /* parity: the first one of consumer 0 has come */
+        unsigned my_turn = 1 - consumer;                 /* parity: consumer 0 starts with a turn */
         if (consumer == 1) ring_skip(&at, skip, turns_over);
 #endif
 #if GS_MODE == LAG
@@ -372,7 +371,7 @@ gs_ws(
         shifter shifted = {gs_shift_share_of<GS_SWAP_AB>(p, threadIdx.x - 128), x_stages, y_stages, slots, 0};
 #endif
         while (walk_at(&walk, &p, rank, &tile)) {
-            walk_on(&walk, &p);   /* here, not behind the tile: registers */
+            walk_on(&walk, &p);   /* here and not after the tile, to save registers */
             accumulator acc[BLOCKS][ACC_COUNT];
 #if GS_MODE == PP
             gs_mbarrier_wait(turn + consumer * 8, my_turn);
@@ -424,7 +423,7 @@ gs_ws(
             }
 #endif
 #if GS_MODE == PP
-            /* Every stage of this tile has arrived: the other's waits are for what comes after it. */
+            /* Every stage of this tile has arrived, so the other consumer may wait for those after it. */
             if (lane == 0) gs_mbarrier_arrive(turn + (1 - consumer) * 8);
 #endif
 #if GS_BIAS
@@ -437,7 +436,7 @@ gs_ws(
             release(&in, last);
 #endif
             scale(acc, gs_alpha(p));
-#if !GS_BIAS   /* here, not before: registers */
+#if !GS_BIAS   /* here and not earlier, to save registers */
             const place corner = corner_of(tile, own_x + warp % 4 * 16, own_y);
             beside first = {};
 #endif

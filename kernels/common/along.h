@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * GS_LAYOUT, as a problem has it (0 nn, 1 tn, 2 nt, 3 tt): whether neighbours in memory of A and of B are neighbours along K, else along M or N. */
+ * Whether A and B are stored with K contiguous, from the problem's GS_LAYOUT (0 nn, 1 tn, 2 nt, 3 tt). Otherwise A is contiguous along M, B along N. */
 #ifndef GS_COMMON_ALONG_H
 #define GS_COMMON_ALONG_H
 

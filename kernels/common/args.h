@@ -13,19 +13,20 @@ typedef struct gs_kernel_args {
     long long   lda, ldb, ldc, ldd;
     int         m, n, k, batch;
     float       alpha, beta;
-    const void *bias;       /* not read where the problem has none */
+    const void *bias;       /* read; written with GS_DBIAS; unused if the problem has none */
 #if !defined(__CUDACC__) || defined(GS_MORE)
-    /* Behind the 104 bytes that every kernel takes: for problems that need them, where the builder sets GS_MORE. */
-    long long    stride_a, stride_b, stride_c, stride_d;   /* elements from a matrix of the batch to the next; 0: all are the same one */
+    /* After the 104 bytes that every kernel takes. The builder sets GS_MORE for problems that need these. */
+    long long    stride_a, stride_b, stride_c, stride_d;   /* elements between consecutive matrices of the batch; 0: all share one */
     long long    stride_bias;
-    const float *alpha_at, *beta_at;   /* in device memory, where GS_SCALARS is set: in place of alpha and beta */
-    const int   *offsets;              /* where GS_GROUPED is set, to the number of groups: the first row of each, and behind the last the end. GS_MASKED: of each how many rows it has; GS_K_GROUPS: the same along K, batch groups */
-    void        *aux;                  /* of D's type, rows ldaux elements apart; written or read */
+    const float *alpha_at, *beta_at;   /* device memory; with GS_SCALARS, in place of alpha and beta */
+    const int   *offsets;              /* GS_GROUPED (number of groups): first row of each group, then the end of the last; GS_MASKED: number of rows of each;
+                                          GS_K_GROUPS: first k of each of `batch` ranges, then the end */
+    void        *aux;                  /* D's type, rows ldaux elements apart; written with GS_AUX, read by the gradient of an activation */
     long long    ldaux, stride_aux;
-    const float *scale_m, *scale_n;    /* where GS_SCALES says so */
+    const float *scale_m, *scale_n;    /* factors of A B's rows and columns; GS_SCALES says which are read */
 #endif
 #if !defined(__CUDACC__) || (defined(GS_EARLY_B) && GS_EARLY_B)
-    int          early_b;              /* 1: B may be read before the launch before has ended: it is constant, and this launch is dependent */
+    int          early_b;              /* 1: B may be read before the previous launch has ended: B is constant, and this is a dependent launch */
 #endif
 } gs_kernel_args;
 

@@ -17,8 +17,8 @@ __device__ __forceinline__ void gs_cluster_barrier(void)
     asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-/* The same, but ordering nothing by itself: after gs_mbarrier_fence_init, which orders the initialisation of mbarriers for the whole cluster.
- * gs_cluster_barrier costs a memory barrier of the GPU. */
+/* The same, but it orders nothing by itself: for use after gs_mbarrier_fence_init, which orders the initialisation of mbarriers for the whole
+ * cluster. It saves the memory barrier of the whole GPU that gs_cluster_barrier costs. */
 __device__ __forceinline__ void gs_cluster_barrier_init(void)
 {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
@@ -27,11 +27,11 @@ __device__ __forceinline__ void gs_cluster_barrier_init(void)
 /* Barrier of `threads` threads (whole warps) with hardware barrier `id` (1 to 15; 0 is __syncthreads). */
 __device__ __forceinline__ void gs_named_barrier(int id, int threads) { asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory"); }
 
-/* The same barrier without waiting: what this warp did before is there for those who wait in gs_named_barrier. All lanes. */
+/* Arrives at the same barrier without waiting: threads that wait in gs_named_barrier then see what this warp wrote before. All lanes. */
 __device__ __forceinline__ void gs_named_arrive(int id, int threads) { asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory"); }
 
-/* True in one lane of the warp. All lanes. The assembler knows that what stands under it runs once, which a comparison of lanes does not tell it:
- * tensor copies then need no loop over lanes. */
+/* True in one lane of the warp. All lanes. Unlike after a comparison of lane numbers, ptxas knows that only one lane runs the code under it, so
+ * tensor copies need no loop over lanes. */
 __device__ __forceinline__ bool gs_elect(void)
 {
     unsigned chosen;
@@ -68,7 +68,7 @@ __device__ __forceinline__ void gs_stmatrix_x1_trans(unsigned address, unsigned 
 
 __device__ __forceinline__ void gs_store_shared_f32(unsigned address, float x) { asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(x) : "memory"); }
 
-/* What lies there will be read soon: into L2, without waiting. */
+/* Fetches the line at p into L2, without waiting. */
 __device__ __forceinline__ void gs_prefetch_l2(const void *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 
 __device__ __forceinline__ float gs_load_shared_f32(unsigned address)
@@ -113,11 +113,11 @@ __device__ __forceinline__ void gs_store_shared_zero(unsigned address)
     asm volatile("st.shared.v4.u32 [%0], {%1, %1, %1, %1};" ::"r"(address), "r"(0) : "memory");
 }
 
-/* Programmatic dependent launch. wait: before a thread's first access to global memory, unless a barrier orders another thread's wait
- * before it; what earlier launches of the stream wrote is then there, and they are done reading. launch: the next launch may start once
- * every block said so or ended; it orders nothing. Both do nothing in an ordinary launch, nor before compute capability 9.0. Some block of
- * every launch must wait: what comes next waits for this launch alone. Index arithmetic, the set-up of barriers and
- * prefetches of tensor maps belong before wait. */
+/* Programmatic dependent launch. wait: needed before a thread's first access to global memory, unless a barrier orders another thread's wait
+ * before that access. After it, earlier launches of the stream have ended: their writes are visible and their reads done. launch: the next
+ * launch may start once every block has called it or ended; it orders nothing. Both do nothing in an ordinary launch or before compute capability
+ * 9.0. At least one block of every launch must wait, because the next launch waits for this one only. Index arithmetic, the set-up of barriers
+ * and prefetches of tensor maps belong before wait. */
 __device__ __forceinline__ void gs_dependent_wait(void)
 {
 #if __CUDA_ARCH__ >= 900

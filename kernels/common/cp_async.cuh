@@ -21,7 +21,7 @@ template <int SIZE> __device__ __forceinline__ void gs_cp_async(unsigned to, con
                      ::"r"(to), "l"(from), "r"(bytes), "r"((int)on), "n"(SIZE) : "memory");
 }
 
-/* Loads 4 bytes by shared address; it keeps its place among the copies and barriers. */
+/* Loads 4 bytes from a shared address; volatile, so that it is not moved across copies and barriers. */
 __device__ __forceinline__ unsigned gs_load_word(unsigned from)
 {
     unsigned value;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Test data of verification and timing, and rounding a reference once. Read by the host compiler and by NVRTC: plain C.
+ * Test data for verification and timing, and the single rounding of a reference. Read by the host compiler and by NVRTC: plain C.
  *
  * A value depends on (kind, seed, operand, batch, logical row, logical column) and the plan only, so that both layouts hold the
- * same matrix. Every kind but NORMAL and SPECIAL gives integers; src/operands/data.c chooses the plan so that all sums are exact. */
+ * same matrix. For integer data (INTEGER, CANCEL, INDEX, QUIET, LOUD) src/operands/data.c chooses the plan so that all sums are exact. */
 #ifndef GS_KERNELS_DATAGEN_H
 #define GS_KERNELS_DATAGEN_H
 
@@ -14,44 +14,44 @@
 
 typedef unsigned long long gs_u64;
 
-enum {                     /* the first five are gs_data */
-    GS_VALUES_NORMAL,      /* N(0,1); of C, a bias and an aux one element of sixteen is 2 to 32 times that */
-    GS_VALUES_INTEGER,     /* small integers everywhere, one long odd integer per segment of K */
+enum {                     /* the first five are the values of gs_data */
+    GS_VALUES_NORMAL,      /* N(0,1); in C, a bias and an aux one element in sixteen is multiplied by 2 to 32 */
+    GS_VALUES_INTEGER,     /* small integers, and one odd integer of many bits per segment of K */
     GS_VALUES_CANCEL,      /* K's second half mirrors the first with the opposite sign, plus a small remainder */
-    GS_VALUES_INDEX,       /* A: one code in each row, B: codes everywhere */
+    GS_VALUES_INDEX,       /* A: one nonzero code in each row, B: codes everywhere */
     GS_VALUES_SPECIAL,     /* NORMAL with inf and NaN here and there, some of them beside blocks of zeros */
     GS_VALUES_QUIET,       /* -1, 0, 1: every partial sum stays below 2048 */
     GS_VALUES_LOUD,        /* small positive integers: sums of thousands, but no input needs more than four bits */
     GS_VALUES_ZERO,
     GS_VALUES_NAN,
     GS_VALUES_RANGE,       /* one product per output, over the whole range of the types: subnormals, overflow, zero lines, inf, NaN */
-    GS_VALUES_IDLE,        /* of a bias beside RANGE: zeros, one of eleven an inf or NaN in turn */
-    GS_VALUES_STEEP,       /* of an aux beside RANGE: small integers, one of eight an inf, NaN, -0, large, small or subnormal */
-    GS_VALUES_POWERS,      /* of scales beside integers and scalars of few bits: 1 to 1/8 of either sign, one of sixteen 0 */
-    GS_VALUES_WIDE,        /* of scales beside NORMAL, and beside scalars of many bits: any bits, from 1/4 to 4, one of sixteen near 2^-20, one 0 */
-    GS_VALUES_SIGNS        /* of scales beside RANGE and SPECIAL: 1 and -1, zeros, inf and NaN */
+    GS_VALUES_IDLE,        /* a bias for RANGE: zeros, and one element in eleven alternately an inf or a NaN */
+    GS_VALUES_STEEP,       /* an aux for RANGE: small integers; one element in eight is inf, NaN, -0, large, small or subnormal */
+    GS_VALUES_POWERS,      /* scales for integers and scalars of few bits: 1 to 1/8 of either sign; one in sixteen is 0 */
+    GS_VALUES_WIDE,        /* scales for NORMAL and for scalars of many bits: random bits, 1/4 to 4; one in sixteen is near 2^-20, one is 0 */
+    GS_VALUES_SIGNS        /* scales for RANGE and SPECIAL: 1 and -1, zeros, inf and NaN */
 };
 
-enum { GS_LINE_ZERO, GS_LINE_NAN, GS_LINE_INF, GS_LINE_OVER, GS_LINE_UNDER, GS_LINE_PLAIN };   /* of RANGE */
+enum { GS_LINE_ZERO, GS_LINE_NAN, GS_LINE_INF, GS_LINE_OVER, GS_LINE_UNDER, GS_LINE_PLAIN };   /* classes of lines in RANGE */
 
-#define GS_RANGE_SPREAD 3   /* binary exponents about the middle that a k has */
+#define GS_RANGE_SPREAD 3   /* exponents at a k are at most this far from the middle one */
 
-/* Exponents are those of the leading bit. The lone operand has one number per line (row of A, column of B) and zeros; the other one is full. */
+/* RANGE. Exponents are binary, of the leading bit. A line is a row of A or a column of B. The lone operand has one number per line and zeros; the other one is full. */
 typedef struct gs_data_range {
-    int lone;              /* operand: 0 a, 1 b */
-    int lone_bits, bits, c_bits;   /* of the significands, of either operand and of C */
-    int low, high, step;   /* inputs; from one k to the next */
-    int plain[2], over[2], under[2];   /* products of lines of these classes */
-    int lone_classes, full_classes;    /* of so many neighbours one line of the operand is zero, one holds inf and one NaN; 0: none */
-    int idle_c;            /* beta is 0: C is full of numbers that nobody may look at */
-    int bias;              /* of a bias: it has numbers where all products are zero, beside lines of zeros: those which with bias - 1 are multiples of 16. 0: nowhere */
+    int lone;              /* the lone operand: 0 a, 1 b */
+    int lone_bits, bits, c_bits;   /* significant bits of the lone operand, the full one and C */
+    int low, high, step;   /* lowest and highest exponent of inputs; between the middle exponents of one k and the next */
+    int plain[2], over[2], under[2];   /* lowest and highest exponent of products in lines of these classes; lowest > highest: none */
+    int lone_classes, full_classes;    /* in so many neighbouring lines of the operand one is zero, one holds an inf and one a NaN; 0: none */
+    int idle_c;            /* 1: beta is 0; C is full of numbers that must not matter */
+    int bias;              /* of a bias: > 0: it has numbers at places i where i + bias - 1 is a multiple of 16, because all products there are zero; 0: nowhere */
 } gs_data_range;
 
 typedef struct gs_data_plan {
     int light;             /* largest magnitude of the small integers; INDEX: of B's codes */
-    int heavy;             /* largest magnitude of the long odd integers; 0: none. CANCEL: of one in each row's remainder */
-    int segment;           /* length of a segment of K, even; A's long integer stands on an even k, B's on an odd one */
-    int sparse;            /* small integers are 0 but for one in 2^sparse */
+    int heavy;             /* largest magnitude of the odd integers of many bits; CANCEL: of one such number in each row's remainder; 0: none */
+    int segment;           /* length of a segment of K, even; A's odd integer stands on an even k, B's on an odd one */
+    int sparse;            /* > 0: only one small integer in 2^sparse is not 0 */
     gs_data_range range;   /* of RANGE only */
 } gs_data_plan;
 
@@ -64,12 +64,12 @@ typedef struct gs_datagen {
     int          type;     /* gs_type of the elements */
     int          transposed;   /* stored rows are logical columns */
     int          kind;
-    int          operand;  /* 0 a, 1 b, 2 c */
-    int          scattered;    /* 1: rows, 2: columns are those of a pool: the i-th is (i * step + from) % pool of it; 0: they are what they are */
+    int          operand;  /* 0 a, 1 b, 2 c, and vectors and aux with a seed of their own */
+    int          scattered;    /* 1: row i, 2: column i is row or column (i * step + from) % pool of a pool; 0: off */
     long long    pool, step, from;
-    int          tall;     /* of a bias, and of C: one element of eight is an odd number of eight bits, times one of so many powers of two */
-    int          styled;   /* of so many lines of INTEGER and SPECIAL, of vectors beside NORMAL, and of the vectors and matrices beside them, each style has one; 0: none has one */
-    int          shift;    /* of scales, and of A and B of CANCEL, and of INTEGER where sums are in f16: so many powers of two more, mostly beside an alpha far from 1 */
+    int          tall;     /* C and a bias: one element in eight is an odd number of eight bits times 2^i, i < tall; 0: none */
+    int          styled;   /* > 0: each style (GS_STYLE_*) has one line in `styled`: INTEGER and SPECIAL, all operands; NORMAL, a bias and scales. 0: no styles */
+    int          shift;    /* scales, A and B of CANCEL, and INTEGER with f16 sums: values are multiplied by 2^shift, mostly because alpha is far from 1 */
     gs_data_plan plan;
 } gs_datagen;
 
@@ -86,7 +86,7 @@ GS_SHARED gs_u64 gs_mix(gs_u64 z)
     return z ^ (z >> 31);
 }
 
-/* Random bits of a position; salt tells apart independent draws. */
+/* Random bits for a position; each salt gives an independent draw. */
 GS_SHARED gs_u64 gs_draw(const gs_datagen *g, int salt, long long batch, long long row, long long col)
 {
     const gs_u64 key = gs_mix(g->seed + 0x9e3779b97f4a7c15ull * (gs_u64)(1 + g->kind * 64 + g->operand * 16 + salt));
@@ -126,7 +126,7 @@ GS_SHARED float gs_value_integer(const gs_datagen *g, long long batch, long long
         const gs_u64 bits = gs_draw(g, 1, batch, line, segment);
         const long long at = 2 * gs_pick_below(bits, g->plan.segment / 2) + (g->operand == 1);
         if (k - segment * g->plan.segment == at) {
-            const int half = (g->plan.heavy + 1) / 2;   /* odd magnitudes of the upper half: all the bits that the type has */
+            const int half = (g->plan.heavy + 1) / 2;   /* odd and in the upper half: uses every bit that the type has */
             const float magnitude = (float)(2 * (half / 2 + gs_pick_below(bits << 24, (half + 1) / 2)) + 1);
             return bits & 1 ? magnitude : -magnitude;
         }
@@ -134,10 +134,11 @@ GS_SHARED float gs_value_integer(const gs_datagen *g, long long batch, long long
     return gs_small_integer(g, gs_draw(g, 0, batch, line, k));
 }
 
-/* Lines as programs have them and independent draws never are: of one sign, of one number, ascending, nearly empty, empty, without negative numbers, without two of every four. Nothing is larger than it may be. */
+/* Kinds of lines that real programs have and independent draws never give: of one sign, all zero, nearly empty, constant, ascending, without negative numbers, two of
+ * every four elements zero. No style exceeds the largest magnitude. */
 enum { GS_STYLE_POSITIVE, GS_STYLE_NEGATIVE, GS_STYLE_ZERO, GS_STYLE_FEW, GS_STYLE_CONSTANT, GS_STYLE_SIGNS, GS_STYLE_ASCENDING, GS_STYLE_ALIKE, GS_STYLE_RELU, GS_STYLE_PRUNED, GS_STYLES };
 
-/* Of sixteen lines or more of A or B a block of eight in sixteen is zero; from 64 lines on one is always there. */
+/* Whether a line of A or B is in a block of eight zero lines: one block in sixteen, if there are at least 16 lines; at least one if there are 64. */
 GS_SHARED int gs_in_empty_block(const gs_datagen *g, long long batch, long long line)
 {
     const long long lines = (g->operand == 0) != g->transposed ? g->rows : g->cols;
@@ -146,14 +147,14 @@ GS_SHARED int gs_in_empty_block(const gs_datagen *g, long long batch, long long 
     return g->operand < 2 && lines >= 16 && gs_pick_below(gs_draw(g, 7, batch, few ? 0 : block / 16, 0), few ? blocks : 16) == (few ? block : block % 16);
 }
 
-/* Two of four neighbours. */
+/* Whether the element at `at` is one of the two in four neighbours that are zero. */
 GS_SHARED int gs_is_pruned(gs_u64 bits, long long at)
 {
     const gs_u64 pair = gs_mix(bits + (gs_u64)(at / 4)), first = pair & 3, second = (first + 1 + (pair >> 2) % 3) & 3;
     return (gs_u64)(at & 3) == first || (gs_u64)(at & 3) == second;
 }
 
-/* most: magnitude of a constant; 0: lines must stay as empty as they are. at, count: where in the line. */
+/* `value` in the style of its line. most: largest magnitude of a constant; 0: zeros must stay zero (sparse lines). at: position in the line, of `count`. */
 GS_SHARED float gs_in_style(const gs_datagen *g, long long batch, long long line, long long at, long long count, long long most, float value)
 {
     if (!g->styled) return value;
@@ -174,7 +175,7 @@ GS_SHARED float gs_in_style(const gs_datagen *g, long long batch, long long line
     case GS_STYLE_CONSTANT:  return bits & 1 ? -one : one;
     case GS_STYLE_SIGNS:     return value < 0 ? -one : one;
     case GS_STYLE_ASCENDING: return (float)(2 * most * at / count - most);
-    case GS_STYLE_ALIKE:     return (gs_mix(bits + (gs_u64)(at / 4)) & 1) ? -one : one;   /* four neighbours each */
+    case GS_STYLE_ALIKE:     return (gs_mix(bits + (gs_u64)(at / 4)) & 1) ? -one : one;   /* the same for four neighbours */
     default:                 return value;
     }
 }
@@ -221,9 +222,9 @@ GS_SHARED float gs_value_index(const gs_datagen *g, long long batch, long long l
 GS_SHARED float gs_value_normal(const gs_datagen *g, long long batch, long long line, long long k)
 {
     const gs_u64 drawn = gs_draw(g, 0, batch, line, k);
-    /* What is added to a sum, or says its slope, is larger now and then, as a residual stream is: few numbers that are normal are beyond 5, and all integers have few bits. */
+    /* C, a bias and an aux have some larger values, as a residual stream has: normal numbers hardly ever exceed 5, and integers have few bits. */
     const float value = gs_normal(drawn) * (g->operand == 2 && (drawn & 15) == 0 ? (float)(2 << gs_pick_below(drawn << 28, 5)) : 1.0f);
-    const int vector = g->kind == GS_VALUES_NORMAL;   /* of these a bias or scales alone have styles */
+    const int vector = g->kind == GS_VALUES_NORMAL;   /* in NORMAL only a bias and scales have styles */
     if (!g->styled) return value;
     const gs_u64 bits = gs_draw(g, 5, batch, line, 0);
     const float one = gs_normal(gs_mix(bits));
@@ -235,12 +236,12 @@ GS_SHARED float gs_value_normal(const gs_datagen *g, long long batch, long long 
     case GS_STYLE_CONSTANT:  return one;
     case GS_STYLE_RELU:      return value < 0 ? 0.0f : value;
     case GS_STYLE_PRUNED:    return gs_is_pruned(bits, k) ? 0.0f : value;
-    case GS_STYLE_SIGNS:     return !vector ? value : value < 0 ? -one : one;   /* of two such lines a sum may be 0 but for its roundings, and that times an infinity anything */
+    case GS_STYLE_SIGNS:     return !vector ? value : value < 0 ? -one : one;   /* two such lines may sum to rounding errors only, which an infinite scale turns into anything */
     default:                 return value;
     }
 }
 
-/* Where the sum is long one operand is zero at its beginning, the other at its end: whoever skips blocks of zeros drops what the other has there. */
+/* If K is long, one operand is zero in the first 64 k and the other in the last 64: a kernel that skips blocks of zeros loses the other operand's inf and NaN there. */
 GS_SHARED int gs_special_zero(const gs_datagen *g, long long k)
 {
     const long long width = g->operand < 2 && g->k >= 192 ? 64 : 0;
@@ -251,10 +252,10 @@ GS_SHARED float gs_value_special(const gs_datagen *g, long long batch, long long
 {
     if (gs_special_zero(g, k)) return 0.0f;
     const long long number = line + (long long)(g->seed % 48);
-    if (number % 3 == 0) {   /* one element of every third line; C's special columns are its own */
+    if (number % 3 == 0) {   /* one element of every third line; in C at a random column */
         const gs_u64 bits = gs_draw(g, 1, batch, line, 0);
         const long long turn = number / 3 % 8, few = turn < extent ? turn : extent - 1;
-        /* the first eight places of the sum in turn, then the last eight, where kernels have other code */
+        /* one of the first eight k in turn, then of the last eight, where kernels often have separate code */
         const long long place = g->operand == 2 ? gs_pick_below(bits, extent) : number / 24 % 2 ? extent - 1 - few : few;
         if (place == k) return bits & 2 ? gs_infinity() - gs_infinity() : bits & 1 ? gs_infinity() : -gs_infinity();
     }
@@ -263,11 +264,11 @@ GS_SHARED float gs_value_special(const gs_datagen *g, long long batch, long long
 
 GS_SHARED float gs_range_number(gs_u64 bits, int exponent, int length);
 
-/* In the row of C that a bias is. Of a short one most are zero. */
+/* A bias, generated as a row of C. One of fewer than 11 elements has no inf or NaN. */
 GS_SHARED float gs_value_idle(const gs_datagen *g, long long batch, long long row, long long col)
 {
     const gs_u64 bits = gs_draw(g, 0, batch, row, col);
-    if (g->plan.range.bias && (col + g->plan.range.bias - 1) % 16 == GS_LINE_ZERO) {   /* beside zeros: small, large, and any, in turn */
+    if (g->plan.range.bias && (col + g->plan.range.bias - 1) % 16 == GS_LINE_ZERO) {   /* where products are zero: small, large and arbitrary numbers in turn */
         const int half = g->type == 0, turn = (int)(((gs_u64)col / 16 + (g->seed >> 8 & 3)) % 3), subnormal = (int)(bits >> 1 & 1), most = half ? 15 : 100;
         const int least = turn ? (half ? -24 : -100) : subnormal ? (half ? -24 : -133) : half ? -14 : -30;
         const int low = turn == 1 ? most - 2 : least, high = turn ? most : subnormal ? (half ? -15 : -127) : -11;
@@ -286,9 +287,9 @@ GS_SHARED float gs_value_steep(const gs_datagen *g, long long batch, long long r
     case 0:  return gs_infinity() - gs_infinity();
     case 1:  return sign * gs_infinity();
     case 2:  return sign * 0.0f;
-    case 3:  return sign * (g->type ? 0x1p100f : 0x1p15f);   /* f16 is 0 */
+    case 3:  return sign * (g->type ? 0x1p100f : 0x1p15f);   /* type 0 is f16 */
     case 4:  return sign * 0x1p-14f;
-    case 5:  return sign * (g->type == 0 ? 0x1p-24f : g->type == 1 ? 0x1p-133f : 0x1p-140f);   /* subnormal; bf16 is 1 */
+    case 5:  return sign * (g->type == 0 ? 0x1p-24f : g->type == 1 ? 0x1p-133f : 0x1p-140f);   /* subnormal; type 1 is bf16 */
     case 6:  return sign * (g->type == 0 ? 0x1p-20f : 0x1p-60f);
     default: return sign * (16.0f + (float)(bits >> 8 & 127));
     }
@@ -301,14 +302,14 @@ GS_SHARED float gs_power_of_two(int exponent)
     return number.f;
 }
 
-/* Scales. POWERS: sums of integers stay exact; WIDE: any bits and sizes; SIGNS: what a sum of any size takes, with inf and NaN among them. */
+/* Scales. POWERS keep sums of integers exact; WIDE have any bits and sizes; SIGNS suit sums of any size, and include inf and NaN. */
 GS_SHARED float gs_value_factor(const gs_datagen *g, long long batch, long long row, long long col)
 {
     const gs_u64 bits = gs_draw(g, 0, batch, row, col), more = gs_mix(bits);
     const float sign = (bits & 1 ? -1.0f : 1.0f) * gs_power_of_two(g->shift);
     if (g->kind == GS_VALUES_SIGNS) {   /* of sixteen neighbours one is 0, one an infinity and one NaN */
         const gs_u64 place = (gs_u64)col + (g->seed >> 40 & 31);
-        const int odd = place % 16 == 5 || place % 16 == 12;   /* not all of them can be beside a line of NaN */
+        const int odd = place % 16 == 5 || place % 16 == 12;   /* two places, so that a line of NaN cannot hide all of them */
         return place % 16 == 0 ? 0.0f : !odd ? sign : (place / 16 + (place % 16 == 12)) & 1 ? gs_infinity() - gs_infinity() : sign * gs_infinity();
     }
     if ((bits >> 4 & 15) == 0) return 0.0f;
@@ -327,7 +328,8 @@ GS_SHARED float gs_value_factor(const gs_datagen *g, long long batch, long long 
 
 /* ---- RANGE ---- */
 
-/* Sixteen neighbouring lines have every class; of fewer, of the operand with more lines, eight those before PLAIN. */
+/* The class of a line. In 16 or 8 neighbouring lines of the lone operand each class before PLAIN has one, in 4 lines those up to OVER; in 16 lines of the full operand ZERO,
+ * NAN and INF have one. */
 GS_SHARED int gs_range_class(const gs_datagen *g, int lone, long long line)
 {
     const gs_data_range *const r = &g->plan.range;
@@ -337,7 +339,7 @@ GS_SHARED int gs_range_class(const gs_datagen *g, int lone, long long line)
     return lone && place < GS_LINE_PLAIN ? place : GS_LINE_PLAIN;
 }
 
-/* Middle of the exponents that the full operand has at k: so many of them, a step apart, follow each other, from whichever stands at k = 0. */
+/* At each k the full operand's exponents lie around a middle. There are gs_range_middles of these, `step` apart; they repeat along K, and the seed chooses the first. */
 GS_SHARED int gs_range_middles(const gs_datagen *g)
 {
     return (g->plan.range.high - g->plan.range.low - 2 * GS_RANGE_SPREAD) / g->plan.range.step + 1;
@@ -351,12 +353,12 @@ GS_SHARED int gs_range_middle(const gs_datagen *g, long long k)
 
 GS_SHARED int gs_range_between(gs_u64 bits, int low, int high) { return low + (int)gs_pick_below(bits, high - low + 1); }
 
-/* A block of K, from gs_range_gap on, where the lone operand is zero in every line: whoever skips blocks of zeros drops what the other one has there, of which half of
- * the inf and NaN are. 0: K is too short for it. */
+/* The gap is a block of K, from gs_range_gap on, where the lone operand is zero in every line and the full one has half of its inf and NaN: a kernel that skips blocks of zeros
+ * loses them. Its width; 0: K is too short for it. */
 GS_SHARED long long gs_range_gap_width(const gs_datagen *g)
 {
-    const long long room = g->k / 2 - gs_range_middles(g);   /* so that a place in it can be left by a multiple of the middles */
-    return room >= 80 ? 64 : room >= 48 ? 32 : room >= 16 ? 16 : 0;   /* and 16 for gs_range_hole_width, but for the shortest */
+    const long long room = g->k / 2 - gs_range_middles(g);   /* so that gs_range_beside can leave it by a multiple of the middles */
+    return room >= 80 ? 64 : room >= 48 ? 32 : room >= 16 ? 16 : 0;   /* leaves 16 for gs_range_hole_width, except the shortest */
 }
 GS_SHARED long long gs_range_gap(const gs_datagen *g)
 {
@@ -364,7 +366,7 @@ GS_SHARED long long gs_range_gap(const gs_datagen *g)
     return width ? gs_pick_below(gs_mix(g->seed + 0x3c6ef372u), g->k / width) * width : 0;
 }
 
-/* A block beside that one where the full operand is zero in every line but one of NaN or infinities, and half of the lone operand's NaN are. 0: K is too short for both. */
+/* The hole is a block next to the gap where the full operand is zero except for inf and NaN, and the lone one has half of its NaN. Its width; 0: K is too short for both. */
 GS_SHARED long long gs_range_hole_width(const gs_datagen *g)
 {
     const long long width = gs_range_gap_width(g), room = width ? g->k / 2 - gs_range_middles(g) - width : 0;
@@ -376,7 +378,7 @@ GS_SHARED long long gs_range_hole(const gs_datagen *g)
     return behind + width <= g->k ? behind : gap - width;
 }
 
-/* A place beside both, a multiple of `step` from where it was. */
+/* Moves a k out of gap and hole, by a multiple of `step`. */
 GS_SHARED long long gs_range_beside(const gs_datagen *g, long long k, long long step)
 {
     const long long gap = gs_range_gap(g), hole = gs_range_hole(g), least = hole < gap ? hole : gap;
@@ -385,8 +387,7 @@ GS_SHARED long long gs_range_beside(const gs_datagen *g, long long k, long long 
     return k + far < g->k ? k + far : k - far;
 }
 
-/* Where the lone number of a line stands, and its exponent: with what stands there in the other operand it makes a product of the line's class, or, where K is
- * short, a plain one. */
+/* The k of a line's lone number, and its exponent: its product with the full operand's number at that k has the line's class or, if K is short, is a plain one. */
 GS_SHARED long long gs_range_place(const gs_datagen *g, long long batch, long long line, int *exponent)
 {
     const gs_data_range *const r = &g->plan.range;
@@ -395,7 +396,7 @@ GS_SHARED long long gs_range_place(const gs_datagen *g, long long batch, long lo
                             : kind == GS_LINE_UNDER && r->under[0] <= r->under[1] ? r->under : r->plain;
     const gs_u64 bits = gs_mix(gs_mix(g->seed + (gs_u64)line * 0xd1342543de82ef95ull) + (gs_u64)batch * 0xaf251af3b0f025b5ull);
     const int product = gs_range_between(bits, wanted[0], wanted[1]);
-    const int below = product - r->high - first, above = product - r->low - first;   /* of the middle, from the first */
+    const int below = product - r->high - first, above = product - r->low - first;   /* of the middle, relative to the first one */
     const int least = below > 0 ? (below + r->step - 1) / r->step : 0, most = above < (middles - 1) * r->step ? above / r->step : middles - 1;
     if (above >= 0 && least <= most && g->k >= middles) {
         const int which = gs_range_between(bits << 20, least, most), from = (which - gs_range_start(g) + middles) % middles;
@@ -405,29 +406,29 @@ GS_SHARED long long gs_range_place(const gs_datagen *g, long long batch, long lo
     const long long k = gs_range_beside(g, gs_pick_below(bits << 40, g->k), 1);
     *exponent = product - gs_range_middle(g, k);
     if (*exponent >= r->low && *exponent <= r->high) return k;
-    *exponent = (r->plain[0] + r->plain[1]) / 2 - gs_range_middle(g, k);   /* as far from the ends as can be */
+    *exponent = (r->plain[0] + r->plain[1]) / 2 - gs_range_middle(g, k);   /* in the middle of the plain products */
     if (*exponent < r->low) *exponent = r->low;
     if (*exponent > r->high) *exponent = r->high;
     return k;
 }
 
-/* A number of so many significant bits at most. */
+/* A number of at most `length` significant bits. */
 GS_SHARED float gs_range_number(gs_u64 bits, int exponent, int length)
 {
-    const unsigned int wanted = (bits >> 13 & 15) == 0 ? 0x7fffffu : (unsigned int)(bits >> 33);   /* now and then all of them: the largest of its exponent */
+    const unsigned int wanted = (bits >> 13 & 15) == 0 ? 0x7fffffu : (unsigned int)(bits >> 33);   /* one in sixteen: all of them set, the largest of its exponent */
     union { unsigned int u; float f; } number = {wanted & 0x7fffffu & ~((1u << (24 - length)) - 1)};
     float value;
     if (exponent >= -126) {
         number.u |= (unsigned int)(exponent + 127) << 23;
         value = number.f;
-    } else {   /* a subnormal f32: what the exponent leaves of the bits */
+    } else {   /* a subnormal f32 keeps the bits that its exponent leaves */
         number.u = (number.u | 0x800000u) >> (-126 - exponent);
         value = number.f;
     }
     return bits & 1 ? value : -value;
 }
 
-/* Where in the sum an inf or a NaN stands: often among the first or the last eight, where kernels have other code. */
+/* The k of an inf or a NaN: often among the first or the last eight, where kernels often have separate code. */
 GS_SHARED long long gs_special_place(gs_u64 bits, long long k)
 {
     const long long few = k < 8 ? k : 8, at = gs_pick_below(bits, few);
@@ -445,7 +446,7 @@ GS_SHARED float gs_value_range(const gs_datagen *g, long long batch, long long l
     if (kind == GS_LINE_NAN || (kind == GS_LINE_INF && !lone)) {
         const gs_u64 where = gs_draw(g, 1, batch, line, 0);
         const long long width = lone ? gs_range_hole_width(g) : gs_range_gap_width(g), place = gs_special_place(where, g->k);
-        const long long zeros = lone ? gs_range_hole(g) : gs_range_gap(g);   /* of the other operand */
+        const long long zeros = lone ? gs_range_hole(g) : gs_range_gap(g);   /* where the other operand is zero */
         if ((width && where & 16 ? zeros + gs_pick_below(where << 8, width) : lone ? gs_range_beside(g, place, 1) : place) == k)
             return kind == GS_LINE_NAN ? gs_infinity() - gs_infinity() : gs_range_inf(where);
     }
@@ -459,7 +460,7 @@ GS_SHARED float gs_value_range(const gs_datagen *g, long long batch, long long l
     return gs_range_number(bits, gs_range_middle(g, k) + (int)(bits >> 8 & 7) % (2 * GS_RANGE_SPREAD + 1) - GS_RANGE_SPREAD, r->bits);
 }
 
-/* C is zero wherever there is a product, so that one rounding gives every output; with beta 0, where nobody may look, it is full. */
+/* C is zero wherever there is a product, so that every output is rounded only once. With beta 0, where C must not matter, it is full of numbers. */
 GS_SHARED float gs_value_range_c(const gs_datagen *g, long long batch, long long row, long long col)
 {
     const gs_u64 bits = gs_draw(g, 0, batch, row, col);
@@ -470,12 +471,12 @@ GS_SHARED float gs_value_range_c(const gs_datagen *g, long long batch, long long
     return gs_range_number(bits, gs_range_between(bits << 20, least, most), g->plan.range.c_bits);
 }
 
-/* Rows of a pool in A that are unlike the others: what a row's neighbours hold must not matter. */
+/* Rows of a pool of A that differ from the others: a row's result must not depend on its neighbours. */
 enum { GS_ROW_NAN, GS_ROW_INF, GS_ROW_LARGE, GS_ROW_ZERO };
 GS_SHARED int gs_row_is_odd(int which, long long pool, long long row) { return row == pool - 1 - which; }
 
-/* Most rows, times B, whose second half is the first one turned round, cancel: what is left is the rounding of the sum, by which an output of 16 bits shows in which
- * order it was added up. */
+/* Three rows in four cancel in the product with B, whose second half along K mirrors the first. Only the rounding errors of the sum remain, so that even a 16-bit output shows in
+ * which order it was added up. */
 GS_SHARED float gs_value_of_pool(const gs_datagen *g, long long batch, long long row, long long k)
 {
     const int second = k > g->k - 1 - k, cancels = row % 4 != 0;
@@ -487,7 +488,7 @@ GS_SHARED float gs_value_of_pool(const gs_datagen *g, long long batch, long long
     return gs_row_is_odd(GS_ROW_LARGE, g->pool, row) ? value * 1024.0f : gs_row_is_odd(GS_ROW_ZERO, g->pool, row) ? 0.0f : value;
 }
 
-/* What lies between rows and matrices: NaN, and beside integers a number, for whoever reads it and drops NaN. */
+/* The padding between rows and matrices: NaN; for INTEGER a number, because a kernel may read padding and drop NaN. */
 GS_SHARED float gs_between_rows(const gs_datagen *g) { return g->kind == GS_VALUES_INTEGER ? 3.0f : gs_infinity() - gs_infinity(); }
 
 /* Value at a logical position: A (m, k), B (k, n), C (m, n). */
@@ -530,7 +531,7 @@ GS_SHARED float gs_value(const gs_datagen *g, long long batch, long long row, lo
     return (float)(1 + gs_pick_below(bits, g->plan.light));
 }
 
-/* f64 -> f32 to odd: rounding the result once more, to 16 bits, is rounding the f64 value once. */
+/* f64 -> f32, rounded to odd: rounding the result to 16 bits then gives the same as rounding the f64 value once. */
 GS_SHARED float gs_round_to_odd(double value)
 {
     union { float f; unsigned int u; } near = {(float)value};

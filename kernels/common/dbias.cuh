@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The gradient of a bias: the sums of D's columns, before they are rounded. The kernel that computes D leaves sums of a few rows each in the workspace, f32, a row of n for each; this one
- * adds them up, always in the same order. GS_DBIAS: 1: over all matrices of the batch, 2: of each, 3: of each group. Set by who includes it: GS_PARTIALS(p), how many rows of sums a matrix has;
- * with groups GS_SUM_ROWS, of how many rows of D one is at most, and GS_GROUP_PARTIALS(first, end), how many there are of these rows of D, one group's. Needs args.h, block.cuh and epilogue.cuh. */
+ * The gradient of a bias: the sums of D's columns, before D is rounded. The kernel that computes D writes partial sums to the workspace: rows of n f32, each the sum of a few rows of
+ * D. gs_column_sums adds them up, always in the same order. GS_DBIAS: 1: one vector for the whole batch, 2: one per matrix, 3: one per group. Defined by the including file:
+ * GS_PARTIALS(p), the number of rows of sums of a matrix; with groups GS_SUM_ROWS, the most rows of D in one of them, and GS_GROUP_PARTIALS(first, end), the number of rows of sums
+ * of a group with these rows of D. Needs args.h, block.cuh and epilogue.cuh. */
 #ifndef GS_COMMON_DBIAS_CUH
 #define GS_COMMON_DBIAS_CUH
 
@@ -10,19 +11,19 @@
 #endif
 
 #if GS_DBIAS
-enum { GS_SUM_LANES = 8, GS_SUM_AHEAD = 16 };   /* threads of a column, as kernel/kernel.h has them; loads of each under way */
+enum { GS_SUM_LANES = 8, GS_SUM_AHEAD = 16 };   /* threads of a column, as in kernel/kernel.h; loads that each has in flight */
 
 #ifndef GS_MASKED
 #define GS_MASKED 0
 #endif
 
-/* Where the sums of so many rows of D's matrix `index` are, from column 0 on. */
+/* Row `part` of the partial sums of matrix `index`. */
 static __device__ __forceinline__ float *gs_partial_sums(const gs_kernel_args &p, long long index, long long part)
 {
     return (float *)p.workspace + (index * GS_PARTIALS(p) + part) * p.n;
 }
 
-/* Of a group whose rows begin there: its first row of sums. Those of the next group lie behind its own, wherever that begins. */
+/* The first row of sums of a group that begins at `row`; rows: of D in one row of sums. Adding the group's number keeps groups apart that begin within the same rows. */
 static __device__ __forceinline__ long long gs_first_of_group(long long row, int group, int rows) { return row / rows + group; }
 
 /* Block 32 x 8, grid (cdiv(n,32), 1 or min(batch,65535) or the groups). */
@@ -53,7 +54,7 @@ extern "C" __global__ void __launch_bounds__(32 * GS_SUM_LANES) gs_column_sums(c
         }
         part[threadIdx.y][threadIdx.x] = sum;
         __syncthreads();
-        if (threadIdx.y == 0 && col < p.n && (GS_DBIAS == 3 || rows > 0)) {   /* where M is 0 nothing is written */
+        if (threadIdx.y == 0 && col < p.n && (GS_DBIAS == 3 || rows > 0)) {   /* if M is 0 nothing is written */
             for (int i = 1; i < GS_SUM_LANES; i++) sum += part[i][threadIdx.x];
             ((gs_raw *)p.bias)[vector * (GS_DBIAS == 3 ? p.n : p.stride_bias) + col] = gs_f32_to_raw(sum);
         }

@@ -21,8 +21,8 @@
         asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %2, 0;\nmov.b32 %0, 0;\n@p ld.global." fetch ".u32 %0, [%1];\n}"                \
                      : GS_EARLY(r[0]) : "l"(from), "r"((int)on) : "memory")
 
-/* WORDS (4, 2, 1) registers from an address that is a multiple of their bytes; zeros, and nothing is read, where `on` is false. What misses
- * brings FETCH (128 or 256) bytes to L2. */
+/* Loads WORDS (4, 2, 1) registers from an address that is a multiple of their bytes; if `on` is false nothing is read and they are zero. A miss
+ * fetches FETCH (128 or 256) bytes into L2. */
 template <int WORDS, int FETCH> __device__ __forceinline__ void gs_load_direct(unsigned *r, const void *from, bool on)
 {
     static_assert((WORDS == 4 || WORDS == 2 || WORDS == 1) && (FETCH == 128 || FETCH == 256), "sizes that loads have");
@@ -35,9 +35,9 @@ template <int WORDS, int FETCH> __device__ __forceinline__ void gs_load_direct(u
 
 #undef GS_DIRECT_LOAD
 
-/* The words that WORDS pairs of elements lie in, one more than pairs, from the word (address a multiple of 4) that the first element lies
- * in: as its upper half, where its own address is none. room: bytes from there to the matrix's end, which is not passed: zeros beyond, and
- * where `on` is false. */
+/* Loads the WORDS + 1 words that contain WORDS pairs of elements. from: the word (address a multiple of 4) with the first element, in its upper
+ * half if the element's own address is not a multiple of 4. room: bytes from there to the end of the matrix. Nothing is read beyond it, or if `on`
+ * is false: words are zero then. */
 template <int WORDS> __device__ __forceinline__ void gs_load_raw(unsigned *r, const unsigned char *from, int room, bool on)
 {
 #pragma unroll
@@ -46,11 +46,11 @@ template <int WORDS> __device__ __forceinline__ void gs_load_raw(unsigned *r, co
                      "@one ld.global.u16 %0, [%1];\n}" : GS_EARLY(r[i]) : "l"(from + 4 * i), "r"(on ? room - 4 * i : 0) : "memory");
 }
 
-/* How __byte_perm takes a pair of elements from two such words; element: any of the row. */
+/* The selector of __byte_perm that takes a pair of elements from two such words; element: any even-numbered one of the row. */
 __device__ __forceinline__ unsigned gs_raw_pair(const unsigned char *element) { return (unsigned long long)element & 2 ? 0x5432 : 0x3210; }
 
-/* A barrier of all threads that gives 0. Neither compiler knows that: what uses it stays behind the barrier, while loads stay before it. So
- * a fragment that is or-ed with it does not wait for its loads before the others are issued. */
+/* A barrier of all threads whose result is 0. NVRTC and ptxas do not know the value, so code that uses it stays after the barrier, and loads stay before
+ * it. A fragment or-ed with it thus waits for its loads only after all loads have been issued. */
 __device__ __forceinline__ unsigned gs_barrier_zero(void)
 {
     unsigned zero;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The constraint of a register that inline assembly writes before it has read all others. Before CUDA 12.3 compilers have none: there the register is an input, too, so
- * that no other shares it. */
+ * The constraint of an early-clobber output: a register that inline assembly writes before it has read all inputs. NVRTC has it from CUDA 12.3 on; before that the register
+ * is declared as an input, too, so that no input shares it. */
 #ifndef GS_COMMON_EARLY_CUH
 #define GS_COMMON_EARLY_CUH
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Operands stored along K whose rows start at any element, by tensor copies, which take rows from multiples of 16 bytes on. Of a matrix the rows 8 apart start at the
- * same place in a 16-byte unit, whatever the leading dimension: a tensor map for each such eighth of the rows (manifest: eighth) brings whole units, and those who
- * multiply shift them into the places where wgmma reads them, with the 128-byte swizzle.
+ * Tensor copies of operands stored along K whose rows start at any element, although tensor copies need rows at multiples of 16 bytes. Rows of a matrix that are 8 apart start at
+ * the same offset in a 16-byte unit, whatever the leading dimension. So one tensor map for each such eighth of the rows (manifest: eighth) copies whole units, and the consumers
+ * shift the rows to where wgmma reads them, with the 128-byte swizzle.
  *
  * A slot holds the units of a k-block, 64 elements of each of EXTENT rows: part c has rows c, c + 8, c + 16 and so on, as the copy leaves them, and begins at a multiple of
- * 8 rows of 128 bytes. The last elements of a row come from the first unit of the next k-block, in the next slot. Copies count from a row's first unit on, where element k stands
- * at k to k + 7: so K counts 7 elements more, and the last k-block of all has no elements of a next one.
+ * 8 rows of 128 bytes. The last elements of a row come from the first unit of the next k-block, in the next slot. Copies count from the start of a row's first unit, where element k
+ * is at k to k + 7. So K is extended by 7 elements, and the very last k-block needs nothing from a next one.
  *
- * Eight threads side by side take a row of each part, and eight different rows of the swizzle: neither loads nor stores meet in a bank. GS_FEED_A, GS_FEED_B: 3. */
+ * Eight neighbouring threads take a row of each part, and eight different rows of the swizzle, so that loads and stores have no bank conflicts. For GS_FEED_A, GS_FEED_B 3. */
 #ifndef GS_COMMON_EIGHTHS_CUH
 #define GS_COMMON_EIGHTHS_CUH
 
@@ -23,7 +23,7 @@
 #define GS_SHIFTED 2   /* k-blocks of shifted rows: one is written while the other is multiplied */
 #define GS_SLOT_BYTES(extent) (GS_PART_ROWS(extent) * 8 * 128)
 
-/* A kernel's parameters for the maps of an operand. */
+/* The kernel parameters for the eight maps of an operand. */
 #define GS_EIGHT_MAPS(name)                                                                                                                                          \
     const __grid_constant__ gs_tensor_map name##0, const __grid_constant__ gs_tensor_map name##1, const __grid_constant__ gs_tensor_map name##2,                     \
     const __grid_constant__ gs_tensor_map name##3, const __grid_constant__ gs_tensor_map name##4, const __grid_constant__ gs_tensor_map name##5,                     \
@@ -34,7 +34,7 @@ typedef struct gs_eighths {
     const gs_tensor_map *map[8];
 } gs_eighths;
 
-/* Asks for a k-block of an operand, to a slot: EXTENT * 128 bytes. row: the tile's first one, a multiple of 8. One thread. */
+/* Starts the copies of a k-block of an operand to a slot: EXTENT * 128 bytes, which count on `barrier`. row: the tile's first one, a multiple of 8. One thread. */
 template <int EXTENT>
 __device__ __forceinline__ void gs_eighths_bring(unsigned slot, const gs_eighths &from, int k, int row, unsigned barrier)
 {
@@ -42,11 +42,11 @@ __device__ __forceinline__ void gs_eighths_bring(unsigned slot, const gs_eighths
     for (int part = 0; part < 8; part++) gs_tma_load(slot + part * GS_PART_ROWS(EXTENT) * 128, from.map[part], k, row / 8, barrier);
 }
 
-/* A thread's share of the shifting: rows part + 8 * (8 n + row) of every group n of 64 rows that is its own; the groups of X, then those of Y, go round among the threads.
- * X and Y are A and B or, SWAP, B and A. */
+/* The rows that a thread shifts: row part + 8 * (8 n + row) of each group n of 64 rows that is assigned to it. The groups of X, then those of Y, are assigned to sets of 64
+ * threads in turn, from group `first` on. X and Y are A and B or, with SWAP, B and A. */
 typedef struct gs_shift_share {
     int part, row, first;
-    unsigned before_x, before_y;   /* bytes of the first unit that lie before the part's rows */
+    unsigned before_x, before_y;   /* bytes of a row's first unit before the row, for rows of this part */
 } gs_shift_share;
 
 template <bool SWAP>
@@ -57,15 +57,15 @@ __device__ __forceinline__ gs_shift_share gs_shift_share_of(const gs_kernel_args
     return {part, (part + thread / 8) % 8, thread / 64, SWAP ? b : a, SWAP ? a : b};
 }
 
-/* Shifts a k-block's rows from a slot to `to`, a multiple of 1024. next: the slot of the next k-block, unless there is none (`last`). THREADS, all of whom have the share
- * of their number; BEFORE: groups of operands that they shift before this one. */
+/* Shifts a k-block's rows from a slot to `to`, a multiple of 1024. next: the slot of the next k-block; not read if `last`. Called by THREADS threads, each with its own share;
+ * BEFORE: groups of other operands that are assigned before this operand's. */
 template <int EXTENT, int THREADS, int BEFORE>
 __device__ __forceinline__ void gs_eighths_shift(const gs_shift_share &own, unsigned before, unsigned to, unsigned slot, unsigned next, bool last)
 {
     constexpr int groups = GS_PART_ROWS(EXTENT) / 8, sets = THREADS / 64;
 #pragma unroll 1
     for (int group = (own.first + sets - BEFORE % sets) % sets; group < groups; group += sets) {
-        const int row = group * 8 + own.row;   /* of the part */
+        const int row = group * 8 + own.row;   /* in the part */
         if (EXTENT / 8 % 8 != 0 && row >= EXTENT / 8) continue;
         const unsigned at = (own.part * GS_PART_ROWS(EXTENT) + row) * 128, from = slot + at, end = to + (row * 8 + own.part) * 128;
         uint4 units[9];
@@ -81,10 +81,10 @@ __device__ __forceinline__ void gs_eighths_shift(const gs_shift_share &own, unsi
             gs_store_shared_u32x4(end + (i ^ own.part) * 16, unit);
         }
     }
-    if (EXTENT / 8 % 8 != 0) __syncwarp();   /* lanes whose row there is not are ahead */
+    if (EXTENT / 8 % 8 != 0) __syncwarp();   /* lanes without such a row are ahead */
 }
 
-/* The same of X and Y, which lie one behind the other in a slot. */
+/* The same for X and Y, which are consecutive in a slot. */
 template <int X, int Y, int THREADS>
 __device__ __forceinline__ void gs_eighths_shift_both(const gs_shift_share &own, unsigned x, unsigned y, unsigned slot, unsigned next, bool last)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * What is applied to a sum in f32 before it is rounded to D's type. Set by the builder where a problem has it, else 0: GS_BIAS (gs_bias), GS_ACTIVATION
- * (gs_activation; from 5 on the gradient of one), GS_RESIDUAL, GS_GATE (gs_gate), GS_AUX (1: aux is written), GS_SCALES (gs_scales), GS_SCALARS (1: alpha and beta are in device memory), GS_UNITS (by units of 16
- * bytes the family reads, 1: C, 2: the aux of a gradient, whose elements it hands on in place of C's; 3: it writes aux so, itself). Needs GS_OUT and GS_BETA, convert.cuh and args.h.
- * No product that an addition follows is left to the compiler to join with it or not: it is fmaf, or rounded by itself. So all kernels do the same to the same sum (docs/internals/invariant.md). */
+ * The epilogue: what is applied to a sum in f32 before it is rounded to D's type. Set by the builder if the problem has it, else 0: GS_BIAS (gs_bias), GS_ACTIVATION
+ * (gs_activation; from 5 on the gradient of one), GS_RESIDUAL, GS_GATE (gs_gate), GS_AUX (1: aux is written), GS_SCALES (gs_scales), GS_SCALARS (1: alpha and beta are in device
+ * memory), GS_UNITS (what the family itself accesses in units of 16 bytes: 1: it reads C, 2: it reads the aux of a gradient and passes aux's elements as c, 3: it writes aux).
+ * Needs GS_OUT and GS_BETA, convert.cuh and args.h.
+ * A product that is followed by an addition is written as fmaf or rounded explicitly, so that the compiler has no choice and all kernels compute the same from the same sum
+ * (docs/internals/invariant.md). */
 #ifndef GS_KERNELS_EPILOGUE_CUH
 #define GS_KERNELS_EPILOGUE_CUH
 
@@ -38,7 +40,7 @@
 #endif
 #define GS_GRADIENT (GS_ACTIVATION >= 5)   /* aux is read */
 
-/* alpha and beta of the run. With GS_SCALARS they are in device memory, where the kernel before may have put them: read behind the wait of a dependent launch. */
+/* alpha of the run. With GS_SCALARS alpha and beta are in device memory, where the previous kernel may have written them: to be read after gs_dependent_wait. */
 static __device__ __forceinline__ float gs_alpha(const gs_kernel_args &p)
 {
 #if GS_SCALARS
@@ -48,7 +50,7 @@ static __device__ __forceinline__ float gs_alpha(const gs_kernel_args &p)
 #endif
 }
 
-/* x + beta * C. A beta of 0 in device memory: whatever C holds, NaN too, does not count. */
+/* x + beta * C. If beta in device memory is 0, C is ignored, even if it is NaN. */
 static __device__ __forceinline__ float gs_plus_c(const gs_kernel_args &p, float c, float x)
 {
 #if GS_SCALARS
@@ -59,10 +61,10 @@ static __device__ __forceinline__ float gs_plus_c(const gs_kernel_args &p, float
 #endif
 }
 
-/* Something that another kernel may still be writing is read at the end: C, the bias, scalars, scales, aux. */
+/* True if the epilogue reads something that another kernel may still be writing: C, the bias, scalars, scales, aux. */
 #define GS_READS_LATE (GS_BETA || GS_BIAS || GS_SCALARS || GS_SCALES || GS_GRADIENT)
 
-/* 2^x to two units in the last place; infinity beyond f32's range, 0 below its normal numbers: those below take three instructions more, here and in the next one. */
+/* 2^x within 2 ulp; infinity above f32's range, 0 below its normal numbers: subnormal results would take three more instructions, here and in gs_reciprocal. */
 static __device__ __forceinline__ float gs_exp2(float x)
 {
     float value;
@@ -70,7 +72,7 @@ static __device__ __forceinline__ float gs_exp2(float x)
     return value;
 }
 
-/* 1 / x to one unit in the last place; from 2^126 on 0. */
+/* 1 / x within 1 ulp; 0 for |x| above 2^126. */
 static __device__ __forceinline__ float gs_reciprocal(float x)
 {
     float value;
@@ -78,15 +80,15 @@ static __device__ __forceinline__ float gs_reciprocal(float x)
     return value;
 }
 
-/* x, but no further from 0 than most. A NaN stays. */
+/* x clamped to [-most, most]. NaN stays NaN. */
 static __device__ __forceinline__ float gs_limited(float x, float most)
 {
     asm("min.NaN.f32 %0, %0, %1;\nmax.NaN.f32 %0, %0, %2;" : "+f"(x) : "f"(most), "f"(-most));
     return x;
 }
 
-/* erfc(z) exp(z^2) of z >= 0 is t exp(fit), with t as below: a rational fit whose relative error is below 1.2e-7 everywhere (Press et al., Numerical Recipes, erfcc): library code
- * takes too many registers. This is erfc(z) itself. */
+/* erfc(z), z >= 0, with a relative error below 1.2e-7: t exp(-z^2 + polynomial of t) with t as below (Press et al., Numerical Recipes, erfcc). Library code takes too many
+ * registers. */
 static __device__ __forceinline__ float gs_erfc(float z)
 {
     const float t = gs_reciprocal(fmaf(0.5f, z, 1.0f));
@@ -102,7 +104,7 @@ static __device__ __forceinline__ float gs_erfc(float z)
     return __fmul_rn(t, gs_exp2(1.4426950409f * fit));
 }
 
-/* tanh of gelu as 1 / (1 + 2^t), t = x (GS_GELU_LINE + GS_GELU_CUBE x^2): -2 sqrt(2 / pi) / ln 2, and that times 0.044715. */
+/* gelu by tanh is x / (1 + 2^t), t = x (GS_GELU_LINE + GS_GELU_CUBE x^2). The constants are -2 sqrt(2 / pi) / ln 2, and that times 0.044715. */
 #define GS_GELU_LINE -2.3022081981f
 #define GS_GELU_CUBE -0.1029432396f
 
@@ -123,7 +125,7 @@ static __device__ __forceinline__ float gs_activated(float x)
 }
 
 #if GS_OUT == 2
-typedef float gs_raw;            /* an element of D's type, as it is loaded: nothing waits for it before it is converted */
+typedef float gs_raw;            /* an element of D's type as loaded: code waits for the load only when it converts it */
 static __device__ __forceinline__ float  gs_raw_to_f32(gs_raw raw) { return raw; }
 static __device__ __forceinline__ gs_raw gs_f32_to_raw(float value) { return value; }
 #else
@@ -131,11 +133,11 @@ typedef unsigned short gs_raw;
 static __device__ __forceinline__ float  gs_raw_to_f32(gs_raw raw) { return GS_OUT == 1 ? gs_bf16_to_f32(raw) : gs_f16_to_f32(raw); }
 static __device__ __forceinline__ gs_raw gs_f32_to_raw(float value) { return GS_OUT == 1 ? gs_f32_to_bf16(value) : gs_f32_to_f16(value); }
 
-/* Two of them that are neighbours. */
+/* The two elements in a word. */
 static __device__ __forceinline__ float2 gs_halves_of(unsigned both) { return make_float2(gs_raw_to_f32((gs_raw)both), gs_raw_to_f32((gs_raw)(both >> 16))); }
 #endif
 
-/* x times the slope of the activation at z. Beyond some size the slope is 0 or 1 in f32; without that limit infinity would give NaN. A NaN stays NaN. */
+/* x times the activation's derivative at z. z is clamped where the derivative is 0 or 1 in f32 anyway; without that an infinite z would give NaN. NaN stays NaN. */
 static __device__ __forceinline__ float gs_sloped(float x, float z)
 {
 #if GS_ACTIVATION == 5
@@ -146,7 +148,7 @@ static __device__ __forceinline__ float gs_sloped(float x, float z)
     const float tail = __fmul_rn(0.5f, gs_erfc(0.70710678f * fabsf(z)));
     const float slope = fmaf(z, 0.39894228f * gs_exp2(-0.72134752f * z * z), z > 0.0f ? 1.0f - tail : tail);
 #else
-    /* s + z s' of a sigmoid s, whose slope is s (1 - s), times that of what it is applied to */
+    /* the derivative of z s(u(z)), s the sigmoid: s + z u' s (1 - s) */
 #if GS_ACTIVATION == 6
     const float square = z * z, t = z * fmaf(GS_GELU_CUBE, square, GS_GELU_LINE), steep = z * fmaf(0.2140644488f, square, 1.5957691216f);   /* 2 sqrt(2 / pi) (1 + 3 * 0.044715 z^2) */
 #else
@@ -161,7 +163,7 @@ static __device__ __forceinline__ float gs_sloped(float x, float z)
 #endif
 }
 
-/* Where an element of aux is. index: which of the batch, or the row's group. */
+/* Offset of an element in aux, in elements. index: the matrix of the batch, or the row's group. */
 static __device__ __forceinline__ long long gs_place_in_aux(const gs_kernel_args &p, long long row, long long col, long long index)
 {
 #if GS_AUX || GS_GRADIENT
@@ -172,7 +174,7 @@ static __device__ __forceinline__ long long gs_place_in_aux(const gs_kernel_args
 #endif
 }
 
-/* The element of aux; 0 where it lies outside of D. */
+/* An element of aux; 0 outside D. */
 static __device__ __forceinline__ float gs_aux_of(const gs_kernel_args &p, long long row, long long col, long long rows, long long cols, long long index)
 {
 #if GS_GRADIENT
@@ -185,7 +187,7 @@ static __device__ __forceinline__ float gs_aux_of(const gs_kernel_args &p, long 
 #endif
 }
 
-/* What the activation is applied to, rounded; nothing where it lies outside of D. */
+/* Writes the activation's input, rounded, to aux; nothing outside D. */
 static __device__ __forceinline__ void gs_put_aux(const gs_kernel_args &p, float value, long long row, long long col, long long rows, long long cols, long long index)
 {
 #if GS_AUX && GS_UNITS != 3
@@ -197,7 +199,7 @@ static __device__ __forceinline__ void gs_put_aux(const gs_kernel_args &p, float
 #endif
 }
 
-/* The bias of an element of D; 0 where the element lies outside of D. rows, cols: of a matrix; index: which of the batch, or the row's group. */
+/* The bias of an element of D; 0 outside D. rows, cols: of a matrix; index: the matrix of the batch, or the row's group. */
 static __device__ __forceinline__ gs_raw gs_bias_raw(const gs_kernel_args &p, long long row, long long col, long long rows, long long cols, long long index)
 {
 #if GS_BIAS
@@ -223,11 +225,11 @@ static __device__ __forceinline__ float gs_bias_of(const gs_kernel_args &p, long
 }
 
 #if GS_GATE
-/* The column of B that a column of D has as its gate, and as up: in a matrix B of twice so many columns as D has. */
+/* The columns of B that give the gate and the up value of a column of D. B has twice as many columns as D. */
 static __device__ __forceinline__ long long gs_column_of_gate(long long col) { return GS_GATE == 1 ? col : 2 * col; }
 static __device__ __forceinline__ long long gs_column_of_up(long long col, long long cols) { return GS_GATE == 1 ? cols + col : 2 * col + 1; }
 
-/* The column of B behind a column of a product whose columns are eight of the gate, then the eight of up that belong to them, and so on. */
+/* The column of B for a column of a product whose columns alternate: eight of the gate, then the eight of up that belong to them, and so on. */
 static __device__ __forceinline__ long long gs_column_in_turn(long long col, long long cols)
 {
     const long long own = col / 16 * 8 + col % 8;
@@ -235,7 +237,7 @@ static __device__ __forceinline__ long long gs_column_in_turn(long long col, lon
 }
 #endif
 
-/* alpha times a sum, times the scales of its row and its column; whatever it is where it lies outside of D. cols: of a matrix B, and col is one of its columns. */
+/* x (alpha times a sum) times the scales of its row and column; x itself outside D. col, cols: a column of B, and how many B has. */
 static __device__ __forceinline__ float gs_scaled(const gs_kernel_args &p, float x, long long row, long long col, long long rows, long long cols, long long index)
 {
 #if GS_SCALES
@@ -252,7 +254,7 @@ static __device__ __forceinline__ float gs_scaled(const gs_kernel_args &p, float
 }
 
 #if GS_GATE
-/* The same of the sum of an element's gate or, up, of its up. */
+/* The same for an element's gate sum or, if `up`, its up sum. col, cols: of D. */
 static __device__ __forceinline__ float gs_scaled_half(const gs_kernel_args &p, float x, bool up, long long row, long long col, long long rows, long long cols, long long index)
 {
     if (col >= cols) return x;
@@ -260,7 +262,7 @@ static __device__ __forceinline__ float gs_scaled_half(const gs_kernel_args &p, 
 }
 #endif
 
-/* An element of D before it is rounded, from what the activation is applied to; the rest as below. c: with GS_UNITS 2 its element of aux. */
+/* An element of D before it is rounded, from the activation's input `biased`. c: its element of C if that is a residual, with GS_UNITS 2 of aux. */
 static __device__ __forceinline__ float gs_behind_bias(const gs_kernel_args &p, float biased, float c, long long row, long long col, long long rows, long long cols, long long index)
 {
 #if GS_GRADIENT
@@ -275,7 +277,7 @@ static __device__ __forceinline__ float gs_behind_bias(const gs_kernel_args &p, 
     return biased;
 }
 
-/* An element of D before it is rounded, from what bias and activation are applied to, and its bias (0: none); aux is written. c: its element of C, where that is a residual. */
+/* An element of D before it is rounded, from the value to which bias and activation are applied, and its bias (0: none); writes aux. c: as in gs_behind_bias. */
 static __device__ __forceinline__ float gs_from_bias(const gs_kernel_args &p, float scaled, float bias, float c, long long row, long long col, long long rows, long long cols, long long index)
 {
 #if GS_BIAS
@@ -286,8 +288,8 @@ static __device__ __forceinline__ float gs_from_bias(const gs_kernel_args &p, fl
     return gs_behind_bias(p, scaled, c, row, col, rows, cols, index);
 }
 
-/* The same from alpha times its sum, with its scales, and, where C is read, its element of C. row and col: its place in a matrix of so many rows and columns, the index-th of the batch, or of
- * a group. */
+/* The same from alpha times its sum, with its scales applied, and c, its element of C if C is read. row, col: its place in a matrix of rows x cols; index: the matrix of the
+ * batch, or the row's group. */
 static __device__ __forceinline__ float gs_finished_with(const gs_kernel_args &p, float scaled, float bias, float c, long long row, long long col, long long rows, long long cols, long long index)
 {
 #if GS_BETA && !GS_RESIDUAL
@@ -296,20 +298,20 @@ static __device__ __forceinline__ float gs_finished_with(const gs_kernel_args &p
     return gs_from_bias(p, scaled, bias, c, row, col, rows, cols, index);
 }
 
-/* The same from alpha times its sum, which reads scales and bias. */
+/* The same from alpha times its sum; reads scales and bias. */
 static __device__ __forceinline__ float gs_finished(const gs_kernel_args &p, float sum, float c, long long row, long long col, long long rows, long long cols, long long index = 0)
 {
     return gs_finished_with(p, gs_scaled(p, sum, row, col, rows, cols, index), gs_bias_of(p, row, col, rows, cols, index), c, row, col, rows, cols, index);
 }
 
 #if GS_BIAS
-/* A run of the bias that a warp's lanes hold, so that it can be asked for early and takes few registers: 64 elements, two in each lane, or 32 in f32. */
+/* A run of the bias, spread over a warp's lanes so that it can be loaded early and takes few registers: 64 elements, two in each lane, or 32 of f32. */
 #define GS_BIAS_RUN (GS_OUT == 2 ? 32 : 64)
 typedef struct gs_bias_word {
     gs_raw at[GS_BIAS_RUN / 32];
 } gs_bias_word;
 
-/* The bias of an element of D by its place along the bias, or, up, that of up; 0 outside of D. */
+/* The bias at position `at` along M or N of D; with a gate that of the gate or, if `up`, of up. 0 outside D. */
 static __device__ __forceinline__ gs_raw gs_bias_at(const gs_kernel_args &p, long long at, bool up, long long index)
 {
 #if GS_GATE
@@ -321,7 +323,7 @@ static __device__ __forceinline__ gs_raw gs_bias_at(const gs_kernel_args &p, lon
 #endif
 }
 
-/* This lane's word of the run that begins there. */
+/* This lane's word of the run that begins at `from`. */
 static __device__ __forceinline__ gs_bias_word gs_bias_run(const gs_kernel_args &p, long long from, bool up, long long index)
 {
     gs_bias_word word;
@@ -342,7 +344,7 @@ static __device__ __forceinline__ float2 gs_bias_in_run(const gs_bias_word &word
 #endif
 
 #if GS_GATE
-/* What the activation is applied to, and what it lets up, rounded to aux, whose columns are those of B; nothing where the element lies outside of D. */
+/* Writes gate (the activation's input) and up, rounded, to aux, whose columns are those of B; nothing outside D. */
 static __device__ __forceinline__ void gs_put_halves(const gs_kernel_args &p, float gate, float up, long long row, long long col, long long rows, long long cols, long long index)
 {
 #if GS_AUX && GS_UNITS != 3
@@ -354,7 +356,7 @@ static __device__ __forceinline__ void gs_put_halves(const gs_kernel_args &p, fl
 #endif
 }
 
-/* An element of D before it is rounded, from these two, and its element of C. */
+/* An element of D before it is rounded, from gate and up with their biases, and its element of C. */
 static __device__ __forceinline__ float gs_behind_halves(const gs_kernel_args &p, float gate, float up, float c)
 {
     float value = gs_activated(gate) * up;
@@ -365,7 +367,7 @@ static __device__ __forceinline__ float gs_behind_halves(const gs_kernel_args &p
     return value;
 }
 
-/* The same from alpha times the sum of its gate and that of up, with their scales, and the bias of each (0: none); aux is written. */
+/* The same from alpha times the two sums, with their scales applied, and the bias of each (0: none); writes aux. */
 static __device__ __forceinline__ float gs_gated_with(const gs_kernel_args &p, float gate, float up, float bias_gate, float bias_up, float c, long long row, long long col, long long rows,
                                                       long long cols, long long index)
 {
@@ -378,7 +380,7 @@ static __device__ __forceinline__ float gs_gated_with(const gs_kernel_args &p, f
     return gs_behind_halves(p, gate, up, c);
 }
 
-/* Alpha times the sums of an element's gate and up, with their scales and biases. */
+/* Applies scales and biases to gate and up, which are alpha times an element's two sums. */
 static __device__ __forceinline__ void gs_biased_halves(const gs_kernel_args &p, float &gate, float &up, long long row, long long col, long long rows, long long cols, long long index)
 {
     gate = gs_scaled_half(p, gate, false, row, col, rows, cols, index);
@@ -390,7 +392,7 @@ static __device__ __forceinline__ void gs_biased_halves(const gs_kernel_args &p,
 #endif
 }
 
-/* An element of D from alpha times the sums, which reads scales and bias, and writes aux. */
+/* An element of D before it is rounded, from alpha times the two sums; reads scales and biases, and writes aux. */
 static __device__ __forceinline__ float gs_gated(const gs_kernel_args &p, float gate, float up, float c, long long row, long long col, long long rows, long long cols, long long index = 0)
 {
     gs_biased_halves(p, gate, up, row, col, rows, cols, index);

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT
- * The epilogue in f64, for what judges results: verify.cu and race.cu. Read by the host compiler and by NVRTC: plain C. Kernels have epilogue.cuh. */
+ * The epilogue in f64, for the checks of results in verify.cu and race.cu. Read by the host compiler and by NVRTC: plain C. Kernels that compute D use epilogue.cuh. */
 #ifndef GS_KERNELS_EPILOGUE_H
 #define GS_KERNELS_EPILOGUE_H
 
 #include "common/datagen.h"
 #include "common/groups.h"
 
-/* What follows alpha A B + beta C, or with a residual alpha A B. */
+/* What is applied to alpha A B + beta C or, with a residual, to alpha A B. */
 typedef struct gs_epilogue {
     const void *c, *bias;              /* c: read with a residual only */
     gs_placed   placed_c;
     long long   m, stride_bias;        /* m: rows of a matrix of the batch */
     int         activation, along;     /* gs_activation, gs_bias */
     int         residual;
-    int         gate;                  /* gs_gate; and GS_GATE_EXCHANGED, with which verification looks for a mistake */
+    int         gate;                  /* gs_gate; plus GS_GATE_EXCHANGED when verification diagnoses a wrong result */
     long long   n;                     /* columns of D */
     double      beta;
-    double      least;                 /* smaller numbers overflow where they are summed up */
+    double      least;                 /* smallest sum (< 0) that does not overflow the accumulator; the largest is -least */
     const void *aux;                   /* read with the gradient of an activation */
     gs_placed   placed_aux;
-    const int  *offsets;               /* of groups, each of which has a bias of n elements of its own along N, with a gate 2n */
+    const int  *offsets;               /* of groups; each has its own bias along N, n elements, with a gate 2n */
     int         groups;                /* 0: none */
-    long long   room;                  /* rows of a masked group; 0: they are sorted */
+    long long   room;                  /* rows reserved for each masked group; 0: groups are consecutive rows */
     const float *scale_m, *scale_n;    /* NULL: none */
-    int         joins;                 /* 1: what is given is alpha A B, to which beta C is added behind the scales */
+    int         joins;                 /* 1: the epilogue gets alpha A B and adds beta C after the scales */
 } gs_epilogue;
 
-/* Where the bias of an element is; col: with a gate, of B. row: of the whole batch. */
+/* Index of an element's bias. row: of the whole batch; col: with a gate, of B. */
 GS_SHARED gs_u64 gs_bias_place(const gs_epilogue *e, gs_u64 row, gs_u64 col)
 {
     const gs_u64 in_matrix = e->along == 1 ? col : row % (gs_u64)e->m;
@@ -34,14 +34,15 @@ GS_SHARED gs_u64 gs_bias_place(const gs_epilogue *e, gs_u64 row, gs_u64 col)
     return (e->stride_bias ? row / (gs_u64)e->m * (gs_u64)e->stride_bias : 0) + in_matrix;
 }
 
-/* A factor of alpha A B, and what follows from it. col: with a gate, of B; cols: of B. row: of the whole batch. */
+/* The scales of an element of alpha A B, and how they change errors. */
 typedef struct gs_scaling {
-    double value;              /* both scales */
-    double size;               /* of a factor that has one, else 1: what an error of the sum is multiplied by */
-    bool   lost;               /* what is wrong in the sum, or what its accumulator could not hold, decides: any result is right */
+    double value;              /* product of the scales */
+    double size;               /* its magnitude, 1 if that is not finite: an error of the sum is multiplied by it */
+    bool   lost;               /* the result depends on the sum's error, or on an overflow of the accumulator: any result is right */
 } gs_scaling;
 
-/* error: how wrong the sum may be. A factor that shrinks brings back an infinity of f64 only; 0 or infinity times a sum of another size is another result. */
+/* error: of the sum. A factor below 1 brings a sum back into range in f64, but not if the accumulator has overflowed. An infinite factor gives NaN if the sum is 0, else an
+ * infinity with the sum's sign. row: of the whole batch; col: with a gate, of B. */
 GS_SHARED gs_scaling gs_scaling_of(const gs_epilogue *e, double sum, double error, gs_u64 row, gs_u64 col)
 {
     gs_scaling s = {1, 1, false};
@@ -57,16 +58,16 @@ GS_SHARED gs_scaling gs_scaling_of(const gs_epilogue *e, double sum, double erro
     return s;
 }
 
-/* gs_activation of problem.h: the gradients of activations, and what has an exponential in it. */
+/* Which gs_activation (problem.h) are gradients, and which contain an exponential. */
 GS_SHARED bool gs_reads_aux(int activation) { return activation >= 5; }
 GS_SHARED bool gs_is_smooth(int activation) { return activation >= 2 && activation != 5; }
 
-/* The accumulator cannot tell it from minus infinity, of which 0 and NaN are right with a smooth activation. */
+/* x overflows the accumulator to minus infinity, for which a smooth activation may give 0 or NaN. */
 GS_SHARED bool gs_is_open(int activation, double x, double least) { return gs_is_smooth(activation) && !gs_reads_aux(activation) && x < least; }
 
-#define GS_GATE_EXCHANGED 4            /* the gate's columns are those of up */
+#define GS_GATE_EXCHANGED 4            /* gate and up have exchanged their columns */
 
-/* Which column of B a column of D has as its gate, or as up. */
+/* The column of B that gives the gate or, if `up`, the up value of a column of D. */
 GS_SHARED long long gs_gate_column(int gate, long long n, long long col, bool up)
 {
     const bool second = up != ((gate & GS_GATE_EXCHANGED) != 0);
@@ -76,7 +77,7 @@ GS_SHARED long long gs_gate_column(int gate, long long n, long long col, bool up
 /* gs_activation of problem.h */
 GS_SHARED double gs_activate(int activation, double x)
 {
-    if (activation >= 2 && x < -1e150) x = -1e150;   /* as its limit; a NaN stays */
+    if (activation >= 2 && x < -1e150) x = -1e150;   /* the limit: an infinite x would give NaN. NaN stays NaN */
     switch (activation) {
     case 1:  return x < 0 ? 0 : x;
     case 2:  return x / (1 + exp(-1.5957691216057308 * (x + 0.044715 * x * x * x)));
@@ -86,14 +87,14 @@ GS_SHARED double gs_activate(int activation, double x)
     }
 }
 
-/* The slope of an activation, and the size of the two numbers that it is the sum of: how wrong it may be in f32 is relative to that. */
+/* The derivative of an activation, and the sum of the magnitudes of its two terms: its error in f32 is relative to that. */
 typedef struct gs_slope {
     double value, size;
 } gs_slope;
 
 GS_SHARED gs_slope gs_slope_of(int activation, double z)
 {
-    const double most = activation == 6 ? 12 : activation == 7 ? 16 : 120;   /* beyond, f32 has 0 or 1 */
+    const double most = activation == 6 ? 12 : activation == 7 ? 16 : 120;   /* beyond it the derivative is 0 or 1 in f32 */
     gs_slope slope = {z <= 0 ? 0.0 : 1.0, 0};
     if (activation == 5) return slope;
     z = z > most ? most : z < -most ? -most : z;   /* a NaN stays */
@@ -105,10 +106,10 @@ GS_SHARED gs_slope gs_slope_of(int activation, double z)
     return slope;
 }
 
-/* x times it. */
+/* x times the derivative; slack: its error beyond a rounding. */
 typedef struct gs_sloped_value {
     double value, slack;
-    bool   lost;               /* x is beyond what the accumulator holds, or infinite where the slope is 0 in f32: any result is right */
+    bool   lost;               /* x overflows the accumulator, or is infinite where the derivative is 0 in f32: any result is right */
 } gs_sloped_value;
 
 GS_SHARED gs_sloped_value gs_slope_result(int activation, double x, double z, double relative, double least)
@@ -122,24 +123,24 @@ GS_SHARED gs_sloped_value gs_slope_result(int activation, double x, double z, do
     return of;
 }
 
-/* How wrong an activation in f32 may be, relative to its value: exp in f32 of arguments up to 100; behind a gate two more roundings. */
+/* The error of an activation in f32, relative to its value: exp in f32 of arguments up to 100; a gate adds two roundings. */
 GS_SHARED double gs_activation_error(int activation, int gate) { return gs_is_smooth(activation) ? 0x1p-15 : gate ? 0x1p-22 : 0; }
 
-/* The result of a gate, and how wrong it may be beyond a rounding. */
+/* The result of a gate; slack: its error beyond a rounding. */
 typedef struct gs_gated {
     double value, slack;
     bool   open;               /* NaN is right as well */
-    bool   lost;               /* one of the sums is beyond what the accumulator holds: any result is right */
+    bool   lost;               /* one of the sums overflows the accumulator, or the sign of an infinity is uncertain: any result is right */
 } gs_gated;
 
-/* x, y: of the gate, of up, with their bias. error_x, error_y: how wrong they may be, the first one times the activation's slope. relative: of the activation. */
+/* x, y: the sums of gate and up with their biases. error_x, error_y: their errors, the first one times the activation's derivative. relative: error of the activation. */
 GS_SHARED gs_gated gs_gate_result(int activation, double x, double y, double error_x, double error_y, double relative, double least)
 {
     const double huge = (double)gs_infinity(), active = gs_activate(activation, x);
     const bool finite_x = fabs(x) < huge, finite_y = fabs(y) < huge;
     gs_gated of = {active * y, 0, gs_is_open(activation, x, least), (finite_x && fabs(x) > -least) || (finite_y && fabs(y) > -least)};
-    if (activation >= 2 && fabs(active) < 0x1p-110 && active != 0 && !finite_y) of.open = true;   /* f32 makes it 0 */
-    if ((!finite_y && y == y && fabs(x) <= error_x) || (!finite_x && x == x && fabs(y) <= error_y)) of.lost = true;   /* infinite, and nobody knows the sign */
+    if (activation >= 2 && fabs(active) < 0x1p-110 && active != 0 && !finite_y) of.open = true;   /* it is 0 in f32 */
+    if ((!finite_y && y == y && fabs(x) <= error_x) || (!finite_x && x == x && fabs(y) <= error_y)) of.lost = true;   /* an infinity of uncertain sign */
     if (!finite_x) error_x = 0;
     if (finite_y) of.slack = relative * fabs(active * y) + 0x1p-119 * fabs(y) + error_x * (fabs(y) + error_y) + fabs(active) * error_y;
     return of;

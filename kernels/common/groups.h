@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Groups of rows: to which one a row belongs. Read by the host compiler and by NVRTC: plain C. */
+ * Groups of rows: which group a row belongs to. Read by the host compiler and by NVRTC: plain C. */
 #ifndef GS_KERNELS_GROUPS_H
 #define GS_KERNELS_GROUPS_H
 
@@ -9,7 +9,7 @@
 #define GS_OF_GROUPS static inline
 #endif
 
-/* The last of so many groups that begins at this row or before: the row's, if the row is before offsets[groups]. Of empty groups none is found. */
+/* The last of `groups` groups that begins at this row or before: the row's group, if row < offsets[groups]; never an empty one then. */
 GS_OF_GROUPS int gs_group_of(const int *offsets, int groups, long long row)
 {
     int low = 0, high = groups;   /* it is in low .. high - 1 */
@@ -21,7 +21,7 @@ GS_OF_GROUPS int gs_group_of(const int *offsets, int groups, long long row)
     return low;
 }
 
-/* The same of either kind. room: how many rows each group has for itself, of which it uses as many as its number in `offsets` says (GS_MASKED); 0: offsets. */
+/* The row's group for either kind of groups. room: rows reserved for each group, of which it uses offsets[group] (GS_MASKED); 0: offsets are first rows. */
 GS_OF_GROUPS int gs_group_in(const int *offsets, int groups, long long room, long long row) { return room ? (int)(row / room) : gs_group_of(offsets, groups, row); }
 
 /* The row belongs to a group. */

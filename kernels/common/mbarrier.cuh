@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * mbarriers in shared memory: the hand-over between asynchronous copies and warps. A barrier is named by its shared-state-space address. */
+ * mbarriers in shared memory: synchronisation between asynchronous copies and warps. A barrier is given by its shared-state-space address. */
 #ifndef GS_COMMON_MBARRIER_CUH
 #define GS_COMMON_MBARRIER_CUH
 
@@ -51,7 +51,7 @@ __device__ __forceinline__ void gs_mbarrier_arrive_remote(unsigned remote)
 }
 
 /* Waits until the phase of that parity has ended: 0 for the first, 1 for the second. On a fresh barrier parity 1 passes at once.
- * The caller is never more than one phase behind. What tensor copies wrote under this barrier is then there to read. */
+ * The caller must never be more than one phase behind. It can then read what tensor copies wrote that count on this barrier. */
 __device__ __forceinline__ void gs_mbarrier_wait(unsigned barrier, unsigned parity)
 {
     asm volatile("{\n.reg .pred done;\nagain:\n"

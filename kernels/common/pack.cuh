@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Copies of A and B in the workspace, with rows that tensor copies take: a kernel of its own (gs_pack), which the manifest runs first.
+ * Copies of A and B in the workspace, with rows aligned for tensor copies: a separate kernel (gs_pack), which the manifest runs first.
  *
- * GS_PACK_A, GS_PACK_B: 1: the operand is copied. A copy's rows have the operand's elements and start at multiples of 128 bytes; what lies
- * between them is undefined. A's copy is at the workspace's start, B's behind it (as src/plan/loaded.c has it).
+ * GS_PACK_A, GS_PACK_B: 1: the operand is copied. A copy's rows have the operand's elements and start at multiples of 128 bytes; the padding
+ * between them is undefined. A's copy is at the workspace's start, B's after it (see src/loaded/loaded.c).
  *
- * With a gate (GS_GATE) the copy of B has its columns in turn: eight of the gate, then the eight of up that belong to them, and so on. N is a multiple of 8. */
+ * With a gate (GS_GATE) the columns of B's copy alternate: eight of the gate, then the eight of up that belong to them, and so on. N is a multiple of 8. */
 #ifndef GS_KERNELS_PACK_CUH
 #define GS_KERNELS_PACK_CUH
 
@@ -14,8 +14,8 @@
 
 #define GS_PACK_THREADS 256
 
-/* Eight elements of a row from `column` on, in order; zeros beyond `inner`. Whole 16-byte units are read where all of them lies inside the
- * operand: `first` to `end`. */
+/* Eight elements of a row from `column` on, in order; zeros beyond `inner`. Reads whole 16-byte units if they are inside the operand (`first`
+ * to `end`), else single elements. */
 static __device__ __forceinline__ uint4 gs_pack_take(const unsigned char *row, int column, int inner, const unsigned char *first, const unsigned char *end)
 {
     const unsigned char *const from = row + column * 2LL;
@@ -43,7 +43,7 @@ static __device__ __forceinline__ uint4 gs_pack_take(const unsigned char *row, i
 /* Bytes from row to row of a copy. */
 static __device__ __forceinline__ long long gs_pack_pitch(int inner) { return (inner + 63LL) / 64 * 128; }
 
-/* Rows of an operand, a warp for each, in turns. */
+/* Copies the rows of an operand, one warp per row. */
 static __device__ __forceinline__ void gs_pack_rows(const void *operand, long long ld, int rows, int inner, unsigned char *to, int warp, int warps, int lane)
 {
     const unsigned char *const first = (const unsigned char *)operand, *const end = first + ((rows - 1) * ld + inner) * 2;
@@ -55,25 +55,25 @@ static __device__ __forceinline__ void gs_pack_rows(const void *operand, long lo
 }
 
 #if GS_PACK_B && GS_GATE
-/* Where a column of the copy is in B. */
+/* The column of B for a column of the copy. */
 static __device__ __forceinline__ int gs_pack_turn(int column, int n)
 {
     const int of = column / 16 * 8 + column % 8, up = column / 8 % 2;
     return GS_GATE == 1 ? up * n + of : 2 * of + up;
 }
 
-/* Eight elements of B for the columns from `column` on, along its rows. */
+/* Eight elements of the copy from `column` on, from a row of B stored along N. */
 static __device__ __forceinline__ uint4 gs_pack_take_turn(const unsigned char *row, int column, int n, const unsigned char *first, const unsigned char *end)
 {
     const int from = gs_pack_turn(column, n);
     if (GS_GATE == 1) return gs_pack_take(row, from, 2 * n, first, end);
-    const int even = from & ~1;   /* every second one of sixteen */
+    const int even = from & ~1;   /* gate and up alternate in B: every second one of sixteen elements */
     const unsigned half = from & 1 ? 0x7632 : 0x5410;
     const uint4 low = gs_pack_take(row, even, 2 * n, first, end), high = gs_pack_take(row, even + 8, 2 * n, first, end);
     return make_uint4(__byte_perm(low.x, low.y, half), __byte_perm(low.z, low.w, half), __byte_perm(high.x, high.y, half), __byte_perm(high.z, high.w, half));
 }
 
-/* The rows of B, in turn or with their columns in turn. */
+/* Copies B so that its columns alternate: whole rows if B is stored along K, else elements within each row. */
 static __device__ __forceinline__ void gs_pack_turns(const gs_kernel_args &p, unsigned char *to, int warp, int warps, int lane)
 {
     const int rows = GS_B_ALONG_K ? 2 * p.n : p.k, inner = GS_B_ALONG_K ? p.k : 2 * p.n;

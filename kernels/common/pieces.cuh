@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Loads of 2, 4, 8 or 16 bytes from shared or from global memory into registers, so that one text serves both (sm_80 and later).
+ * Loads of 2, 4, 8 or 16 bytes from shared or from global memory into registers, so that the same code serves both (sm_80 and later).
  *
  * Like those of direct.cuh they are ordinary weak loads and, being volatile, are issued in the order in which they are written. */
 #ifndef GS_COMMON_PIECES_CUH
@@ -23,7 +23,7 @@
         asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %2, 0;\nmov.b32 %0, 0;\n@p ld." space ".u16 %0, [%1];\n}"                       \
                      : GS_EARLY(r[0]) : address(from), "r"((int)on) : "memory")
 
-/* BYTES from an address that is a multiple of them, 2 bytes into the lower half of a register; zeros, and nothing is read, where `on` is false. */
+/* Loads BYTES from an address that is a multiple of BYTES; 2 bytes go to the lower half of a register. If `on` is false nothing is read and registers are 0. */
 template <int BYTES> __device__ __forceinline__ void gs_load_piece(unsigned *r, const unsigned char *from, bool on)
 {
     static_assert(BYTES == 16 || BYTES == 8 || BYTES == 4 || BYTES == 2, "sizes that loads have");

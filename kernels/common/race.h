@@ -12,19 +12,19 @@ typedef struct gs_race_fill {
     int    type;               /* gs_type */
 } gs_race_fill;
 
-/* A result to look at. Elements of D are compared with sums that are computed for them anew: those in the corners and random others. */
+/* A result to check. Elements of D, the corners and random others, are compared with sums that are computed again. */
 typedef struct gs_race_check {
     const void  *a, *b, *c, *d, *bias, *aux;
     const float *scale_m, *scale_n;   /* NULL: none */
     long long    lda, ldb, ldc, ldd, ldaux;
-    long long    stride_a, stride_b, stride_c, stride_d, stride_bias, stride_aux;   /* 0: all matrices of the batch have the same */
+    long long    stride_a, stride_b, stride_c, stride_d, stride_bias, stride_aux;   /* 0: all matrices of the batch share one */
     long long    m, n, k, batch;
     int          in, out, layout;   /* gs_type, gs_type, gs_layout */
     int          samples;
     float        alpha, beta;
     int          activation, along, residual, gate;   /* as in gs_epilogue */
-    int          writes_aux, dbias;   /* dbias: how many vectors of sums of D's columns there are */
-    double       relative, spread;   /* an error may be relative * |right| + spread * root of the sum of squared products */
+    int          writes_aux, dbias;   /* dbias: number of vectors of sums of D's columns */
+    double       relative, spread;   /* allowed error: relative * |right| + spread * root of the sum of squared products */
     const int   *offsets;
     int          groups;
     long long    room;               /* as in gs_epilogue */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Rows from shared memory to a matrix whose rows start at any element: by aligned units of 16 bytes, and the two ends of each row by elements
- * or vectors of them. One warp. */
+ * Stores rows from shared memory to a matrix whose rows start at any element: in aligned units of 16 bytes, and the two ends of each row as
+ * elements or short vectors. One warp. */
 #ifndef GS_COMMON_ROWS_CUH
 #define GS_COMMON_ROWS_CUH
 
@@ -14,7 +14,7 @@ template <int BYTES> __device__ __forceinline__ void gs_copy_bytes(unsigned char
     else *(unsigned short *)to = *(const unsigned short *)from;
 }
 
-/* `left` elements of SIZE bytes, at most COUNT of them: at once where they are all there. */
+/* Copies `left` elements of SIZE bytes, at most COUNT, and COUNT of them as one vector. */
 template <int SIZE, int COUNT> __device__ __forceinline__ void gs_copy_vector(unsigned char *to, const unsigned char *from, int left)
 {
     if (left >= COUNT) {
@@ -24,7 +24,7 @@ template <int SIZE, int COUNT> __device__ __forceinline__ void gs_copy_vector(un
     }
 }
 
-/* Whole units of a row behind its first 1 to 16 bytes. Each is shifted out of two pieces. */
+/* Stores the aligned units of each row after its first 1 to 16 bytes. Each unit is shifted out of two pieces. */
 template <int ROWS, int PIECES, int SIZE, int UNROLL, typename PIECE>
 __device__ __forceinline__ void gs_store_units(unsigned char *d, long long pitch, int rows, int columns, int lane, const PIECE &piece)
 {
@@ -34,7 +34,7 @@ __device__ __forceinline__ void gs_store_units(unsigned char *d, long long pitch
         const int row = (lane + 32 * i) / units, unit = (lane + 32 * i) % units;
         unsigned char *const line = d + row * pitch;
         const int front = 16 - (int)gs_before_in_unit(line);
-        const int left = columns - front / SIZE - unit * (16 / SIZE);   /* elements from the unit's first */
+        const int left = columns - front / SIZE - unit * (16 / SIZE);   /* elements of the row from the unit's first on */
         if (row >= ROWS || row >= rows || left <= 0) continue;
         const uint4 near = *(const uint4 *)piece(row, unit + front / 16), far = *(const uint4 *)piece(row, unit + 1);   /* front = 16: one piece */
         unsigned bytes[4] = {near.x, near.y, near.z, near.w};
@@ -54,9 +54,9 @@ __device__ __forceinline__ void gs_store_units(unsigned char *d, long long pitch
     }
 }
 
-/* ROWS rows of PIECES * 16 bytes, elements of SIZE bytes, to d and every `pitch` bytes. A row's first elements, up to 16 aligned bytes begin,
- * and what is left behind the last of those are together 16 bytes, and are stored by vectors of VECTOR elements, the most that d and pitch allow.
- * rows, columns: what is left of the matrix from d. piece(row, i): where 16 bytes of a row are. The loop over units is unrolled UNROLL times. */
+/* Stores ROWS rows of PIECES * 16 bytes, elements of SIZE bytes, to d and every `pitch` bytes. A row's ends, before its first aligned 16 bytes and
+ * after its last, are 16 bytes together; they are stored as vectors of VECTOR elements, the longest that the alignment of d and pitch allows.
+ * rows, columns: what is left of the matrix from d. piece(row, i): address of 16 bytes of a row. The loops are unrolled UNROLL times. */
 template <int ROWS, int PIECES, int SIZE, int VECTOR, int UNROLL, typename PIECE>
 __device__ __forceinline__ void gs_store_rows(unsigned char *d, long long pitch, int rows, int columns, int lane, const PIECE &piece)
 {
@@ -64,9 +64,9 @@ __device__ __forceinline__ void gs_store_rows(unsigned char *d, long long pitch,
     if constexpr (PIECES > 1) gs_store_units<ROWS, PIECES, SIZE, UNROLL>(d, pitch, rows, columns, lane, piece);
 #pragma unroll UNROLL
     for (int i = 0; i < (ROWS * ends + 31) / 32; i++) {
-        const int row = (lane + 32 * i) / ends, at = (lane + 32 * i) % ends * VECTOR * SIZE;   /* bytes of either end */
+        const int row = (lane + 32 * i) / ends, at = (lane + 32 * i) % ends * VECTOR * SIZE;   /* byte within the two ends */
         unsigned char *const line = d + row * pitch;
-        const int last = at + (int)gs_before_in_unit(line) < 16 ? 0 : PIECES - 1;   /* the piece that they are of */
+        const int last = at + (int)gs_before_in_unit(line) < 16 ? 0 : PIECES - 1;   /* the piece that contains it */
         const int column = (last * 16 + at) / SIZE;
         if (row >= ROWS || row >= rows || column >= columns) continue;
         gs_copy_vector<SIZE, VECTOR>(line + column * SIZE, piece(row, last) + at, columns - column);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Rows from the registers of a warp to a matrix whose rows start at any element: lanes that share a row have a run of it each, and shift them
- * until they begin where aligned vectors do. */
+ * Stores rows from the registers of a warp to a matrix whose rows start at any element: lanes that share a row have a run of it each, and shift
+ * their runs so that these begin at aligned vectors. */
 #ifndef GS_COMMON_RUNS_CUH
 #define GS_COMMON_RUNS_CUH
 
 #include "common/rows.cuh"
 
-/* The words that begin `by` bytes into `words`, which they replace; `next` are those after them. SIZE: bytes of an element. */
+/* Replaces `words` by the words that begin `by` bytes into them; next: the words that follow. SIZE: bytes of an element. */
 template <int SIZE, int WORDS> __device__ __forceinline__ void gs_shift_words(unsigned (&words)[WORDS], const unsigned (&next)[WORDS], int by)
 {
     unsigned all[2 * WORDS];
@@ -20,7 +20,7 @@ template <int SIZE, int WORDS> __device__ __forceinline__ void gs_shift_words(un
     for (int i = 0; i < WORDS; i++) words[i] = SIZE == 4 ? all[i] : __funnelshift_r(all[i], all[i + 1], by % 4 * 8);
 }
 
-/* The first `count` elements of a vector, or all of them. */
+/* Stores the first `count` elements of a vector, at most all of them. */
 template <int SIZE, int WORDS> __device__ __forceinline__ void gs_store_some(unsigned char *to, unsigned (&words)[WORDS], int count)
 {
     if (count * SIZE >= WORDS * 4) {
@@ -35,7 +35,7 @@ template <int SIZE, int WORDS> __device__ __forceinline__ void gs_store_some(uns
     }
 }
 
-/* Word `number` of WORDS, which only the lane knows. */
+/* Word `number` of WORDS; number is known at run time only. */
 template <int WORDS> __device__ __forceinline__ unsigned gs_word_of(const unsigned (&words)[WORDS], int number)
 {
     unsigned word = words[0];
@@ -44,13 +44,13 @@ template <int WORDS> __device__ __forceinline__ unsigned gs_word_of(const unsign
     return word;
 }
 
-/* RUN elements of SIZE bytes from each of LANES lanes, STRIDE apart, that share a row: a piece of it, whose first element is to lie at `d`, and of
- * which `left` elements are inside the matrix. A lane's vectors go on in the next lane's run, and those of the last lane in the first's: so the
- * last vector of all is the piece's two ends, which the lanes store by elements. All lanes of the warp; rows differ as they like. */
+/* Stores a piece of a row: RUN elements of SIZE bytes from each of LANES lanes, STRIDE apart. Its first element goes to `d`, and `left` of its elements
+ * are inside the matrix. A lane's last vector continues in the next lane's run, that of the last lane in the first one's: so the very last vector
+ * consists of the piece's two ends, which the lanes store by element. All lanes of the warp; each row may have another alignment. */
 template <int SIZE, int RUN, int LANES, int STRIDE>
 __device__ __forceinline__ void gs_store_run(unsigned char *d, const unsigned (&run)[RUN * SIZE / 4], int left, int lane)
 {
-    constexpr int words = RUN * SIZE < 16 ? RUN * SIZE / 4 : 4, vectors = RUN * SIZE / 4 / words, vector = words * 4 / SIZE;   /* of a vector; elements */
+    constexpr int words = RUN * SIZE < 16 ? RUN * SIZE / 4 : 4, vectors = RUN * SIZE / 4 / words, vector = words * 4 / SIZE;   /* of a vector; of a run; elements of a vector */
     const int at = lane / STRIDE % LANES, first = lane - at * STRIDE;
     const int front = (int)(0 - (unsigned)(unsigned long long)d) & (words * 4 - 1);   /* bytes of the piece before its first vector */
     const int skipped = front / SIZE;

@@ -13,7 +13,7 @@ __device__ __forceinline__ unsigned long long gs_stream_policy(void)
     return policy;
 }
 
-/* Into registers. Returns at once; whoever uses r waits. */
+/* Loads into registers. Returns at once; the first use of r waits. */
 template <int PREFETCH> __device__ __forceinline__ void gs_stream_load(unsigned (&r)[4], const void *from, unsigned long long policy)
 {
     static_assert(PREFETCH == 128 || PREFETCH == 256, "sizes that L2 fetches at once");
@@ -25,8 +25,8 @@ template <int PREFETCH> __device__ __forceinline__ void gs_stream_load(unsigned 
                      : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "l"(from), "l"(policy));
 }
 
-/* Into shared memory, as a cp.async: `bytes` (16, or 0, which reads nothing) from memory, zeros for the rest.
- * `to` must not be a register plus a count that all threads of a warp share: ptxas 13.0 makes an illegal instruction of that. */
+/* Copies into shared memory by cp.async: `bytes` (16, or 0, which reads nothing) from memory, zeros for the rest.
+ * `to` must not be a register plus a count that all threads of a warp share: ptxas 13.0 generates an illegal instruction for that. */
 template <int PREFETCH> __device__ __forceinline__ void gs_stream_copy(unsigned to, const void *from, int bytes, unsigned long long policy)
 {
     static_assert(PREFETCH == 128 || PREFETCH == 256, "sizes that L2 fetches at once");
@@ -36,8 +36,8 @@ template <int PREFETCH> __device__ __forceinline__ void gs_stream_copy(unsigned 
         asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2, %3;" ::"r"(to), "l"(from), "r"(bytes), "l"(policy) : "memory");
 }
 
-/* Asks for `bytes` (a multiple of 16) to be brought to L2 (sm_90). Harmless before the wait for earlier launches: what they write goes to
- * L2, too, and nothing is read. One thread for all of the bytes. */
+/* Prefetches `bytes` (a multiple of 16) into L2 (sm_90). Harmless before gs_dependent_wait: what earlier launches write goes to L2, too, and
+ * no value is read here. One thread for all of the bytes. */
 __device__ __forceinline__ void gs_stream_prefetch(const void *from, unsigned bytes)
 {
     asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Where the matrices of a batch begin, in elements. Set by the builder where they do not follow each other at ld * rows: GS_STRIDES (1), and GS_SAME (1: all have one
- * A, 2: one B, 3: both). GS_K_GROUPS: those of a batch share A and B, of which each has a range of K. GS_POINTERS: a, b, c and d are arrays of pointers to the matrices,
- * which the kernel before may have written: read behind the wait of a dependent launch. Needs args.h and along.h. */
+ * Where the matrices of a batch begin, in elements. Set by the builder: GS_STRIDES (1: the arguments have strides; else matrices are ld * rows apart), GS_SAME (1: all matrices share
+ * one A, 2: one B, 3: both). GS_K_GROUPS: all matrices share A and B, and each has a range of K. GS_POINTERS: a, b, c and d are arrays of pointers to the matrices, which the
+ * previous kernel may have written: to be read after gs_dependent_wait. Needs args.h and along.h. */
 #ifndef GS_KERNELS_STRIDES_CUH
 #define GS_KERNELS_STRIDES_CUH
 
@@ -21,14 +21,14 @@
 #define GS_POINTERS 0
 #endif
 
-/* A pointer that was loaded: without a word the compiler takes it for one to any memory, shared memory too. */
+/* Tells the compiler that a pointer loaded from memory points to global memory: otherwise it uses generic accesses, slower ones. */
 template <typename POINTER> static __device__ __forceinline__ POINTER gs_global(POINTER pointer)
 {
     __builtin_assume(__isGlobal(pointer));
     return pointer;
 }
 
-/* What the places below are counted from. */
+/* The base of the offsets below; null if GS_POINTERS and the operand is not read. */
 static __device__ __forceinline__ const void *gs_base_of(const void *operand, long long index, bool read)
 {
     return !GS_POINTERS ? operand : read ? gs_global(((const void *const *)operand)[index]) : nullptr;
@@ -38,7 +38,7 @@ static __device__ __forceinline__ const void *gs_base_b(const gs_kernel_args &p,
 static __device__ __forceinline__ const void *gs_base_c(const gs_kernel_args &p, long long index) { return gs_base_of(p.c, index, GS_BETA); }
 static __device__ __forceinline__ void       *gs_base_d(const gs_kernel_args &p, long long index) { return GS_POINTERS ? gs_global(((void *const *)p.d)[index]) : p.d; }
 
-/* Arguments whose a, b, c and d are those of one matrix. */
+/* The arguments with the a, b, c and d of one matrix. */
 static __device__ __forceinline__ gs_kernel_args gs_args_of_matrix(const gs_kernel_args &p, long long index)
 {
     gs_kernel_args own = p;
@@ -71,7 +71,7 @@ static __device__ __forceinline__ long long gs_begin_b(const gs_kernel_args &p, 
 #endif
 }
 
-/* Of a row of C, of D in matrix `index`. */
+/* Offsets of a row of C and of D in matrix `index`. */
 static __device__ __forceinline__ long long gs_row_of_c(const gs_kernel_args &p, long long index, long long row)
 {
 #if GS_STRIDES

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Bulk tensor copies between global and shared memory (TMA). x is the inner (contiguous) coordinate in elements, y the row; maps of a batch have z, the
- * matrix, behind them.
- * A copy moves the whole box: what lies outside the tensor reads as zero (and counts in the bytes) and is not written, but for the end of the
- * last 16-byte unit of a row, which a store writes whole. */
+ * Bulk tensor copies between global and shared memory (TMA). x is the inner (contiguous) coordinate in elements, y the row; maps of a batch have a third
+ * coordinate z, the matrix.
+ * A copy moves the whole box: elements outside the tensor are read as zero (and count in the bytes) and are not written, except that a store
+ * writes the last 16-byte unit of a row as a whole. */
 #ifndef GS_COMMON_TMA_CUH
 #define GS_COMMON_TMA_CUH
 
@@ -33,7 +33,7 @@ __device__ __forceinline__ void gs_tma_load_multicast(unsigned to, const gs_tens
                  : "memory");
 }
 
-/* The same two from a map of a batch. */
+/* The same two for a map of a batch. */
 __device__ __forceinline__ void gs_tma_load_of(unsigned to, const gs_tensor_map *map, int x, int y, int z, unsigned barrier)
 {
     asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(to), "l"(map),
@@ -47,7 +47,7 @@ __device__ __forceinline__ void gs_tma_load_multicast_of(unsigned to, const gs_t
                  : "memory");
 }
 
-/* From a map whose rows are eight of one half, eight of the other in turn (manifest: turn), from sixteen rows times `group` on; z: the matrix, of maps of a batch. */
+/* The same for B's map with a gate, whose rows alternate: eight of the gate, eight of up (manifest: turn). group: first row / 16; z: the matrix, of maps of a batch. */
 __device__ __forceinline__ void gs_tma_load_turn(unsigned to, const gs_tensor_map *map, int x, int group, unsigned barrier)
 {
     asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %5, %5, %3}], [%4];" ::"r"(to), "l"(map),
@@ -85,7 +85,7 @@ __device__ __forceinline__ void gs_tma_store_of(const gs_tensor_map *map, int x,
     asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(map), "r"(x), "r"(y), "r"(z), "r"(from) : "memory");
 }
 
-/* For gs_tma_store_hint: what it writes is the first to leave L2. */
+/* For gs_tma_store_hint: L2 evicts what it writes first. */
 __device__ __forceinline__ unsigned long long gs_policy_evict_first(void)
 {
     unsigned long long policy;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * A persistent worker's tiles: every step-th one in the order of raster.cuh, without a division per tile. Plain integer code. */
+ * The tiles of a persistent block: every step-th one in the order of raster.cuh, without a division per tile. Plain integer code. */
 #ifndef GS_KERNELS_WALK_CUH
 #define GS_KERNELS_WALK_CUH
 
-/* Tiles stand in `lines` of `length`: tile rows, or tile columns. They are walked in groups of `group` neighbouring lines, across the
- * lines first. The last group may have fewer. group: >= 1, best a power of two that the compiler knows. */
+/* Tiles form `lines` lines (tile rows or tile columns) of `length` tiles. They are walked in groups of `group` neighbouring lines, across
+ * the lines first. The last group may have fewer lines. group: >= 1, best a power of two that the compiler knows. */
 typedef struct gs_tile_walk {
-    unsigned tile, step;           /* its number, and how much further the next one is */
-    unsigned group, place;         /* its group, and which tile of that it is */
+    unsigned tile, step;           /* its number, and the distance to the next one */
+    unsigned group, place;         /* its group, and its number in the group */
     unsigned step_group, step_place;
 } gs_tile_walk;
 
@@ -36,7 +36,7 @@ __device__ __forceinline__ bool gs_tile_walk_at(const gs_tile_walk *w, unsigned 
     return true;
 }
 
-/* Before the second tile: apart, because the first need not wait for it. A short step, which is usual, costs no division. */
+/* To be called before the second tile: separate, so that the first one need not wait for it. A short step, the usual case, costs no division. */
 __device__ __forceinline__ void gs_tile_walk_step(gs_tile_walk *w, unsigned group, unsigned length)
 {
     const unsigned size = group * length;

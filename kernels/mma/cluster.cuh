@@ -24,7 +24,7 @@ __device__ __forceinline__ void leave_sums(const accumulator (&acc)[MT][NT], uns
 #define SUM_PAIRS (GS_BN / (GS_GATE ? 4 : 2))        /* pairs of columns of D of a tile */
 #define SUM_SHARE (GS_BM / GS_SPLIT)                 /* rows of a block: rank, rank + GS_SPLIT, ... */
 
-/* D = alpha * sums + beta * C for a pair of columns of a row of the tile, of which the first is in D. What is stored, before it is rounded; 0 for what is not in D. */
+/* Stores D = alpha * sums + beta * C for a pair of columns of a row of the tile; the first one must be in D. Returns the values before they are rounded, 0 outside D. */
 __device__ __forceinline__ float2 add_pair(const gs_kernel_args &p, const unsigned (&of)[GS_SPLIT], long long index, int m0, int n0, int row, int column)
 {
     float2 x = make_float2(0, 0);
@@ -75,12 +75,12 @@ __device__ __forceinline__ float2 add_pair(const gs_kernel_args &p, const unsign
 }
 
 #if GS_DBIAS
-#define SUM_ACROSS (SUM_PAIRS < THREADS ? SUM_PAIRS : THREADS)   /* threads that have a row together */
+#define SUM_ACROSS (SUM_PAIRS < THREADS ? SUM_PAIRS : THREADS)   /* threads that share a row */
 #define SUM_LANES (THREADS / SUM_ACROSS)
 typedef float2 column_sums[SUM_PAIRS / SUM_ACROSS];
 static_assert(THREADS % SUM_ACROSS == 0 && SUM_PAIRS % SUM_ACROSS == 0, "threads share the columns evenly");
 
-/* The block's share of the tile; a thread has the same columns in all of its rows, whose sums it keeps. */
+/* Stores the block's share of the tile. A thread has the same columns in all of its rows, and adds up their sums in `kept`. */
 __device__ __forceinline__ void add_up(const gs_kernel_args &p, unsigned sums, unsigned rank, long long index, int m0, int n0, column_sums &kept)
 {
     unsigned of[GS_SPLIT];
@@ -101,7 +101,7 @@ __device__ __forceinline__ void add_up(const gs_kernel_args &p, unsigned sums, u
     }
 }
 
-/* The sums of the block's rows, through shared memory that nobody reads any more. */
+/* Writes the column sums of the block's rows, through shared memory that is no longer read. */
 __device__ __forceinline__ void leave_block_sums(const gs_kernel_args &p, float *shared, const column_sums &kept, long long index, long long part, int n0)
 {
     float2 *const own = (float2 *)shared + (int)threadIdx.x / SUM_ACROSS * SUM_PAIRS + (int)threadIdx.x % SUM_ACROSS;
@@ -115,7 +115,7 @@ __device__ __forceinline__ void leave_block_sums(const gs_kernel_args &p, float 
     }
 }
 #else
-/* The block's share of the tile. Neighbouring threads have neighbouring pairs of columns. */
+/* Stores the block's share of the tile. Neighbouring threads have neighbouring pairs of columns. */
 __device__ __forceinline__ void add_up(const gs_kernel_args &p, unsigned sums, unsigned rank, long long index, int m0, int n0)
 {
     unsigned of[GS_SPLIT];

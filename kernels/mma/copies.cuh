@@ -3,8 +3,8 @@
 #ifndef GS_MMA_COPIES_CUH
 #define GS_MMA_COPIES_CUH
 
-/* What a row's chunk numbers are xored with: eight rows that are read together differ in bank. Linear: rows a, b without common
- * bits have swizzle(a + b) = swizzle(a) ^ swizzle(b). */
+/* The number that a row's chunk numbers are xored with, so that eight rows that are read together are in different banks. Linear: rows a, b
+ * without common bits have swizzle(a + b) = swizzle(a) ^ swizzle(b). */
 template <int COLS> __device__ __forceinline__ unsigned swizzle(unsigned row)
 {
     constexpr unsigned chunks = COLS / 8;
@@ -22,7 +22,7 @@ template <int ROWS, int COLS, int RAW> struct tile_copy {
     static constexpr int per_row = COLS / 8;
     static constexpr int pieces = ROWS * per_row / THREADS;
     static constexpr int pitch = COLS * 2 + RAW * 16;
-    static constexpr int ends = RAW ? (ROWS + THREADS - 1) / THREADS : 0;   /* the last units of rows, which are a unit longer */
+    static constexpr int ends = RAW ? (ROWS + THREADS - 1) / THREADS : 0;   /* copies of the extra unit at the end of raw rows */
     static_assert(ROWS * per_row % THREADS == 0, "threads share the pieces evenly");
 
     const half_bits *from;   /* this thread's next piece */
@@ -60,7 +60,7 @@ template <int ROWS, int COLS, int RAW> struct tile_copy {
         if (RAW) end += distance;
     }
 
-    /* The unit of 16 bytes that an element lies in, as far as its row goes: `left` elements from there. The rest becomes zero. */
+    /* Copies the unit of 16 bytes that contains an element, up to the end of its row, `left` elements from there. The rest becomes zero. */
     static __device__ __forceinline__ void copy(unsigned to, const half_bits *element, int left, bool on)
     {
         const int before = RAW ? (int)((unsigned long long)element & 15) : 0;   /* bytes */

@@ -35,7 +35,7 @@ __device__ __forceinline__ void put_pair(unsigned char *to, float2 x)
 #endif
 }
 
-/* Sixteen rows of WIDE columns of a warp's tile, from its slab of shared memory to D, or aux, in whole vectors; elements at the edge of the matrix.
+/* Stores 16 rows of WIDE columns of a warp's tile from its slab in shared memory to D or aux: as vectors, at the edge of the matrix as elements.
  * rows, columns: what is left of D from d. */
 template <int WIDE = WARP_D> __device__ __forceinline__ void store_slab(unsigned char *d, long long ldd, const unsigned char *slab, int rows, int columns, int lane)
 {
@@ -56,7 +56,7 @@ template <int WIDE = WARP_D> __device__ __forceinline__ void store_slab(unsigned
 }
 
 #if GS_BETA
-/* An element of C, which is added at once, or as a residual later. */
+/* Reads an element of C and adds beta times it to x or, if it is a residual, returns it in `residual`. */
 __device__ __forceinline__ void add_c(const gs_kernel_args &p, const void *c, long long at, float &x, float &residual)
 {
     if (GS_RESIDUAL) residual = read_c(c, at);
@@ -65,7 +65,7 @@ __device__ __forceinline__ void add_c(const gs_kernel_args &p, const void *c, lo
 #endif
 
 #if GS_GATE
-/* Two neighbours of a row of D, from the sums of the gate and of up; aux is written where nobody does it in vectors. */
+/* Two neighbours of a row of D, from the sums of gate and up. In a cluster it also writes aux, which is otherwise written as vectors. */
 __device__ __forceinline__ float2 gated_pair(const gs_kernel_args &p, float2 gate, float2 up, long long index, long long row, int column)
 {
     float2 own = make_float2(0, 0);
@@ -84,7 +84,7 @@ __device__ __forceinline__ float2 gated_pair(const gs_kernel_args &p, float2 gat
 }
 
 #if GS_AUX && GS_SPLIT == 1
-/* Sixteen rows of what is let up, or else of what the activation is applied to, to the slab; where they alternate in aux, of both. */
+/* Writes 16 rows for aux to the slab: of up if `lets`, else of gate; if their columns alternate in aux, of both. */
 __device__ __forceinline__ void halves_to_slab(const gs_kernel_args &p, const accumulator (&acc)[NT], unsigned char *slab, bool lets, long long index, long long row, int column, int lane)
 {
 #pragma unroll
@@ -107,7 +107,7 @@ __device__ __forceinline__ void halves_to_slab(const gs_kernel_args &p, const ac
     }
 }
 
-/* Sixteen rows of aux. */
+/* Stores 16 rows of aux. */
 __device__ __forceinline__ void store_halves(const gs_kernel_args &p, const accumulator (&acc)[NT], unsigned char *slab, long long index, long long row, int column, int lane)
 {
 #pragma unroll
@@ -124,7 +124,7 @@ __device__ __forceinline__ void store_halves(const gs_kernel_args &p, const accu
 #endif
 
 #if !GS_GATE
-/* Two neighbours of a row of what the activation is applied to, and of C where that is a residual. */
+/* The activation's input for two neighbours of a row; own: their C if it is a residual. */
 __device__ __forceinline__ float2 biased_pair(const gs_kernel_args &p, float2 x, float2 &own, long long index, long long row, int column)
 {
     x.x = gs_scaled(p, x.x * gs_alpha(p), row, column, p.m, p.n, index);
@@ -141,7 +141,7 @@ __device__ __forceinline__ float2 biased_pair(const gs_kernel_args &p, float2 x,
     return x;
 }
 
-/* 16 rows of it, rounded, to the slab. */
+/* Writes 16 rows of the activation's input, rounded, to the slab. */
 __device__ __forceinline__ void before_activation(const gs_kernel_args &p, const accumulator (&acc)[NT], unsigned char *slab, long long index, long long row, int column, int lane)
 {
 #pragma unroll
@@ -157,7 +157,7 @@ __device__ __forceinline__ void before_activation(const gs_kernel_args &p, const
 #endif
 
 #if GS_DBIAS
-/* The sums of a warp's columns, from those of each thread's rows. columns: what is left of D. */
+/* Writes the sums of a warp's columns, from each thread's sums over its rows. columns: what is left of D. */
 __device__ __forceinline__ void leave_column_sums(float *to, const float2 (&sums)[NT], int columns, int lane)
 {
 #pragma unroll
@@ -175,7 +175,7 @@ __device__ __forceinline__ void leave_column_sums(float *to, const float2 (&sums
 }
 #endif
 
-/* D for the warp's tile, whose corner is (row, column) of matrix `index` of the batch. C may be D: a warp reads
+/* Stores D for the warp's tile, whose corner is (row, column) of matrix `index` of the batch. C may be D: a warp reads
  * its 16 rows of C before it writes them. */
 __device__ __forceinline__ void epilogue(const gs_kernel_args &p, const accumulator (&acc)[MT][NT], unsigned char *slab, long long index, long long row,
                                          int column, int lane)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Part of family slicek (slicek.cu): the end. Lanes store their runs, or exchange sums through shared memory before. */
+ * Part of family slicek (slicek.cu): from sums to D. Lanes store their runs, or first exchange sums through shared memory. */
 #ifndef GS_SLICEK_ENDS_CUH
 #define GS_SLICEK_ENDS_CUH
 
@@ -16,7 +16,7 @@ template <int COUNT> __device__ __forceinline__ void copy_elements(void *to, con
     else *(unsigned short *)to = *(const unsigned short *)from;
 }
 
-/* `left` (or all) elements of a piece between registers and memory, VEC at a time. */
+/* Copies `left` elements (at most all) of a piece between registers and memory, VEC at a time. */
 template <int COUNT, int VEC> __device__ __forceinline__ void copy_piece(void *to, const void *from, int left)
 {
     constexpr int vec = VEC < COUNT ? VEC : COUNT;
@@ -34,14 +34,14 @@ template <int COUNT, int VEC> __device__ __forceinline__ void copy_piece(void *t
     }
 }
 
-/* Columns of a piece that are inside. */
+/* Columns of a piece that are inside D; may be negative, or more than `count`. */
 __device__ __forceinline__ int left_of(const gs_kernel_args &p, int row, int column, int count)
 {
     if (EDGE_M && row >= gs_size_m(p)) return 0;
     return EDGE_N ? gs_size_n(p) - column : count;
 }
 
-/* Byte offset of an element of C or D, whose matrices lie `stride` elements apart where they have strides. */
+/* Byte offset of an element of C or D; stride: elements between their matrices, used with GS_STRIDES. */
 __device__ __forceinline__ long long offset_of(const gs_kernel_args &p, int row, int column, int ld, long long stride)
 {
     long long rows = (long long)row * ld;
@@ -77,7 +77,7 @@ template <int COUNT> __device__ __forceinline__ float element(const piece<COUNT>
 #endif
 }
 
-/* Neighbours of a row of D from their sums x. */
+/* COUNT neighbours of a row of D from their sums x. */
 template <int COUNT> __device__ __forceinline__ piece<COUNT> result(const gs_kernel_args &p, int row, int column, float (&x)[COUNT], const piece<COUNT> &c)
 {
     piece<COUNT> d;
@@ -102,7 +102,7 @@ template <int COUNT> __device__ __forceinline__ void finish(const gs_kernel_args
     copy_piece<COUNT, GS_VEC_D>((unsigned char *)p.d + offset_of(p, row, column, (int)gs_size_ldd(p), STRIDE_D), d.words, left_of(p, row, column, COUNT));
 }
 
-/* A lane's run, which begins at `column`. All lanes of the warp. */
+/* Finishes and stores a lane's run, which begins at `column`. All lanes of the warp. */
 __device__ __forceinline__ void finish_run(const gs_kernel_args &p, int row, int column, float (&x)[RUN], const piece<RUN> &c, unsigned lane)
 {
 #if RAGGED
@@ -115,7 +115,7 @@ __device__ __forceinline__ void finish_run(const gs_kernel_args &p, int row, int
 #endif
 }
 
-/* ---- the end, nothing exchanged: each lane stores its runs ---- */
+/* ---- without an exchange: each lane stores its runs ---- */
 
 __device__ __forceinline__ float sum_of(const sums &acc, int i, int j, int at)
 {
@@ -125,7 +125,7 @@ __device__ __forceinline__ float sum_of(const sums &acc, int i, int j, int at)
 #define RUN_ROWS ((SWAPPED ? QT : PT) * 2)           /* of a lane */
 typedef piece<RUN> runs_of_c[RUN_ROWS][COLUMN_GROUPS];
 
-/* Where the run of row i of a lane's rows in a group of columns begins. */
+/* First row and column of a lane's run: its i-th row, in a group of columns. */
 __device__ __forceinline__ int run_row(int i, unsigned warp, unsigned lane) { return (int)(warp / GS_WN * WARP_M) + quad_row(i / 2, i / 2, lane) + i % 2 * QUAD_ROWS; }
 __device__ __forceinline__ int run_column(int group, unsigned warp, unsigned lane)
 {
@@ -158,7 +158,7 @@ __device__ __forceinline__ void store_runs(const gs_kernel_args &p, const sums &
         }
 }
 
-/* ---- the end with an exchange ---- */
+/* ---- with an exchange ---- */
 
 __device__ __forceinline__ void get_shared(float (&x)[4], unsigned from)
 {
@@ -193,7 +193,7 @@ template <int PARTS> __device__ __forceinline__ void add_quads(float (&x)[4], un
     for (int e = 0; e < 4; e++) x[e] = part[0][e];
 }
 
-/* Tile i of a warp's: those of the same rows follow each other where they are finished by runs. */
+/* Tile i of a warp: those of the same rows are consecutive if they are finished as runs. */
 #define TILE_P(i) (SWAPPED && SHARED_RUNS ? (i) % PT : (i) / QT)
 #define TILE_Q(i) (SWAPPED && SHARED_RUNS ? (i) / PT : (i) % QT)
 
@@ -232,7 +232,7 @@ __device__ __forceinline__ void store_quad(const gs_kernel_args &p, place at, co
 __device__ __forceinline__ bool is_unit(int i) { return UNITS % WARPS == 0 || i * WARPS + threadIdx.x / 32 < UNITS; }
 
 #if SHARED_RUNS
-/* C and D of a unit of tiles, whose first quad is `number`: a lane has a run of two rows. */
+/* A lane's elements of C in a unit of tiles: a run in each of two rows. */
 typedef piece<RUN> unit_of_c[2];
 
 __device__ __forceinline__ unsigned first_quad(int i) { return (i * WARPS + threadIdx.x / 32) * RUN_TILES * 32 + threadIdx.x % 32; }
@@ -243,7 +243,7 @@ __device__ __forceinline__ void read_unit(unit_of_c &c, const gs_kernel_args &p,
     for (int r = 0; r < 2; r++) read_c(&c[r], p, at.row + r * QUAD_ROWS, at.column);
 }
 
-/* quads: where the first quad of the unit is, in the first of all parts. */
+/* quads: shared address of the lane's first quad of the unit, in the first part. */
 __device__ __forceinline__ void store_unit(const gs_kernel_args &p, place at, unsigned quads, unit_of_c &c)
 {
     float x[2][RUN];
@@ -260,11 +260,11 @@ __device__ __forceinline__ void store_unit(const gs_kernel_args &p, place at, un
 }
 #endif
 
-/* The i-th of this thread's quads in a count of them that the block's threads share; and whether there is one. */
+/* The i-th quad of this thread, if the block's threads share COUNT quads; and whether there is one. */
 __device__ __forceinline__ unsigned shared_quad(int i) { return i * THREADS + threadIdx.x; }
 template <int COUNT> __device__ __forceinline__ bool is_shared_quad(int i) { return COUNT % THREADS == 0 || shared_quad(i) < COUNT; }
 
-/* Sends a quad to the block of the cluster that finishes it. received, barrier: this block's, as every block has them. */
+/* Sends a quad to the block of the cluster that finishes it. received, barrier: this block's addresses; every block has the same. */
 __device__ __forceinline__ void send_quad(const float (&x)[4], unsigned number, unsigned received, unsigned barrier, unsigned rank)
 {
     const unsigned to = number / SHARE;

@@ -12,7 +12,7 @@ typedef struct source {
 #endif
     int row_x, row_y;                /* first rows of the tile */
     unsigned rank;
-    unsigned short mask;             /* those that share an operand */
+    unsigned short mask;             /* blocks that share an operand */
     int index;                       /* of the batch */
 } source;
 
@@ -35,7 +35,7 @@ static __device__ __forceinline__ void load_box(unsigned to, const gs_tensor_map
 }
 
 #if GS_TURN
-/* The same of B, whose rows the map has in turn. */
+/* The same for B's map with a gate, whose rows alternate. */
 template <bool SHARED>
 static __device__ __forceinline__ void load_box_in_turn(unsigned to, const gs_tensor_map *map, int k, int row, unsigned full, const source &from, bool same)
 {
@@ -55,7 +55,7 @@ static __device__ __forceinline__ void load_box_in_turn(unsigned to, const gs_te
 }
 #endif
 
-/* One k-block of an operand of ROWS rows, from `row` on. same: all matrices of the batch have one. */
+/* Loads a k-block of an operand of ROWS rows, from `row` on. same: all matrices of the batch share one. */
 template <int ROWS, bool ALONG_K, bool SHARED, bool TURN>
 static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor_map *map, int row, int k, unsigned full, const source &from, bool same)
 {
@@ -78,7 +78,7 @@ static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor
 
 enum { LOAD_A = 1, LOAD_B = 2, LOAD_X = GS_ORDER ? LOAD_B : LOAD_A, LOAD_Y = GS_ORDER ? LOAD_A : LOAD_B, LOAD_BOTH = 3 };
 
-/* What a k-block of this block needs and nobody else. */
+/* Loads the operands of a k-block that only this block needs. */
 template <int OPERANDS = LOAD_BOTH>
 static __device__ __forceinline__ void load_own(unsigned to, int k, unsigned full, const source &from)
 {
@@ -91,7 +91,7 @@ static __device__ __forceinline__ void load_own(unsigned to, int k, unsigned ful
 #endif
 }
 
-/* What all sharers need: one of them copies it for all, stage by stage another one. */
+/* Loads the operands that all sharers need: one of them copies for all, in each stage another one. */
 template <int OPERANDS = LOAD_BOTH>
 static __device__ __forceinline__ void load_shared(unsigned to, int k, unsigned full, unsigned stage, const source &from)
 {
@@ -102,8 +102,8 @@ static __device__ __forceinline__ void load_shared(unsigned to, int k, unsigned 
 #endif
 }
 
-/* The producer warp's begin: barriers, and copies for all stages. The barriers are its own until it says so: copies start before the other
- * warps have come so far. early_b: B's before the launch before has ended, A's when it has. */
+/* The start of the producer warp: initialises the barriers, tells the other warps, and starts the copies for all stages without waiting for them.
+ * early_b: B's copies start before the previous launch has ended, A's after it. */
 static __device__ __forceinline__ void begin(const source &from, unsigned stages, unsigned full, int first, int blocks, const place &at, bool early_b)
 {
     const unsigned empty = full + GS_STAGES * 8, parts = empty + GS_STAGES * 8;
@@ -159,7 +159,7 @@ static __device__ __forceinline__ void begin(const source &from, unsigned stages
 }
 
 #if FEED
-/* What the producer's threads need to bring stages. */
+/* What the producer's threads need to copy stages. */
 typedef struct feeder {
     gs_operand x, y;
     gs_feed_share own_x, own_y;
@@ -181,7 +181,7 @@ static __device__ __forceinline__ void feed_stage(const feeder &f, const source 
     gs_feed_operand<BY, GS_BK, Y_ALONG_K, FEED_Y>(f.y, f.own_y, to + X_BYTES, beside + BESIDE_X, from.row_y, k, f.thread);
 }
 
-/* A stage whose copies have arrived goes to the consumers. */
+/* Hands a stage whose copies have arrived to the consumers. */
 static __device__ __forceinline__ void hand_over(const feeder &f, unsigned full, unsigned stage)
 {
     const unsigned to = f.stages + stage * STAGE_BYTES, beside = f.beside + stage * (BESIDE_X + BESIDE_Y);
@@ -190,7 +190,7 @@ static __device__ __forceinline__ void hand_over(const feeder &f, unsigned full,
     gs_feed_arrive(full + stage * 8);
 }
 
-/* The producer's four warps, once the barriers are there. Every k-block is a group of copies; behind the last one groups are empty. */
+/* The loop of the producer's four warps, once the barriers are initialised. Every k-block is a group of copies; after the last one groups are empty. */
 static __device__ __forceinline__ void feed(const feeder &f, const source &from, unsigned full, int first, int blocks)
 {
     const unsigned empty = full + GS_STAGES * 8;
@@ -221,7 +221,7 @@ static __device__ __forceinline__ void feed(const feeder &f, const source &from,
 }
 #endif
 
-/* The producer warp goes on: stages that came back are filled again. */
+/* The loop of the producer warp: refills stages that consumers have released. */
 static __device__ __forceinline__ void refill(const source &from, unsigned stages, unsigned full, int first, int blocks)
 {
     const unsigned empty = full + GS_STAGES * 8;
@@ -237,7 +237,7 @@ static __device__ __forceinline__ void refill(const source &from, unsigned stage
             if (++stage == GS_STAGES) stage = 0, phase ^= 1;
         }
     }
-    if (gs_elect()) gs_dependent_launch();   /* behind the last copy: blocks of the next launch then take nothing from these */
+    if (gs_elect()) gs_dependent_launch();   /* after the last copy: the next launch's blocks then do not compete with these copies */
     __syncwarp();
     if (CLUSTER > 1 && SHARERS == 1) gs_cluster_wait();
 }

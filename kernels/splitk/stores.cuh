@@ -3,9 +3,9 @@
 #ifndef GS_SPLITK_STORES_CUH
 #define GS_SPLITK_STORES_CUH
 
-/* What bounds the stores of a block. */
+/* Where a block stores to, and where that ends. */
 typedef struct target {
-    int m, n;                  /* first row and column behind what it stores */
+    int m, n;                  /* end of the rows and of the columns that it stores */
     long long ldd;
     void *d;
 #if GS_BATCHED
@@ -37,7 +37,7 @@ static __device__ __forceinline__ long long begin_of_c(const gs_kernel_args &p, 
 #endif
 }
 
-/* What is read beside the sums, C or with GS_UNITS 2 aux: its first element in a matrix, and its pitch. */
+/* The operand that the epilogue reads, C or with GS_UNITS 2 aux: its first element in a matrix, and elements from row to row. */
 static __device__ __forceinline__ const gs_raw *beside_of(const gs_kernel_args &p, int index)
 {
 #if GS_UNITS == 2
@@ -55,7 +55,7 @@ static __device__ __forceinline__ long long pitch_beside(const gs_kernel_args &p
 #endif
 }
 
-/* An element of C; 0 outside, and where it is not read. */
+/* An element of C; 0 outside D, or if C is not read. */
 static __device__ __forceinline__ float own_c(const gs_kernel_args &p, const target &to, int row, int col)
 {
     float own = 0;
@@ -74,7 +74,7 @@ static __device__ __forceinline__ float own_c(const gs_kernel_args &p, const tar
     return own;
 }
 
-/* What a block's slice needs beside its sums, asked for before they are complete. */
+/* What the epilogue of a block's slice needs besides the sums, loaded before these are complete. */
 typedef struct early {
 #if EARLY_BIAS && BIAS_ALONG_Y
     gs_bias_word run[RUNS];
@@ -86,18 +86,18 @@ typedef struct early {
 #endif
 } early;
 
-/* Groups of a slice whose elements are neighbours in D: which of its 64-row blocks, and the first of its groups. */
+/* Groups of a slice that are stored together: their 64-row block, and the first of them. */
 typedef struct part {
     const early *asked;
     int block, group;
 } part;
 
 #if GS_GATE
-/* What is stored is finished before: the sums of a pair come together first. */
+/* With a gate the values are finished earlier, where the two sums of an element are combined. */
 static __device__ __forceinline__ float2 output(float first, float second, const gs_kernel_args &, const target &, int, int, const part &, int, int, unsigned) { return make_float2(first, second); }
 #else
-/* Two sums that are neighbours along Y as they are stored. x, y: place of the first in the tile of wgmma; g: its group in the part; h: half along X; c: of C, or of aux,
- * where either is read by units. */
+/* Applies the epilogue to two sums that are neighbours along Y. x, y: of the first one in the product; g: its group in the part; h: half along X; c: their elements of C or aux,
+ * if that is read by units. */
 static __device__ __forceinline__ float2 output(float first, float second, const gs_kernel_args &p, const target &to, int x, int y, const part &in, int g, int h, unsigned c)
 {
     const int row = GS_ORDER ? y : x, col = GS_ORDER ? x : y;
@@ -121,7 +121,7 @@ static __device__ __forceinline__ float2 output(float first, float second, const
 
 #if GS_OUT == 2
 
-/* COUNT groups of a warp's 16 rows of X: runs of 32 bytes, straight from the accumulators. */
+/* Stores COUNT groups of a warp's 16 rows of X: runs of 32 bytes, directly from the accumulators. */
 template <int COUNT>
 static __device__ __forceinline__ void store_chunk(const float (&sum)[4 * COUNT], unsigned buffer, const gs_kernel_args &p, const target &to, int x, int y, const part &in)
 {
@@ -151,7 +151,7 @@ static __device__ __forceinline__ void store_chunk(const float (&sum)[4 * COUNT]
 
 static __device__ __forceinline__ unsigned pack(float lo, float hi) { return GS_OUT == 1 ? gs_pack_bf16x2(lo, hi) : gs_pack_f16x2(lo, hi); }
 
-/* 16-byte piece of a row of PIECES pieces in a warp's buffer: swapped with others, so that 8 rows of a matrix lie in different banks. */
+/* Address of a 16-byte piece of a row of PIECES pieces in a warp's buffer: pieces are swizzled, so that 8 rows of a matrix are in different banks. */
 template <int PIECES>
 static __device__ __forceinline__ unsigned piece_at(unsigned buffer, int row, int piece)
 {
@@ -160,7 +160,7 @@ static __device__ __forceinline__ unsigned piece_at(unsigned buffer, int row, in
 }
 
 #if GS_UNITS
-/* Where piece i of this lane's share of COUNT groups lies: its row and its piece of 16 bytes. */
+/* Row and 16-byte piece of the i-th piece in this lane's share of COUNT groups. */
 template <int COUNT>
 static __device__ __forceinline__ int2 share_at(int i)
 {
@@ -169,7 +169,7 @@ static __device__ __forceinline__ int2 share_at(int i)
     return make_int2(lane / PIECES + i * STRIDE, lane % PIECES);
 }
 
-/* This lane's share of it, of COUNT groups, whose first element is at (row, col) of a matrix of rows x columns. */
+/* Loads this lane's share of C or aux for COUNT groups, whose first element is at (row, col) of a matrix of rows x columns. */
 template <int COUNT>
 static __device__ __forceinline__ void load_units(uint4 *c, const gs_kernel_args &p, int index, int row, int col, int rows, int columns)
 {
@@ -183,7 +183,7 @@ static __device__ __forceinline__ void load_units(uint4 *c, const gs_kernel_args
     }
 }
 
-/* From there to a warp's buffer. */
+/* Writes this lane's share to the warp's buffer. */
 template <int COUNT>
 static __device__ __forceinline__ void put_units(unsigned buffer, const uint4 *c)
 {
@@ -196,8 +196,8 @@ static __device__ __forceinline__ void put_units(unsigned buffer, const uint4 *c
     __syncwarp();
 }
 
-/* From there the words of groups g and g + 1, or of the only one: first half along X and second of each. Lanes meet at ldmatrix, so D may take the
- * buffer next. */
+/* Reads from the buffer the words of groups g and g + 1, or of the only one: first half along X and second of each. ldmatrix synchronises the warp,
+ * so D may overwrite the buffer next. */
 template <int COUNT, int PIECES>
 static __device__ __forceinline__ void take_units(unsigned (&c)[4], unsigned buffer, int g)
 {
@@ -213,8 +213,8 @@ static __device__ __forceinline__ void take_units(unsigned (&c)[4], unsigned buf
 }
 #endif
 
-/* COUNT groups from a warp's buffer to D, rows and columns from (row, col) on: by whole pieces, all of them read before the first is
- * stored, or where rows of D start at any element. */
+/* Stores COUNT groups from a warp's buffer to D, from (row, col) on: as whole pieces, all of them read before the first is stored, or by
+ * gs_store_rows if rows of D start at any element. */
 template <int COUNT, int PIECES>
 static __device__ __forceinline__ void drain(unsigned buffer, const target &to, int row, int col)
 {
@@ -237,7 +237,7 @@ static __device__ __forceinline__ void drain(unsigned buffer, const target &to, 
 #endif
 }
 
-/* COUNT groups of a warp's 16 rows of X through its buffer: as stored, rows are 16 bytes times COUNT (ab), or 32 bytes (ba, transposed). */
+/* Stores COUNT groups of a warp's 16 rows of X through its buffer, which has rows as D: of 16 bytes times COUNT (ab), or 32 bytes (ba, transposed). */
 template <int COUNT>
 static __device__ __forceinline__ void store_chunk(const float (&sum)[4 * COUNT], unsigned buffer, const gs_kernel_args &p, const target &to, int x, int y, const part &in)
 {
@@ -272,14 +272,14 @@ static __device__ __forceinline__ void store_chunk(const float (&sum)[4 * COUNT]
 #endif
 
 #if GS_GATE
-/* The element of D of a gate's sum and an up's. */
+/* The element of D from the sums of gate and up. */
 static __device__ __forceinline__ float gated(float gate, float up, const gs_kernel_args &p, const target &to, int row, int col)
 {
     return gs_gated(p, gs_alpha(p) * gate, gs_alpha(p) * up, own_c(p, to, row, col), row, col, to.m, gs_size_n(p), index_of(to));
 }
 
 #if GS_ORDER
-/* COUNT groups of a warp's 16 rows of X, 8 of the gate and 8 of up: 8 columns of D in 8 * COUNT rows. x, y: in the product. */
+/* Stores COUNT groups of a warp's 16 rows of X, 8 of the gate and 8 of up: 8 columns of D in 8 * COUNT rows. x, y: in the product. */
 template <int COUNT>
 static __device__ __forceinline__ void store_gated(const float (&sum)[4 * COUNT], unsigned buffer, const gs_kernel_args &p, const target &to, int x, int y)
 {
@@ -314,7 +314,7 @@ static __device__ __forceinline__ void store_gated(const float (&sum)[4 * COUNT]
 #endif
 }
 #else
-/* COUNT groups, of the gate and of up in turn: half as many of D, of all 16 rows. */
+/* Stores COUNT groups, alternately of the gate and of up: half as many groups of D, of all 16 rows. */
 template <int COUNT>
 static __device__ __forceinline__ void store_gated(const float (&sum)[4 * COUNT], unsigned buffer, const gs_kernel_args &p, const target &to, int x, int y)
 {
@@ -330,7 +330,7 @@ static __device__ __forceinline__ void store_gated(const float (&sum)[4 * COUNT]
 #endif
 #endif
 
-/* Groups FIRST and those after it of a warp's 16 rows of a 64-row block. c: this lane's share of C, or of aux, of the first ones. */
+/* Stores group FIRST and those after it of a warp's 16 rows of a 64-row block. c: this lane's share of C or aux for the first ones. */
 template <int FIRST>
 static __device__ __forceinline__ void store_groups(const float (&own)[4 * SLICE], const float4 *parts, unsigned mine, int block, unsigned buffer,
                                                     const gs_kernel_args &p, const target &to, int x, int y, const early &asked, const uint4 *c)
@@ -358,7 +358,7 @@ static __device__ __forceinline__ void store_groups(const float (&own)[4 * SLICE
 static __device__ __forceinline__ int first_x(const place &at, int consumer) { return (GS_ORDER ? at.n : at.m) + consumer * ROW_BLOCKS * 64 + threadIdx.x / 32 % 4 * 16; }
 static __device__ __forceinline__ int first_y(const place &at) { return (GS_ORDER ? at.m : at.n) + at.rank_k * SLICE * 8; }
 
-/* Before the sums are complete: the bias, the first part of C or aux, and the rest of it to L2. What comes from the kernel before is there. */
+/* Before the sums are complete: loads the bias and the first part of C or aux, and prefetches the rest of it into L2. After gs_dependent_wait. */
 static __device__ __forceinline__ void ask_early(early *asked, const gs_kernel_args &p, const place &at, int consumer)
 {
     const int x = first_x(at, consumer), y = first_y(at);
@@ -388,7 +388,7 @@ static __device__ __forceinline__ void ask_early(early *asked, const gs_kernel_a
     (void)asked, (void)p, (void)x, (void)y;
 }
 
-/* The slice of this block to D; without `on` no row of it. parts: as of leave. */
+/* Stores the slice of this block to D; no rows of it if not `on`. parts: as returned by leave. */
 static __device__ __forceinline__ void store_slice(const slice &sum, const float4 *parts, unsigned buffer, const gs_kernel_args &p, const place &at, int consumer,
                                                    bool on, const early &asked)
 {

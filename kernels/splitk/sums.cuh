@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Part of family splitk (splitk.cu): the consumers multiply, and parts of K meet. */
+ * Part of family splitk (splitk.cu): the consumers multiply, and add up the sums of the parts of K. */
 #ifndef GS_SPLITK_SUMS_CUH
 #define GS_SPLITK_SUMS_CUH
 
-/* Rows of a tile that the matrix does not have, and no copy brings: zeros, once. Nobody stores what they lead to, but it is computed. */
+/* Zeroes the rows of a tile that are beyond the matrix and that no copy writes, once. Their results are computed, but not stored. */
 template <int ROWS, int COPIED>
 static __device__ __forceinline__ void clear_rows(unsigned operand, int stages)
 {
@@ -33,8 +33,8 @@ static __device__ __forceinline__ void multiply_stage(float (&acc)[ROW_BLOCKS][B
 }
 
 #if SHIFT
-/* brought: k-blocks that come, of which `blocks` are multiplied. Who multiplies shifts them first, to one of two places: when all meet, all have seen the end of what they issued
- * before, and the other place is free. */
+/* brought: k-blocks that are copied, of which `blocks` are multiplied. Consumers first shift each one to one of two places. At the barrier all of them have waited for their
+ * previous wgmma, so the other place is free. */
 static __device__ __forceinline__ void multiply_shifted(float (&acc)[ROW_BLOCKS][BY / 2], const gs_kernel_args &p, unsigned ring, unsigned stages, unsigned full, int blocks, int brought,
                                                         int consumer)
 {
@@ -75,7 +75,7 @@ static __device__ __forceinline__ void multiply(float (&acc)[ROW_BLOCKS][BY / 2]
     for (int block = 0; block < blocks; block++) {
         gs_mbarrier_wait(full + stage * 8, phase);
         multiply_stage(acc, x + stage * (STAGE_BYTES / 16), y + stage * (STAGE_BYTES / 16), block == 0);
-        if (blocks > GS_STAGES) {   /* the stage before is free; it goes back if there is something left to bring */
+        if (blocks > GS_STAGES) {   /* the previous stage is free; it is released if there is more to load */
             gs_wgmma_wait<1>();
             const int last = stage == 0 ? GS_STAGES - 1 : stage - 1;
             if (block > 0 && block - 1 + GS_STAGES < blocks && lane < SHARERS) {
@@ -90,12 +90,12 @@ static __device__ __forceinline__ void multiply(float (&acc)[ROW_BLOCKS][BY / 2]
     gs_wgmma_wait<0>();
 }
 
-/* ---- the consumers: parts of K meet ---- */
+/* ---- the consumers: sums of the parts of K ---- */
 
 typedef float slice[ROW_BLOCKS][4 * SLICE];
 
 #if GS_CK > 1
-/* A slice of this block's accumulators to the block of that rank; a thread sends to its counterpart there. */
+/* Sends a slice of this block's accumulators to the block of rank RANK; each thread to its counterpart there. */
 template <int RANK>
 static __device__ __forceinline__ void send_slice(const float (&acc)[ROW_BLOCKS][BY / 2], unsigned landing, unsigned parts, const place &at)
 {
@@ -111,7 +111,7 @@ static __device__ __forceinline__ void send_slice(const float (&acc)[ROW_BLOCKS]
     }
 }
 
-/* To the ranks behind the own one, then to those before it: no two blocks send to one at the same time. */
+/* Sends to the ranks after this block's (BEHIND) or to those before it; in this order, no two blocks send to the same one at the same time. */
 template <int RANK, bool BEHIND>
 static __device__ __forceinline__ void send_slices(const float (&acc)[ROW_BLOCKS][BY / 2], unsigned landing, unsigned parts, const place &at)
 {
@@ -120,8 +120,8 @@ static __device__ __forceinline__ void send_slices(const float (&acc)[ROW_BLOCKS
     if constexpr (RANK + 1 < GS_CK) send_slices<RANK + 1, BEHIND>(acc, landing, parts, at);
 }
 
-/* Sends every other block of the cluster along K its slice of this block's accumulators, and adds what they send to the own one, always in
- * the order of ranks behind the own. */
+/* Sends every other block of the cluster along K its slice of this block's accumulators, and adds what they send to this block's slice, always
+ * in the order of ranks after its own. */
 static __device__ __forceinline__ void exchange(slice &sum, const float (&acc)[ROW_BLOCKS][BY / 2], unsigned landing, unsigned parts, const place &at)
 {
     if (SHARERS == 1) gs_cluster_wait();
@@ -153,7 +153,7 @@ static __device__ __forceinline__ void exchange(slice &sum, const float (&acc)[R
 #endif
 
 #if GS_TICKETS > 1
-/* Leaves the slice in the workspace. The last block of a tile to do so is told where all of them lie, and the others nothing (0).
+/* Writes the slice to the workspace. Returns to the last block of a tile that does so the address of all of them, to the others 0.
  * Workspace: a counter per slice of a tile, then the slices by tile, ticket, rank. flag: 4 bytes of shared memory. */
 static __device__ __forceinline__ const float4 *leave(const slice &sum, unsigned char *workspace, unsigned *flag, const place &at)
 {
@@ -177,8 +177,8 @@ static __device__ __forceinline__ const float4 *leave(const slice &sum, unsigned
 }
 #endif
 
-/* The sums of COUNT groups of a 64-row block from group FIRST on: the accumulators, or all parts in the order of shares, from the
- * workspace but for the own one where that is kept. */
+/* The sums of COUNT groups of a 64-row block from group FIRST on: the accumulators or, with tickets, all parts added in the order of shares,
+ * read from the workspace, except this block's own one if it is kept. */
 template <int FIRST, int COUNT>
 static __device__ __forceinline__ void gather(float (&sum)[4 * COUNT], const float (&own)[4 * SLICE], const float4 *parts, unsigned mine, int block)
 {

@@ -13,7 +13,7 @@ static __device__ __forceinline__ void ring_next(ring *r)
 }
 
 #if GS_MODE == PP
-/* Past that many whole rounds and stages. */
+/* Skips `rounds` whole rounds (their parity suffices) and `stages` stages. */
 static __device__ __forceinline__ void ring_skip(ring *r, unsigned stages, unsigned rounds)
 {
     r->stage += stages;
@@ -22,8 +22,7 @@ static __device__ __forceinline__ void ring_skip(ring *r, unsigned stages, unsig
 }
 #endif
 
-/* A k-block of an operand of EXTENT rows (columns, of B) from `first` on. SHARERS blocks load a slice each and multicast it to all of
- * mask. */
+/* Loads a box; if there are several SHARERS it is multicast to the blocks in `mask`. INDEXED: the map has a third coordinate, `index`. */
 template <int SHARERS, bool INDEXED>
 static __device__ __forceinline__ void load_box(unsigned to, const gs_tensor_map *map, int inner, int outer, int index, unsigned full, unsigned short mask)
 {
@@ -42,7 +41,7 @@ static __device__ __forceinline__ void load_box(unsigned to, const gs_tensor_map
 }
 
 #if GS_TURN
-/* The same of B, whose rows the map has in turn. */
+/* The same for B's map with a gate, whose rows alternate. */
 template <int SHARERS>
 static __device__ __forceinline__ void load_box_in_turn(unsigned to, const gs_tensor_map *map, int k, int row, int index, unsigned full, unsigned short mask)
 {
@@ -61,6 +60,7 @@ static __device__ __forceinline__ void load_box_in_turn(unsigned to, const gs_te
 }
 #endif
 
+/* Loads a k-block of an operand of EXTENT rows (of B: columns) from `first` on. SHARERS blocks load a slice each and multicast it to all of them. */
 template <int EXTENT, bool ALONG_K, int SPAN, int SHARERS, bool TURN, bool INDEXED>
 static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor_map *map, int first, int k, int index, unsigned full, unsigned rank,
                                                     unsigned short mask)
@@ -85,7 +85,7 @@ static __device__ __forceinline__ void load_operand(unsigned to, const gs_tensor
     }
 }
 
-/* One block's k-block into stage memory at `x` and `y`. Blocks of a cluster that stand along Y share X, those along X share Y. */
+/* Loads a block's k-block to the stage at `x` and `y`. Blocks of a cluster along Y share X, those along X share Y. */
 static __device__ __forceinline__ void load_stage(const gs_tensor_map *map_x, const gs_tensor_map *map_y, unsigned x, unsigned y, unsigned full,
                                                   place tile, int k, unsigned rank)
 {
@@ -106,7 +106,7 @@ typedef struct shifter {
     unsigned x_ring, y_ring, slots, to;
 } shifter;
 
-/* A k-block from its slot to its place in the ring. When all meet, all have seen the end of what they issued before: the other place is free then, and the slot. */
+/* Shifts a k-block from its slot to its place in the ring. At the barrier all consumers have read the slot and waited for their previous wgmma: slot and other place are free. */
 static __device__ __forceinline__ void shift_stage(shifter *s, unsigned full, ring at, bool last)
 {
     const unsigned next = at.stage + 1 == GS_STAGES ? 0 : at.stage + 1, slot = s->slots + at.stage * SLOT_BYTES, behind = s->slots + next * SLOT_BYTES;
@@ -120,7 +120,7 @@ static __device__ __forceinline__ void shift_stage(shifter *s, unsigned full, ri
 #endif
 
 #if FEED
-/* What the producer's threads need to bring stages. */
+/* What the producer's threads need to copy stages. */
 typedef struct feeder {
     gs_operand x, y;
     gs_feed_share own_x, own_y;
@@ -136,7 +136,7 @@ static __device__ __forceinline__ void feed_stage(const feeder *f, unsigned stag
     gs_cp_async_commit();
 }
 
-/* The oldest stage under way, whose copies have arrived, goes to the consumers. */
+/* Hands the oldest stage in flight, whose copies have arrived, to the consumers. */
 static __device__ __forceinline__ void hand_over(const feeder *f, ring *oldest)
 {
     const unsigned beside = f->beside + oldest->stage * (BESIDE_X + BESIDE_Y);
@@ -147,8 +147,8 @@ static __device__ __forceinline__ void hand_over(const feeder *f, ring *oldest)
 }
 #endif
 
-/* What a consumer warp needs to read stages and to give them back: descriptors' low words of its operands in stage 0 (of shifted rows: in the ring's first place), the first full
- * barrier, and the first empty barrier of the block that this lane tells; lanes from PEERS on tell nobody. */
+/* What a consumer warp needs to read and release stages: low words of its operands' descriptors in stage 0 (shifted rows: in the ring's first place), the first full barrier, and
+ * the first empty barrier of the block where this lane arrives; lanes from PEERS on arrive nowhere. */
 typedef struct stages {
     unsigned x, y, full, empty;
 } stages;
@@ -179,7 +179,7 @@ static __device__ __forceinline__ void release(const stages *at, unsigned stage)
 }
 
 #if GS_K_GROUPS
-/* Where a tile's range of K begins, its k-blocks, and how many rows of the last one are its own. Of an empty range a block, of which nothing is its own. */
+/* A tile's range of K: its start, its k-blocks, and how many k of the last one belong to it. An empty range has one k-block, none of which belongs to it. */
 typedef struct range_of_k {
     int first, blocks, last;
 } range_of_k;
@@ -191,7 +191,7 @@ static __device__ __forceinline__ range_of_k range_of(const gs_kernel_args *p, p
     return r;
 }
 
-/* Rows of a k-block from `from` on, which belong to another matrix or to none, become zeros: in both operands, for they may be infinite. All consumers. */
+/* Zeroes the rows of a k-block from `from` on, which belong to another matrix or to none: in both operands, because they may be inf or NaN. All consumers. */
 static __device__ __forceinline__ void clear_rows(unsigned char *x, unsigned char *y, int from)
 {
     const int thread = threadIdx.x - 128, rows = BK - from, units_y = Y_SPAN / 16;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Part of family ws (ws.cu): from words to D, through slabs of shared memory that tensor copies, or threads, store from. */
+ * Part of family ws (ws.cu): words are stored to D through slabs in shared memory, by tensor copies or by threads. */
 #ifndef GS_WS_STORES_CUH
 #define GS_WS_STORES_CUH
 
-/* The warp's share of a part into a slab: 16 rows of SPAN bytes or, swap_ab, ROWS rows of 16 columns. */
+/* Writes the warp's share of a part to a slab: 16 rows of SPAN bytes or, with swap_ab, ROWS rows of 16 columns. */
 #if GS_SWAP_AB && GS_GATE
 /* Rows of 8 columns. */
 template <int ROWS, int SPAN>
@@ -79,7 +79,7 @@ static __device__ __forceinline__ void fill_slab(unsigned slab, const word (&wor
 #endif
 
 #if GS_DIRECT
-/* The warp's rows of a part from its slab to D, whose rows start at any element. */
+/* Stores the warp's rows of a part from its slab to D, whose rows start at any element. */
 template <int ROWS, int SPAN>
 static __device__ __forceinline__ void store_slab_direct(const unsigned char *slab, const gs_kernel_args *p, int index, int end, int row, int col)
 {
@@ -88,7 +88,7 @@ static __device__ __forceinline__ void store_slab_direct(const unsigned char *sl
     gs_store_rows<ROWS, SPAN / 16, OUT_BYTES, 1, 2>(d, p->ldd * OUT_BYTES, end - row, p->n - col, threadIdx.x % 32, piece);
 }
 #else
-/* The same to rows of whole units of 16 bytes: of aux, or of D what a tensor copy would store but for rows from `end` on. at: the first element. */
+/* The same to rows of whole units of 16 bytes: of aux, or of D if a tensor copy would also store rows of the next group. at: the first element. */
 template <int ROWS, int SPAN>
 static __device__ __forceinline__ void store_slab_rows(const unsigned char *slab, gs_raw *at, long long pitch, int rows, int cols)
 {
@@ -110,7 +110,7 @@ typedef struct sink {
     const gs_kernel_args *p;
 } sink;
 
-/* A part goes through one of the warp's slabs; they are used in turn, from the first one in each tile. */
+/* The slab of a part: the warp's slabs are used in turn, from the first one in each tile. */
 template <int PART>
 static __device__ __forceinline__ unsigned char *slab_of(const sink *to) { return to->slabs + PART % GS_SLABS * SLAB_BYTES; }
 
@@ -119,7 +119,7 @@ template <int PART>
 static __device__ __forceinline__ void wait_for_slab(void)
 {
 #if !GS_DIRECT
-    /* the stores since this slab's last one, in this tile or in the one before, may still be under way */
+    /* the stores since this slab's last one, in this tile or in the previous one, may still be in flight */
     constexpr int pending = PART >= GS_SLABS ? GS_SLABS - 1 : PARTS - 1 - (PARTS - 1 - PART) / GS_SLABS * GS_SLABS;
     if (gs_elect()) gs_tma_wait_read<pending>();
     __syncwarp();
@@ -136,7 +136,7 @@ static __device__ __forceinline__ void wait_for_slabs(void)
     __syncwarp();
 }
 
-/* Asks for the warp's share of a part of C, or of aux, by units of 16 bytes, row by row, a unit for each lane in turn: a group of copies into the part's slab, which is free. */
+/* Starts copying the warp's share of a part of C or aux to the part's slab, which is free: units of 16 bytes, row by row, a unit for each lane in turn; one group of copies. */
 template <int PART>
 static __device__ __forceinline__ void load_units(const sink *to, place at)
 {
@@ -152,7 +152,7 @@ static __device__ __forceinline__ void load_units(const sink *to, place at)
     gs_cp_async_commit();
 }
 
-/* While the tile is multiplied: so many parts as there are slabs, the others to L2. */
+/* While the tile is multiplied: starts copying as many parts as there are slabs, and prefetches the others into L2. */
 template <int PART>
 static __device__ __forceinline__ void begin_units(const sink *to, place at)
 {
@@ -180,7 +180,7 @@ static __device__ __forceinline__ void store_part(const sink *to, const word (&w
 #endif
     __syncwarp();
 #elif GS_GROUPED
-    const bool whole = row + rows <= at.end;   /* else rows of the next group lie in its box */
+    const bool whole = row + rows <= at.end;   /* else its box contains rows of the next group */
     if (whole) gs_tma_fence();
     __syncwarp();
     if (!whole) {
@@ -211,7 +211,7 @@ static __device__ __forceinline__ void store_part(const sink *to, const word (&w
 }
 
 #if GS_UNITS == 3
-/* A part of aux through D's slab, which is free, and is again then. WHAT: as words_of has it. */
+/* Stores a part of aux through D's slab, which is free before and after. WHAT: as in words_of. */
 template <int PART, int WHAT>
 static __device__ __forceinline__ void store_aux(const sink *to, const accumulator (&acc)[BLOCKS][ACC_COUNT], place at, const beside *of)
 {
@@ -236,7 +236,7 @@ static __device__ __forceinline__ void store_tile(const sink *to, const accumula
     word words[PART_WORDS];
     beside next;
 #if READ_UNITS
-    constexpr int more = PART - 1 + GS_SLABS;   /* goes to the slab of the part before */
+    constexpr int more = PART - 1 + GS_SLABS;   /* uses the slab of the previous part */
     if constexpr (PART > 0 && more < PARTS) {
         wait_for_slabs();
         load_units<more>(to, at);
@@ -253,7 +253,7 @@ static __device__ __forceinline__ void store_tile(const sink *to, const accumula
 #endif
     if constexpr (PART + 1 < PARTS) load_beside<PART + 1>(&next, to->p, at);
     words_of<PART>(words, acc, to->p, at, of, 0);
-    if (GS_UNITS != 3) wait_for_slab<PART>();   /* here: registers */
+    if (GS_UNITS != 3) wait_for_slab<PART>();   /* here, to save registers */
 #endif
     store_part<PART>(to, words, at);
     if constexpr (PART + 1 < PARTS) store_tile<PART + 1>(to, acc, at, &next);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Part of family ws (ws.cu): which tiles of D are whose, in which order; with groups, by a table in shared memory. */
+ * Part of family ws (ws.cu): which tiles of D a block computes, in which order; with groups, by a table in shared memory. */
 #ifndef GS_WS_TILES_CUH
 #define GS_WS_TILES_CUH
 
-/* Tiles are numbered for the cluster; extents are read from the arguments again for each tile, because registers are scarcer than a few
- * instructions between tiles. */
+/* Tiles are numbered per cluster. Extents are computed from the arguments again for each tile: a few instructions between tiles cost less than
+ * registers. */
 static __device__ __forceinline__ unsigned columns_of(const gs_kernel_args *p) { return GS_GATE ? 2u * p->n : p->n; }   /* of the product */
 static __device__ __forceinline__ unsigned lines(const gs_kernel_args *p)
 {
@@ -16,8 +16,7 @@ static __device__ __forceinline__ unsigned length(const gs_kernel_args *p)
 }
 
 #if GS_GROUPED
-/* Groups one behind the other: the first row of each (masked: how many it has), and of the tiles' numbers the first one of each; behind the last the ends. In shared
- * memory. */
+/* For each group its first row (masked: its number of rows) and the number of its first tile; after the last group the ends. In shared memory. */
 typedef struct group_table {
     int      row[GS_GROUPED + 1];
     unsigned tile[GS_GROUPED + 1];
@@ -25,7 +24,7 @@ typedef struct group_table {
 
 static __device__ __forceinline__ unsigned lines_m(int rows) { return (unsigned)(rows + GS_BM * GS_CM - 1) / (GS_BM * GS_CM); }
 
-/* One warp. What it reads may come from the kernel before. */
+/* One warp, after gs_dependent_wait: the previous kernel may have written the offsets. */
 static __device__ __forceinline__ void fill_table(group_table *table, const gs_kernel_args *p)
 {
     const unsigned lane = threadIdx.x % 32, columns = (columns_of(p) - 1) / (GS_BN * GS_CN) + 1;
@@ -60,12 +59,12 @@ static __device__ __forceinline__ void fill_table(group_table *table, const gs_k
 }
 #endif
 
-/* A cluster takes every (gridDim / CLUSTER)-th tile. Where `turns` consumers take turns, this one has every turns-th of those. */
+/* A cluster takes every (gridDim / CLUSTER)-th tile. If `turns` consumers take turns, this one has every turns-th of those. */
 #if GS_GROUPED
 typedef struct tile_walk {
     const group_table *table;
     unsigned tile, step;
-    int      group;      /* of the tile before, or an earlier one */
+    int      group;      /* of the previous tile, or an earlier one */
 } tile_walk;
 
 static __device__ __forceinline__ tile_walk walk_start(const group_table *table, unsigned turn, unsigned turns)
@@ -95,7 +94,7 @@ typedef struct place {
 #endif
 } place;
 
-/* A part of a tile of so many rows and columns further. */
+/* The place that is `rows` rows and `cols` columns further. */
 static __device__ __forceinline__ place place_in(place tile, int rows, int cols)
 {
     tile.row += rows;
@@ -114,12 +113,12 @@ static __device__ __forceinline__ int index_of(place at)
 }
 
 #if GS_GROUPED
-/* This block's tile. Tiles are walked within their group as those of a matrix; one of the padded grid may begin behind the group's end: nothing of it is stored. */
+/* This block's tile; false after the last one. Within a group tiles are walked as in a matrix. In a cluster, a tile may begin after the group's end: nothing of it is stored. */
 static __device__ __forceinline__ bool walk_at(tile_walk *w, const gs_kernel_args *p, unsigned rank, place *tile)
 {
     const group_table *const table = w->table;
     if (w->tile >= table->tile[GS_GROUPED]) return false;
-    int low = w->group, high = GS_GROUPED;   /* the last one that begins at this tile or before: of empty ones none */
+    int low = w->group, high = GS_GROUPED;   /* finds the last group that begins at this tile or before; never an empty one */
     if (w->tile < table->tile[low + 1]) high = low + 1;
 #pragma unroll 1
     while (high - low > 1) {
@@ -143,12 +142,12 @@ static __device__ __forceinline__ bool walk_at(tile_walk *w, const gs_kernel_arg
 static __device__ __forceinline__ void walk_step(tile_walk *w, const gs_kernel_args *p) { (void)w, (void)p; }
 static __device__ __forceinline__ void walk_on(tile_walk *w, const gs_kernel_args *p) { (void)p, w->tile += w->step; }
 #else
-/* This block's tile. One of the padded grid may lie wholly outside D: its copies are empty. */
+/* This block's tile; false after the last one. In a cluster, a tile may be entirely outside D: its copies are empty. */
 static __device__ __forceinline__ bool walk_at(const gs_tile_walk *w, const gs_kernel_args *p, unsigned rank, place *tile)
 {
     unsigned line, along;
 #if GS_BATCHED
-    /* matrices one behind the other: their lines follow each other, and groups do not cross them where a matrix has whole groups */
+    /* the lines of all matrices are one list; groups of lines do not cross matrices if a matrix has whole groups */
     if (!gs_tile_walk_at(w, GS_GROUP, lines(p) * (unsigned)p->batch, length(p), &line, &along)) return false;
     tile->index = (int)(line / lines(p));
     line -= (unsigned)tile->index * lines(p);

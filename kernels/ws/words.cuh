@@ -12,7 +12,7 @@ static __device__ __forceinline__ float load_c(const gs_kernel_args *p, int inde
 }
 #endif
 
-/* alpha times f32 sums; usually it is 1. f16 sums meet alpha on their way to D. */
+/* Multiplies f32 sums by alpha, which is usually 1. f16 sums are multiplied when they are converted for D. */
 static __device__ __forceinline__ void scale(accumulator (&acc)[BLOCKS][ACC_COUNT], float alpha)
 {
 #if GS_ACC == 2
@@ -32,7 +32,7 @@ static __device__ __forceinline__ float2 scaled_pair(unsigned pair, float alpha)
 }
 #endif
 
-/* The pair of sums of neighbours along Y in group g of 8 along Y, half h along X, in f32. */
+/* The sums of two neighbours along Y, in f32: in group g of 8 along Y, half h along X. */
 static __device__ __forceinline__ float2 sum_pair(const accumulator *acc, int g, int h, const gs_kernel_args *p)
 {
 #if GS_ACC == 2
@@ -50,7 +50,7 @@ struct part {
     static constexpr int rows = GS_SWAP_AB ? wide : 16, span = (GS_SWAP_AB ? 16 / HALF_X : wide) * OUT_BYTES;   /* of the slab; bytes of a row in it */
 };
 
-/* What a part needs beside its sums, asked for while they are not complete or the part before is stored. */
+/* What the epilogue of a part needs besides its sums, loaded before these are complete or while the previous part is stored. */
 typedef struct beside {
 #if GS_BIAS && BIAS_ALONG_Y
     gs_bias_word bias[2];   /* a run along Y; with a gate also that of up */
@@ -59,7 +59,7 @@ typedef struct beside {
 #endif
 } beside;
 
-/* The end of the rows that a tile may have: of its group, or of D. */
+/* The end of the rows that a tile may store: of its group, or of D. */
 static __device__ __forceinline__ int end_of_rows(const gs_kernel_args *p, place at)
 {
 #if GS_GROUPED
@@ -71,7 +71,7 @@ static __device__ __forceinline__ int end_of_rows(const gs_kernel_args *p, place
 }
 
 #if READ_UNITS
-/* Where a row of what is read by units begins. */
+/* The start of a row of the operand that is read by units, C or aux. */
 static __device__ __forceinline__ const gs_raw *row_of_units(const gs_kernel_args *p, int index, int row)
 {
 #if GS_UNITS == 2
@@ -103,7 +103,7 @@ static __device__ __forceinline__ void load_beside(beside *of, const gs_kernel_a
 }
 
 #if READ_UNITS
-/* Asks for the warp's share of what is read by units from part PART on to come to L2, while the tile is multiplied. */
+/* Prefetches the warp's share of what is read by units into L2 from part PART on, while the tile is multiplied. */
 template <int PART>
 static __device__ __forceinline__ void prefetch_units(const gs_kernel_args *p, place at)
 {
@@ -118,7 +118,7 @@ static __device__ __forceinline__ void prefetch_units(const gs_kernel_args *p, p
 }
 #endif
 
-/* The bias of a pair along Y. up: with a gate. All lanes. */
+/* The bias of a pair along Y; up: 1 with a gate for that of up. All lanes. */
 static __device__ __forceinline__ float2 bias_pair(const beside *of, int g, int h, int up)
 {
 #if GS_BIAS && BIAS_ALONG_Y
@@ -132,16 +132,16 @@ static __device__ __forceinline__ float2 bias_pair(const beside *of, int g, int 
     (void)of, (void)g, (void)h, (void)up;
 }
 
-/* What the activation is applied to. */
+/* The activation's input. */
 static __device__ __forceinline__ float2 with_bias(float2 sum, float2 bias) { return GS_BIAS ? make_float2(__fadd_rn(sum.x, bias.x), __fadd_rn(sum.y, bias.y)) : sum; }
 
-/* 16-byte piece c of row r of a slab stands at piece c ^ swizzled(r): the swizzle of `span` bytes that the store's tensor map undoes. */
+/* 16-byte piece c of row r of a slab is stored at piece c ^ swizzled(r): the swizzle of SPAN bytes that the store's tensor map undoes. */
 template <int SPAN>
 static __device__ __forceinline__ int swizzled(int r) { return SPAN == 128 ? r % 8 : SPAN == 64 ? r / 2 % 4 : SPAN == 32 ? r / 4 % 2 : 0; }
 
 #if READ_UNITS
 #if GS_OUT == 2
-/* From the slab of a part that was read by units the pair in group g, half h; fill_slab puts D's there, by the same lane. */
+/* Reads the pair in group g, half h from the slab of a part that was read by units. fill_slab writes D's pair to the same place, by the same lane. */
 template <int ROWS, int SPAN>
 static __device__ __forceinline__ float2 unit_pair(unsigned slab, int g, int h)
 {
@@ -156,7 +156,7 @@ static __device__ __forceinline__ float2 unit_pair(unsigned slab, int g, int h)
 #endif
 }
 #else
-/* From there the words of groups g and g + 1, or of g where it is the last; fill_slab puts D's there, when all lanes have read: lanes meet at ldmatrix. */
+/* Reads from there the words of groups g and g + 1, or of g if it is the last. fill_slab writes D's there after all lanes have read: ldmatrix synchronises the warp. */
 template <int ROWS, int SPAN>
 static __device__ __forceinline__ void take_units(unsigned (&c)[4], unsigned slab, int g)
 {
@@ -178,7 +178,7 @@ static __device__ __forceinline__ void take_units(unsigned (&c)[4], unsigned sla
 #endif
 
 #if GS_DBIAS
-/* Where the sums of rows from `row` on are left, from column 0 on. */
+/* The row of partial sums for the rows of D from `row` on. */
 static __device__ __forceinline__ float *sums_of_rows(const gs_kernel_args *p, place at, int row)
 {
 #if GS_GROUPED
@@ -189,7 +189,7 @@ static __device__ __forceinline__ float *sums_of_rows(const gs_kernel_args *p, p
 #endif
 }
 
-/* The sums of two neighbouring columns of a warp's 16 rows from `first` on. value: of this thread's rows, row and 8 behind it. All lanes. */
+/* Writes the sums of two neighbouring columns over a warp's 16 rows from `first` on. value: of this thread's rows, `row` and `row` + 8. All lanes. */
 static __device__ __forceinline__ void leave_two_columns(const gs_kernel_args *p, place at, const float2 (&value)[2], int first, int row, int col)
 {
     const int end = end_of_rows(p, at);
@@ -207,7 +207,7 @@ static __device__ __forceinline__ void leave_two_columns(const gs_kernel_args *p
     if (col + 1 < p->n) to[1] = sum.y;
 }
 
-/* The sum of a column of 8 rows from `first` on, of which this thread has two, from `row` on. All lanes. */
+/* Writes the sum of a column over 8 rows from `first` on; this thread has two of them, from `row` on. All lanes. */
 static __device__ __forceinline__ void leave_a_column(const gs_kernel_args *p, place at, float2 value, int first, int row, int col)
 {
     const int end = end_of_rows(p, at);
@@ -218,8 +218,8 @@ static __device__ __forceinline__ void leave_a_column(const gs_kernel_args *p, p
 }
 #endif
 
-/* This thread's words of a part of D (WHAT 0), or of what the activation is applied to there: with a gate the gate (1) and up (2). By groups of 8 along Y, the first 8 along X and the others. at: the warp's share of the tile; slab: where the share of the part
- * is that is read by units. All lanes. */
+/* This thread's words of a part of D (WHAT 0), or of the activation's input there, with a gate of gate (1) and up (2). Ordered by groups of 8 along Y, then by half along X. at: the
+ * warp's share of the tile; slab: shared address of the warp's share of C or aux, if that is read by units. All lanes. */
 template <int PART, int WHAT = 0>
 static __device__ __forceinline__ void words_of(word (&words)[PART_WORDS], const accumulator (&acc)[BLOCKS][ACC_COUNT], const gs_kernel_args *p, place at, const beside *of, unsigned slab)
 {
