@@ -257,16 +257,16 @@ static void multicast_reaches_every_block(void **state)
 }
 
 /* Block 0 copies its buffer to block 1. */
-static void between_blocks(void **state)
+#define SENT HEAD INIT FILL("2048") FENCE                                                                                                            \
+    "mov.u32 %r1, %cluster_ctarank; setp.eq.u32 %p3, %r1, 0; mov.u32 %r2, 1;\n"                                                                      \
+    "barrier.cluster.arrive; barrier.cluster.wait;\n"                                                                                               \
+    "@!%p3 bra R;\n@!%p0 bra E;\n"                                                                                                                  \
+    "mapa.shared::cluster.u32 %r4, %r10, %r2; mapa.shared::cluster.u32 %r5, %r11, %r2;\n"                                                           \
+    "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r4+4096], [%r10], 2048, [%r5];\nbra E;\n"                             \
+    "R:\n" EXPECT("2048") WAIT "add.u32 %r10, %r10, 4096;\n" DUMP("2048")
+
+static void expect_sent(const char *kernel)
 {
-    static const char kernel[] = HEAD INIT FILL("2048") FENCE
-        "mov.u32 %r1, %cluster_ctarank; setp.eq.u32 %p3, %r1, 0; mov.u32 %r2, 1;\n"
-        "barrier.cluster.arrive; barrier.cluster.wait;\n"
-        "@!%p3 bra R;\n@!%p0 bra E;\n"
-        "mapa.shared::cluster.u32 %r4, %r10, %r2; mapa.shared::cluster.u32 %r5, %r11, %r2;\n"
-        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r4+4096], [%r10], 2048, [%r5];\nbra E;\n"
-        "R:\n" EXPECT("2048") WAIT "add.u32 %r10, %r10, 4096;\n" DUMP("2048") "E: barrier.cluster.arrive; barrier.cluster.wait;\n" TAIL;
-    (void)state;
     start(kernel);
     set_blocks(2, 2);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -276,6 +276,20 @@ static void between_blocks(void **state)
     }
     assert_int_equal(test.launch.counters.distributed, 2048);
     emu_end(&test);
+}
+
+static void between_blocks(void **state)
+{
+    (void)state;
+    expect_sent(SENT "E: barrier.cluster.arrive; barrier.cluster.wait;\n" TAIL);
+}
+
+/* Block 1 ends as soon as it has told block 0, by the mbarrier of that one, that the copy is there: block 0 has not touched it otherwise. */
+static void the_receiver_ends_first(void **state)
+{
+    (void)state;
+    expect_sent(SENT "bar.sync 0;\nmapa.shared::cluster.u32 %r5, %r11, 0;\n@%p0 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r5];\nbra X;\n"
+                "E: mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r11], 0;\n@!%p1 bra E;\nX:\n" TAIL);
 }
 
 static void wrong_in_a_cluster(void **state)
@@ -543,7 +557,7 @@ int main(void)
         cmocka_unit_test(a_line_arrives),
         cmocka_unit_test(a_line_of_no_bytes),
         cmocka_unit_test(multicast_reaches_every_block),
-        cmocka_unit_test(between_blocks),
+        cmocka_unit_test(between_blocks), cmocka_unit_test(the_receiver_ends_first),
         cmocka_unit_test(wrong_loads),
         cmocka_unit_test(wrong_in_a_cluster),
         cmocka_unit_test(a_map_beyond_its_memory),
