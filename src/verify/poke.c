@@ -445,15 +445,17 @@ gs_status gs_check_run_poke_few(gs_check_run *trial, int kind, int turn, bool *a
 {
     const gs_problem *const p = &trial->problem;
     const uint64_t bits = gs_mix(trial->seed + 0x1b873593u + (uint64_t)(p->m * 512 + p->n));
-    const int64_t few = trial->edge ? FEW_OF_EDGE : FEW, rows = rows_of(trial);
+    const int64_t few = trial->edge ? FEW_OF_EDGE : FEW;
     const bool products = p->k > 0 && p->alpha != 0, few_rows = p->m <= few, few_cols = gs_columns_of_b(p) <= few, others = p->beta != 0 || gs_adds_bias(p) || p->scales || gs_is_gradient(p->activation);
     int lone = 0;
     if (products) GS_TRY(put_into_lone_rows(trial, false, bits, &lone, error));
     const int in_a = !products || !few_rows ? lone > 0 : lines_of(trial, false) == 1 ? 2 : 1, in_b = !products || !few_cols ? 0 : lines_of(trial, true) == 1 ? 2 : 1;
     const int beside = !others || (products && !few_rows && !few_cols) ? 0 : p->beta != 0 && has_short_vector(p) ? 2 : 1;
-    *any = rows > 0 && p->n > 0 && turn < in_a + in_b + beside;
+    *any = rows_of(trial) > 0 && p->n > 0 && turn < in_a + in_b + beside;
     if (!*any) return GS_OK;
     GS_TRY(gs_check_run_data(trial, kind, -1, error));
+    const int64_t rows = rows_of(trial);   /* groups are drawn anew */
+    if (rows == 0) return GS_OK;
     trial->poked = (gs_poked){.any = true, .index = gs_pick_below(bits, rows), .col = gs_pick_below(gs_mix(bits), gs_columns_of_b(p))};
     trial->poked.row = row_of(trial, trial->poked.index);
     if (turn < in_a) return few_rows ? put_into_lines(trial, false, turn, bits, error) : put_into_lone_rows(trial, true, bits, &lone, error);
