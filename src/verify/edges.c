@@ -198,7 +198,7 @@ static void draw_scalars(gs_problem *p, const edge *e, uint64_t seed, int turn)
     if (e->drawn != BOTH) return;
     p->beta = usual[(gs_mix(seed + 0xb7e15162u) + (uint64_t)turn) % GS_COUNT(usual)];
     if (e->alpha == 0 ? bits & 1 : (bits & 3) == 0) p->beta = e->alpha == 0 ? 1 : bits & 4 ? p->alpha : -p->alpha;
-    if ((e->m == 1 || e->n == 1) && fabsf(p->beta) > 1) p->beta /= 4;   /* C's infinities, taken for the largest number, must not overflow again */
+    if ((e->m == 1 || e->n == 1 || e->k == 0 || e->alpha == 0) && fabsf(p->beta) > 1) p->beta /= 4;   /* C's infinities, taken for the largest number, must not overflow again */
 }
 
 /* A user kernel is not compiled for one size, so one problem has random extents: over many verifications every remainder behind whole tiles occurs. */

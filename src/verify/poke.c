@@ -257,7 +257,7 @@ static gs_status put_into_vector(gs_check_run *trial, int operand, uint64_t bits
     for (int i = 0; i < count; i++) {
         const uint64_t more = gs_mix(bits + (uint64_t)i);
         const int64_t part = s.row / (count > 1 ? 3 : 1), which = (from + (int64_t)i * part + gs_pick_below(gs_mix(more), part)) % s.row, at = gs_pick_below(more, s.rows) * s.ld + which;
-        const int kind = count > 1 ? i : (int)(bits >> 8) % kinds;
+        const int kind = count > 1 ? i : (int)((bits >> 8) % (uint64_t)kinds);
         const uint16_t element = odd_numbers[s.type != GS_F16][kind] | (uint16_t)((more & 1) << 15);
         GS_TRY(put_upper(trial, operand, at, element, error));
         if (kind == 2 || p->gate || s.rows > 1 || (along_m && gs_has_offsets(p))) continue;   /* a row that belongs to no group has no result */
