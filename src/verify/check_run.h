@@ -131,9 +131,12 @@ gs_status gs_check_run_change(gs_check_run *trial, gs_error *error);
  * hashes. m, n and k must not be 0. */
 gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error);
 
-/* For problems with few rows or columns, groups of one row, or no products: generates data of the kind, and puts special values into one operand in each turn from 0 on. any
- * false: nothing was done, all turns were taken. */
-gs_status gs_check_run_poke_few(gs_check_run *trial, int kind, int turn, bool *any, gs_error *error);
+/* For problems with few rows or columns, groups of one row, or no products: one launch for the special values of each operand, put into data of the kind. Does nothing for other
+ * problems, and for libraries. */
+gs_status gs_check_run_few(gs_check_run *trial, int part, int kind, double tolerance, gs_error *error);
+
+/* Whether D depends on operands other than A and B. */
+static inline bool gs_check_run_has_others(const gs_problem *p) { return p->beta != 0 || gs_adds_bias(p) || p->scales || gs_is_gradient(p->activation); }
 
 /* Overwrites the 16-bit unit at index `at` of an operand (0: A, 1: B, ...), and updates its hash. The reference stays. */
 gs_status gs_check_run_put(gs_check_run *trial, int operand, int64_t at, uint16_t element, gs_error *error);
@@ -159,6 +162,9 @@ gs_status gs_check_run_describe(gs_check_run *trial, const gs_check_counts *coun
 /* Write the verdict for GS_VALUES_INDEX or GS_VALUES_RANGE data, whose outputs are single products, from what the first mismatch shows. where: from gs_check_run_describe. */
 gs_status gs_check_run_blame_index(gs_check_run *trial, const gs_check_counts *counts, const char *where, gs_error *error);
 void      gs_check_run_blame_range(gs_check_run *trial, int part, const gs_check_counts *counts, const char *where);
+
+/* Launches over poison on the data in place, and judges the result. part: 1 to 5. */
+gs_status gs_check_run_judge(gs_check_run *trial, int part, double tolerance, gs_error *error);
 
 /* Finds the most specific reason for a wrong result of the last launch, and writes the verdict. part: 1 to 5. */
 gs_status gs_check_run_diagnose(gs_check_run *trial, int part, double tolerance, const gs_check_counts *counts, gs_error *error);

@@ -143,18 +143,6 @@ static gs_status move_second(gs_check_run *trial, bool data, gs_error *error)
     return data ? gs_check_run_data(trial, trial->kind, -1, error) : GS_OK;
 }
 
-/* Launches on the present data, and judges the result. */
-static gs_status judged_launch(gs_check_run *trial, double tolerance, gs_error *error)
-{
-    gs_check_counts counts;
-    GS_TRY(gs_check_run_launch(trial, false, error));
-    if (gs_check_run_failed(trial)) return GS_OK;
-    GS_TRY(gs_check_run_compare(trial, tolerance, &counts, error));
-    if (counts.mismatches) return gs_check_run_diagnose(trial, 5, tolerance, &counts, error);
-    trial->right = true;
-    return GS_OK;
-}
-
 static gs_status run_edge(gs_check_run *trial, const edge *e, gs_error *error)
 {
     const bool rounds = fmodf(trial->asked.alpha, 0.25f) != 0 || fmodf(trial->asked.beta, 0.25f) != 0;   /* more than one result is right */
@@ -171,15 +159,10 @@ static gs_status run_edge(gs_check_run *trial, const edge *e, gs_error *error)
         if (i == 1 && range) GS_TRY(gs_check_run_data(trial, GS_VALUES_RANGE, -1, error));
         if (i == 1 && e->special) GS_TRY(far_data(trial, e->special, &tolerance, error));
         if (gs_check_run_failed(trial)) return GS_OK;
-        GS_TRY(judged_launch(trial, trial->kind == GS_VALUES_RANGE ? 0 : tolerance, error));
+        GS_TRY(gs_check_run_judge(trial, 5, trial->kind == GS_VALUES_RANGE ? 0 : tolerance, error));
         if (gs_check_run_failed(trial)) return GS_OK;
     }
-    bool any = trial->once && !e->special;
-    for (int turn = 0; any && !gs_check_run_failed(trial); turn++) {
-        GS_TRY(gs_check_run_poke_few(trial, first, turn, &any, error));
-        if (any) GS_TRY(judged_launch(trial, tolerance, error));
-    }
-    return GS_OK;
+    return e->special ? GS_OK : gs_check_run_few(trial, 5, first, tolerance, error);
 }
 
 /* Refused before anything was computed: by prepare, because a tensor map is not possible, or by the launch itself. */

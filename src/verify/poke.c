@@ -17,6 +17,14 @@
 static int64_t rows_of(const gs_check_run *trial) { return gs_rows_used(&trial->problem, trial->offsets); }
 static int64_t row_of(const gs_check_run *trial, int64_t index) { return gs_row_used(&trial->problem, trial->offsets, index); }
 
+static uint16_t infinity_of(const gs_problem *p) { return p->in == GS_BF16 ? 0x7f80 : 0x7c00; }
+
+/* Quiet or signalling. */
+static uint16_t nan_of(const gs_problem *p, bool negative, uint64_t bits)
+{
+    return (uint16_t)(infinity_of(p) | negative << 15 | (1 + gs_pick_below(bits, p->in == GS_BF16 ? 0x7f : 0x3ff)));
+}
+
 enum { ANYWHERE, FIRST, LAST };   /* within a group's range of K */
 /* A random k, often near an end of the sum; with groups along K at an end of a group's range. */
 static int64_t place_of(const gs_check_run *trial, uint64_t bits, int where)
@@ -335,8 +343,7 @@ gs_status gs_check_run_poke(gs_check_run *trial, bool nan_in_a, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
     const uint64_t bits = gs_mix(trial->seed + 0xa54ff53au + nan_in_a), more = gs_mix(bits);
-    const uint16_t inf = p->in == GS_BF16 ? 0x7f80 : 0x7c00, sign = (uint16_t)((bits & 1) << 15);
-    const uint16_t nan = (uint16_t)(inf | (bits >> 1 & 1) << 15 | (1 + gs_pick_below(bits, p->in == GS_BF16 ? 0x7f : 0x3ff)));   /* quiet or signalling, of either sign */
+    const uint16_t inf = infinity_of(p), sign = (uint16_t)((bits & 1) << 15), nan = nan_of(p, bits >> 1 & 1, bits);
     const int64_t rows = rows_of(trial);
     int64_t batch, first, count;
     if (rows == 0) return GS_OK;
@@ -369,8 +376,7 @@ enum { FEW = 4, FEW_OF_EDGE = 15, MOST_LINES = 8 };   /* rows or columns of a ma
 
 static uint16_t special_of(const gs_problem *p, bool nan, uint64_t bits)
 {
-    const int fraction = p->in == GS_BF16 ? 0x7f : 0x3ff;
-    return (uint16_t)((p->in == GS_BF16 ? 0x7f80 : 0x7c00) | (bits & 1) << 15 | (nan ? (uint64_t)(1 + gs_pick_below(gs_mix(bits), fraction)) : 0));
+    return nan ? nan_of(p, bits & 1, gs_mix(bits)) : (uint16_t)(infinity_of(p) | (bits & 1) << 15);
 }
 
 /* The number of lines of A (of_b: of B) in all matrices that may get a special value. */
@@ -394,8 +400,9 @@ static int64_t row_of_matrix(const gs_check_run *trial, int64_t matrix)
 static gs_status put_into_row(gs_check_run *trial, int64_t row, bool nan, uint64_t bits, gs_error *error)
 {
     const int64_t k = place_of(trial, bits, ANYWHERE);
+    const uint16_t element = special_of(&trial->problem, nan, bits);
     trial->poked.in_a = true, trial->poked.nan_in_a = nan, trial->poked.row = row, trial->poked.k_a = k;
-    GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(&trial->problem, row, k), special_of(&trial->problem, nan, bits), error));
+    GS_TRY(gs_check_run_put(trial, 0, gs_place_in_a(&trial->problem, row, k), element, error));
     return refer_row(trial, row, error);
 }
 
@@ -403,8 +410,9 @@ static gs_status put_into_col(gs_check_run *trial, int64_t matrix, int64_t col, 
 {
     const int64_t k = place_of(trial, bits, ANYWHERE), row = row_of_matrix(trial, matrix);
     if (row < 0) return GS_OK;
+    const uint16_t element = special_of(&trial->problem, nan, bits);
     trial->poked.in_b = true, trial->poked.nan_in_a = !nan, trial->poked.k_b = k, trial->poked.col = col;
-    GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(&trial->problem, matrix, k, col), special_of(&trial->problem, nan, bits), error));
+    GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(&trial->problem, matrix, k, col), element, error));
     return refer_col(trial, row, col, error);
 }
 
@@ -421,16 +429,26 @@ static gs_status put_into_lines(gs_check_run *trial, bool of_b, int turn, uint64
     return GS_OK;
 }
 
-/* Groups of one row, as many as lines. put false: only counts them. */
-static gs_status put_into_lone_rows(gs_check_run *trial, bool put, uint64_t bits, int *count, gs_error *error)
+/* The row of a group of one row; -1: it has none, or more. */
+static int64_t lone_row(const gs_check_run *trial, int64_t group)
 {
-    const gs_problem *const p = &trial->problem;
-    *count = 0;
-    for (int64_t group = 0; p->groups && group < p->groups && *count < MOST_LINES; group++) {
-        const gs_group_rows of = gs_rows_of_group(p, trial->offsets, group);
-        if (of.rows != 1) continue;
-        if (put) GS_TRY(put_into_row(trial, of.first, (bits + (uint64_t)*count) & 1, gs_mix(bits + (uint64_t)group), error));
-        ++*count;
+    const gs_group_rows of = gs_rows_of_group(&trial->problem, trial->offsets, group);
+    return of.rows == 1 ? of.first : -1;
+}
+
+static bool has_lone_row(const gs_check_run *trial)
+{
+    for (int64_t group = 0; group < trial->problem.groups; group++)
+        if (lone_row(trial, group) >= 0) return true;
+    return false;
+}
+
+static gs_status put_into_lone_rows(gs_check_run *trial, uint64_t bits, gs_error *error)
+{
+    int count = 0;
+    for (int64_t group = 0; group < trial->problem.groups && count < MOST_LINES; group++) {
+        const int64_t row = lone_row(trial, group);
+        if (row >= 0) GS_TRY(put_into_row(trial, row, (bits + (uint64_t)count++) & 1, gs_mix(bits + (uint64_t)group), error));
     }
     return GS_OK;
 }
@@ -441,16 +459,15 @@ static bool has_short_vector(const gs_problem *p)
     return bias < SHORT_VECTOR || (p->scales & GS_SCALE_M && p->m < SHORT_VECTOR) || (p->scales & GS_SCALE_N && gs_columns_of_b(p) < SHORT_VECTOR);
 }
 
-gs_status gs_check_run_poke_few(gs_check_run *trial, int kind, int turn, bool *any, gs_error *error)
+/* any false: nothing was done, all turns were taken. */
+static gs_status poke_few(gs_check_run *trial, int kind, int turn, bool *any, gs_error *error)
 {
     const gs_problem *const p = &trial->problem;
     const uint64_t bits = gs_mix(trial->seed + 0x1b873593u + (uint64_t)(p->m * 512 + p->n));
     const int64_t few = trial->edge ? FEW_OF_EDGE : FEW;
-    const bool products = p->k > 0 && p->alpha != 0, few_rows = p->m <= few, few_cols = gs_columns_of_b(p) <= few, others = p->beta != 0 || gs_adds_bias(p) || p->scales || gs_is_gradient(p->activation);
-    int lone = 0;
-    if (products) GS_TRY(put_into_lone_rows(trial, false, bits, &lone, error));
-    const int in_a = !products || !few_rows ? lone > 0 : lines_of(trial, false) == 1 ? 2 : 1, in_b = !products || !few_cols ? 0 : lines_of(trial, true) == 1 ? 2 : 1;
-    const int beside = !others || (products && !few_rows && !few_cols) ? 0 : p->beta != 0 && has_short_vector(p) ? 2 : 1;
+    const bool products = p->k > 0 && p->alpha != 0, few_rows = p->m <= few, few_cols = gs_columns_of_b(p) <= few;
+    const int in_a = !products ? 0 : !few_rows ? has_lone_row(trial) : lines_of(trial, false) == 1 ? 2 : 1, in_b = !products || !few_cols ? 0 : lines_of(trial, true) == 1 ? 2 : 1;
+    const int beside = !gs_check_run_has_others(p) || (products && !few_rows && !few_cols) ? 0 : p->beta != 0 && has_short_vector(p) ? 2 : 1;
     *any = rows_of(trial) > 0 && p->n > 0 && turn < in_a + in_b + beside;
     if (!*any) return GS_OK;
     GS_TRY(gs_check_run_data(trial, kind, -1, error));
@@ -458,8 +475,18 @@ gs_status gs_check_run_poke_few(gs_check_run *trial, int kind, int turn, bool *a
     if (rows == 0) return GS_OK;
     trial->poked = (gs_poked){.any = true, .index = gs_pick_below(bits, rows), .col = gs_pick_below(gs_mix(bits), gs_columns_of_b(p))};
     trial->poked.row = row_of(trial, trial->poked.index);
-    if (turn < in_a) return few_rows ? put_into_lines(trial, false, turn, bits, error) : put_into_lone_rows(trial, true, bits, &lone, error);
+    if (turn < in_a) return few_rows ? put_into_lines(trial, false, turn, bits, error) : put_into_lone_rows(trial, bits, error);
     if (turn < in_a + in_b) return put_into_lines(trial, true, turn - in_a, bits, error);
     const bool last = turn == in_a + in_b + beside - 1;   /* C, or with short vectors first these, then C alone */
     return put_into_others(trial, rows, gs_mix(bits + 1), last && beside > 1 ? INT64_MAX : 1, last, error);
+}
+
+gs_status gs_check_run_few(gs_check_run *trial, int part, int kind, double tolerance, gs_error *error)
+{
+    bool any = trial->once;
+    for (int turn = 0; any && !gs_check_run_failed(trial); turn++) {
+        GS_TRY(poke_few(trial, kind, turn, &any, error));
+        if (any) GS_TRY(gs_check_run_judge(trial, part, tolerance, error));
+    }
+    return GS_OK;
 }

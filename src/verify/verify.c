@@ -87,17 +87,7 @@ static gs_status stale_data(gs_check_run *trial, int part, int kind, double tole
     return launch_over(trial, part, tolerance, "from other data", error);
 }
 
-static gs_status exact_launch(gs_check_run *trial, int part, gs_error *error)
-{
-    const double tolerance = gs_exact_tolerance(&trial->problem);
-    gs_check_counts counts;
-    GS_TRY(gs_check_run_launch(trial, false, error));
-    if (gs_check_run_failed(trial)) return GS_OK;
-    GS_TRY(gs_check_run_compare(trial, tolerance, &counts, error));
-    if (counts.mismatches) return gs_check_run_diagnose(trial, part, tolerance, &counts, error);
-    trial->right = true;
-    return GS_OK;
-}
+static gs_status exact_launch(gs_check_run *trial, int part, gs_error *error) { return gs_check_run_judge(trial, part, gs_exact_tolerance(&trial->problem), error); }
 
 /* A launch with C and D the same matrix. D holds C's elements then, or poison where beta is 0. A wrong result is tried again with a separate C, to tell the cause. */
 static gs_status in_place_launch(gs_check_run *trial, int part, gs_error *error)
@@ -169,17 +159,6 @@ static void lift_results(gs_check_run *trial, int kind)
         gs_check_run_lift(trial, gs_data_far(&trial->problem, bits & 1, bits));
 }
 
-/* Part 1 with few rows or columns, or without products: a launch for the special values of each operand. */
-static gs_status few_launches(gs_check_run *trial, int part, int kind, gs_error *error)
-{
-    bool any = trial->once;
-    for (int turn = 0; any && !gs_check_run_failed(trial); turn++) {
-        GS_TRY(gs_check_run_poke_few(trial, kind, turn, &any, error));
-        if (any) GS_TRY(exact_launch(trial, part, error));
-    }
-    return GS_OK;
-}
-
 /* A launch in which no group has a row, as when all tokens have gone to other devices. */
 static gs_status no_rows_launch(gs_check_run *trial, int part, gs_error *error)
 {
@@ -220,7 +199,7 @@ static gs_status exact_part(gs_check_run *trial, int part, int kind, gs_error *e
     GS_TRY(either_launch(trial, part, 0x240ca1ccu + (uint64_t)part, error));
     if (trial->far && !gs_check_run_failed(trial)) GS_TRY(gs_check_run_far(trial, trial->lift, error));
     if (!gs_check_run_failed(trial)) gs_check_run_lift(trial, 0);
-    if (part == 1 && !gs_check_run_failed(trial)) GS_TRY(few_launches(trial, part, kind, error));
+    if (part == 1 && !gs_check_run_failed(trial)) GS_TRY(gs_check_run_few(trial, part, kind, gs_exact_tolerance(&trial->problem), error));
     if (part == 3 && !gs_check_run_failed(trial)) GS_TRY(least_aligned_launch(trial, part, error));
     trial->in_order = false;
     return part == 3 && !gs_check_run_failed(trial) ? no_rows_launch(trial, part, error) : GS_OK;
@@ -352,12 +331,7 @@ static gs_status judge_normal(gs_check_run *trial, const gs_compare *yardstick, 
 /* A launch on the data in place, judged like normal data. */
 static gs_status normal_launch(gs_check_run *trial, const gs_compare *yardstick, gs_error *error)
 {
-    const double tolerance = yardstick ? fmax(1, 1.5 * yardstick->worst) : 1;
-    gs_check_counts counts;
-    GS_TRY(gs_check_run_launch(trial, false, error));
-    if (gs_check_run_failed(trial)) return GS_OK;
-    GS_TRY(gs_check_run_compare(trial, tolerance, &counts, error));
-    return counts.mismatches ? gs_check_run_diagnose(trial, 4, tolerance, &counts, error) : GS_OK;
+    return gs_check_run_judge(trial, 4, yardstick ? fmax(1, 1.5 * yardstick->worst) : 1, error);
 }
 
 /* Normal data with groups that lie as in timing, which no other launch of normal data has. */
@@ -441,14 +415,11 @@ static gs_status scalar_part(gs_check_run *trial, gs_error *error)
     const gs_problem *const p = &trial->problem;
     if (p->m == 0 || p->n == 0 || p->k == 0) return GS_OK;
     for (size_t i = 0; i < GS_COUNT(data); i++) {
-        gs_check_counts counts;
         gs_data_plan plan;
         if (!gs_data_plan_make(p, data[i].kind, &plan)) continue;
         GS_TRY(gs_check_run_data(trial, data[i].kind, -1, error));
-        GS_TRY(gs_check_run_launch(trial, false, error));
+        GS_TRY(gs_check_run_judge(trial, 4, data[i].tolerance, error));
         if (gs_check_run_failed(trial)) return GS_OK;
-        GS_TRY(gs_check_run_compare(trial, data[i].tolerance, &counts, error));
-        if (counts.mismatches) return gs_check_run_diagnose(trial, 4, data[i].tolerance, &counts, error);
     }
     return stale_data(trial, 4, GS_VALUES_INTEGER, gs_exact_tolerance(p), error);
 }
