@@ -69,10 +69,54 @@ GS_KERNEL void gs_verify_guard_check(const gs_range p)
         if (((const unit *)p.at)[i] != (unit)gs_mix(p.seed + i)) atomicAdd(p.count, 1ull);
 }
 
-/* Xors words of 64 bits with a sequence that cannot be guessed: the first pass makes them unreadable, a second one restores them. */
+/* A quarter round of ChaCha (D. J. Bernstein, "ChaCha, a variant of Salsa20"). */
+GS_SHARED unsigned int rotated(unsigned int x, int by) { return x << by | x >> (32 - by); }
+GS_SHARED void quarter(unsigned int *a, unsigned int *b, unsigned int *c, unsigned int *d)
+{
+    *a += *b, *d = rotated(*d ^ *a, 16);
+    *c += *d, *b = rotated(*b ^ *c, 12);
+    *a += *b, *d = rotated(*d ^ *a, 8);
+    *c += *d, *b = rotated(*b ^ *c, 7);
+}
+
+/* A block of the sequence of ChaCha with eight rounds. Who knows some of it knows neither the rest nor the key. */
+GS_SHARED void secret_words(gs_u64 key, gs_u64 block, unsigned int out[16])
+{
+    const unsigned int start[16] = {0x61707865u, 0x3320646eu, 0x79622d32u, 0x6b206574u, (unsigned int)key, (unsigned int)(key >> 32), 0, 0, 0, 0, 0, 0, (unsigned int)block, (unsigned int)(block >> 32), 0, 0};
+    unsigned int s[16];
+    for (int i = 0; i < 16; i++) s[i] = start[i];
+    for (int round = 0; round < 8; round += 2)
+        for (int diagonal = 0; diagonal < 2; diagonal++)
+            for (int i = 0; i < 4; i++) quarter(&s[i], &s[4 + (i + diagonal) % 4], &s[8 + (i + 2 * diagonal) % 4], &s[12 + (i + 3 * diagonal) % 4]);
+    for (int i = 0; i < 16; i++) out[i] = s[i] + start[i];
+}
+
+/* Xors words of 64 bits with a secret sequence: the first pass makes them unreadable, a second one restores them. Each thread has a block of eight words; those of 32
+ * neighbouring threads lie side by side. */
 GS_KERNEL void gs_verify_veil(const gs_range p)
 {
-    for (gs_u64 i = first_index(); i < p.units; i += index_step()) ((gs_u64 *)p.at)[i] ^= gs_mix(p.seed + i * 0x9e3779b97f4a7c15ull);
+    for (gs_u64 block = first_index(); block / 32 * 256 < p.units; block += index_step()) {
+        unsigned int secret[16];
+        secret_words(p.seed, block, secret);
+        for (int i = 0; i < 8; i++) {
+            const gs_u64 at = block / 32 * 256 + (gs_u64)i * 32 + block % 32;
+            if (at < p.units) ((gs_u64 *)p.at)[at] ^= secret[2 * i] | (gs_u64)secret[2 * i + 1] << 32;
+        }
+    }
+}
+
+/* Flips one of the lowest bits of every second element, in odd rows of the others. */
+GS_KERNEL void gs_verify_change(const gs_changed p)
+{
+    const gs_u64 rows = (gs_u64)(p.placed.matrices * p.placed.rows), half = ((gs_u64)p.placed.cols + 1) / 2;
+    for (gs_u64 i = first_index(); i < rows * half; i += index_step()) {
+        const gs_u64 row = i / half, col = i % half * 2 + row % 2;
+        if (col >= (gs_u64)p.placed.cols) continue;
+        const gs_u64 at = (gs_u64)gs_placed_at(&p.placed, (long long)row, (long long)col);
+        const unsigned int bit = 1u << (row + col / 2) % (gs_u64)p.bits;
+        if (p.type == F32) ((unsigned int *)p.at)[at] ^= bit;
+        else ((unit *)p.at)[at] ^= (unit)bit;
+    }
 }
 
 /* Adds to *out a sum that depends on every unit and its place. */

@@ -20,6 +20,14 @@ typedef struct gs_range {
     gs_u64      *count;       /* guard check: adds the number of changed units; gs_verify_words: adds the hash */
 } gs_range;
 
+/* An output whose elements are changed a little. */
+typedef struct gs_changed {
+    void        *at;
+    gs_placed    placed;      /* in elements */
+    int          type;        /* of an element */
+    int          bits;        /* of these lowest bits one is flipped */
+} gs_changed;
+
 /* An operand, placed in units. */
 typedef struct gs_rows {
     const void  *at;

@@ -151,10 +151,7 @@ static gs_status reserve(gs_bench_run *run, gs_error *error)
     GS_TRY(device->ops->queue_create(device, &run->queue, error));
     GS_TRY(device->ops->event_create(device, &run->start, error));
     GS_TRY(device->ops->event_create(device, &run->end, error));
-    run->reference_bytes = run->options.check ? (size_t)problem->m * (size_t)gs_columns_of_b(problem) * (size_t)problem->batch * sizeof *run->reference : 0;
-    run->reference = run->options.check ? malloc(run->reference_bytes) : NULL;
-    if (run->options.check && !run->reference)
-        return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a reference of %zu bytes", run->reference_bytes);
+    run->reference_bytes = run->options.check ? (size_t)problem->m * (size_t)gs_columns_of_b(problem) * (size_t)problem->batch * sizeof(double) : 0;
     if (!run->options.warm && !device->caps.emulated) {
         run->scratch_bytes = GS_MAX(4 * (size_t)device->caps.l2_bytes, SMALLEST_SCRATCH) / 4 * 4;
         GS_TRY(device->ops->alloc(device, run->scratch_bytes, &run->scratch, error));
@@ -250,6 +247,14 @@ static gs_status measure(gs_bench_run *run, gs_error *error)
     return summarise(run, error);
 }
 
+/* Overwrites the reference first, which an error may have left readable: whoever gets its memory next must not find it. */
+static void free_reference(gs_bench_run *run)
+{
+    gs_device *const device = run->device;
+    if (device->ops->fill(device, run->reference, GS_POISON_FIRST, run->reference_bytes, run->queue, NULL) == GS_OK) device->ops->queue_wait(device, run->queue, NULL);
+    device->ops->free(device, run->reference);
+}
+
 static void release(gs_bench_run *run)
 {
     gs_device *const device = run->device;
@@ -258,8 +263,7 @@ static void release(gs_bench_run *run)
     free(run->graphs);
     gs_sets_destroy(&run->sets, device, run->count);
     if (run->scratch) device->ops->free(device, run->scratch);
-    if (run->shown) device->ops->free(device, run->shown);
-    free(run->reference);
+    if (run->reference) free_reference(run);
     if (run->start) device->ops->event_destroy(device, run->start);
     if (run->end) device->ops->event_destroy(device, run->end);
     if (run->queue) device->ops->queue_destroy(device, run->queue);

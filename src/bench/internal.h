@@ -114,9 +114,9 @@ typedef struct gs_bench_run {
     uint64_t          right[GS_MAX_CONTENDERS];  /* gs_sets_hash_outputs of the checked set, once that was compared and is right */
     gs_pointer        scratch;    /* written before every timed stretch of a cold run: see gs_bench_run_lead_in */
     size_t            scratch_bytes;
-    double           *reference;  /* f64 result of the checked set, in host memory, where no kernel reaches; NULL: nothing is checked */
+    gs_pointer        reference;  /* f64 result of the checked set, hidden by gs_veil while contenders run; 0: there is none yet, or nothing is checked */
     size_t            reference_bytes;
-    gs_pointer        shown;      /* the reference on the device, while it is computed or compared; 0 while contenders run */
+    uint64_t          key;        /* of the veil: another one each time */
     int               checked;    /* the set that is checked */
     int64_t           began_ns;
     gs_measurement   *out;
@@ -136,10 +136,10 @@ gs_status gs_bench_run_blame(gs_bench_run *run, int contender, gs_status status,
 /* Puts work on the queue ahead of what is timed, so that the host has issued all of that before the device gets to it. Cold: overwrites four times the L2. Warm: one replay. */
 gs_status gs_bench_run_lead_in(gs_bench_run *run, int contender, gs_error *error);
 
-/* Chooses the set to be checked among the first `sets` and computes its reference, before the timing, because it is slow. The reference is on the device only meanwhile. */
+/* Chooses the set to be checked among the first `sets` and computes its reference, before the timing, because it is slow, and hides it. */
 gs_status gs_bench_run_reference(gs_bench_run *run, int sets, gs_error *error);
 
-/* Compares a contender's outputs of the checked set, which were poisoned before the launch, with the reference, and records the result. The reference is on the device only while
+/* Compares a contender's outputs of the checked set, which were poisoned before the launch, with the reference, and records the result. The reference can be read only while
  * nothing else runs. */
 gs_status gs_bench_run_compare(gs_bench_run *run, int contender, gs_error *error);
 

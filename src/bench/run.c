@@ -26,24 +26,17 @@ gs_status gs_bench_run_lead_in(gs_bench_run *run, int contender, gs_error *error
     return GS_OK;
 }
 
-/* Overwrites the reference before its memory is freed: whoever gets that memory next could still read it. */
-static gs_status hide_reference(gs_bench_run *run, gs_error *error)
+/* Hides the reference from contenders, or restores it. */
+static gs_status veil(gs_bench_run *run, gs_error *error)
 {
-    const gs_device_ops *const ops = run->device->ops;
-    gs_status status = ops->fill(run->device, run->shown, GS_POISON_FIRST, run->reference_bytes, run->queue, error);
-    if (status == GS_OK) status = ops->queue_wait(run->device, run->queue, error);
-    ops->free(run->device, run->shown);
-    run->shown = 0;
-    return status;
+    return gs_veil(run->verifier, run->reference, run->reference_bytes / sizeof(double), run->key, run->queue, error);
 }
 
-static gs_status compute_reference(gs_bench_run *run, gs_error *error)
+static gs_status hide_reference(gs_bench_run *run, gs_error *error)
 {
-    const gs_device_ops *const ops = run->device->ops;
-    const gs_args args = gs_sets_args(&run->sets, 0, run->checked);
-    GS_TRY(gs_reference_of(run->verifier, &run->problems[0], &args, run->shown, run->queue, error));
-    GS_TRY(ops->queue_wait(run->device, run->queue, error));
-    return ops->copy_out(run->device, run->reference, run->shown, run->reference_bytes, error);
+    run->key = gs_random_entropy();
+    GS_TRY(veil(run, error));
+    return run->device->ops->queue_wait(run->device, run->queue, error);
 }
 
 gs_status gs_bench_run_reference(gs_bench_run *run, int sets, gs_error *error)
@@ -51,10 +44,10 @@ gs_status gs_bench_run_reference(gs_bench_run *run, int sets, gs_error *error)
     if (!run->options.check) return GS_OK;
     GS_TRY(gs_bench_run_inputs(run, error));   /* contenders have run and may have changed the inputs */
     run->checked = (int)gs_random_below(&run->random, (uint64_t)sets);
-    GS_TRY(run->device->ops->alloc(run->device, run->reference_bytes, &run->shown, error));
-    const gs_status status = compute_reference(run, error);
-    const gs_status hidden = hide_reference(run, status == GS_OK ? error : NULL);
-    return status == GS_OK ? hidden : status;
+    const gs_args args = gs_sets_args(&run->sets, 0, run->checked);
+    GS_TRY(run->device->ops->alloc(run->device, run->reference_bytes, &run->reference, error));
+    GS_TRY(gs_reference_of(run->verifier, &run->problems[0], &args, run->reference, run->queue, error));
+    return hide_reference(run, error);
 }
 
 static double tolerance_of(const gs_bench_run *run, int contender) { return run->contenders[contender].rounds_products ? GS_TOLERANCE_ROUNDED : GS_BENCH_TOLERANCE; }
@@ -66,25 +59,24 @@ static gs_status compare_beside(gs_bench_run *run, int contender, gs_args args, 
     gs_compare *const out = &run->out->samples[contender].compare;
     if (p->bias == GS_DBIAS && p->m > 0) {
         gs_compare of_sums;
-        GS_TRY(gs_compare_sums(run->verifier, p, &args, run->shown, tolerance_of(run, contender), &of_sums, run->queue, error));
+        GS_TRY(gs_compare_sums(run->verifier, p, &args, run->reference, tolerance_of(run, contender), &of_sums, run->queue, error));
         if (of_sums.mismatches) *out = of_sums;
     }
     if (p->aux && out->mismatches == 0) {
         const gs_problem before = gs_problem_of_aux(p);
         gs_compare of_aux;
         args.d = args.aux;
-        GS_TRY(gs_compare_reference(run->verifier, &before, &args, run->shown, tolerance_of(run, contender), &of_aux, run->queue, error));
+        GS_TRY(gs_compare_reference(run->verifier, &before, &args, run->reference, tolerance_of(run, contender), &of_aux, run->queue, error));
         if (of_aux.mismatches) *out = of_aux;
     }
     return GS_OK;
 }
 
-static gs_status compare_shown(gs_bench_run *run, int contender, gs_error *error)
+static gs_status compare_outputs(gs_bench_run *run, int contender, gs_error *error)
 {
     gs_samples *const samples = &run->out->samples[contender];
     const gs_args args = gs_sets_args(&run->sets, contender, run->checked);
-    GS_TRY(run->device->ops->copy_in(run->device, run->shown, run->reference, run->reference_bytes, error));
-    GS_TRY(gs_compare_reference(run->verifier, &run->problems[contender], &args, run->shown, tolerance_of(run, contender), &samples->compare,
+    GS_TRY(gs_compare_reference(run->verifier, &run->problems[contender], &args, run->reference, tolerance_of(run, contender), &samples->compare,
                                 run->queue, error));
     if (samples->compare.mismatches == 0) GS_TRY(compare_beside(run, contender, args, error));
     samples->wrong = samples->compare.mismatches > 0;
@@ -94,10 +86,9 @@ static gs_status compare_shown(gs_bench_run *run, int contender, gs_error *error
 
 gs_status gs_bench_run_compare(gs_bench_run *run, int contender, gs_error *error)
 {
-    const gs_device_ops *const ops = run->device->ops;
-    GS_TRY(ops->queue_wait(run->device, run->queue, error));   /* nothing runs while the reference is there */
-    GS_TRY(ops->alloc(run->device, run->reference_bytes, &run->shown, error));
-    const gs_status status = compare_shown(run, contender, error);
+    GS_TRY(run->device->ops->queue_wait(run->device, run->queue, error));   /* no contender runs while the reference can be read */
+    GS_TRY(veil(run, error));
+    const gs_status status = compare_outputs(run, contender, error);
     const gs_status hidden = hide_reference(run, status == GS_OK ? error : NULL);
     return status == GS_OK ? hidden : status;
 }

@@ -12,7 +12,7 @@
 
 enum {
     GS_CHECK_GENERATE, GS_CHECK_POISON, GS_CHECK_GUARD_FILL, GS_CHECK_GUARD, GS_CHECK_VEIL, GS_CHECK_HASH, GS_CHECK_PADDING, GS_CHECK_BANDS, GS_CHECK_MEASURE,
-    GS_CHECK_COMPARE, GS_CHECK_SUMS, GS_CHECK_WORDS, GS_CHECK_TIMED, GS_CHECK_TIMED_SAMPLES, GS_CHECK_PASS, GS_CHECK_KERNELS
+    GS_CHECK_COMPARE, GS_CHECK_SUMS, GS_CHECK_WORDS, GS_CHECK_TIMED, GS_CHECK_TIMED_SAMPLES, GS_CHECK_PASS, GS_CHECK_CHANGE, GS_CHECK_KERNELS
 };
 
 #define GS_REFERENCES 96   /* input type x output type x layout x whether C is read x whether a batch has strides */
@@ -57,8 +57,8 @@ gs_status gs_reference_col(gs_verifier *verifier, const gs_problem *problem, con
 gs_status gs_check_poison(gs_verifier *verifier, gs_pointer at, size_t bytes, uint32_t pattern, gs_queue queue, gs_error *error);
 gs_status gs_check_guard_fill(gs_verifier *verifier, gs_pointer at, size_t bytes, uint64_t seed, gs_queue queue, gs_error *error);
 
-/* Hides 64-bit words by xor with a sequence; a second call with the same seed restores them. */
-gs_status gs_check_veil(gs_verifier *verifier, gs_pointer at, size_t words, uint64_t seed, gs_queue queue, gs_error *error);
+/* Flips one bit in every second element of an output, between its last bit and the one worth 2^-6 of the element. */
+gs_status gs_check_change(gs_verifier *verifier, const gs_problem *problem, char operand, gs_pointer at, gs_queue queue, gs_error *error);
 
 /* These add to counter `slot`: changed 16-bit units of a guard band; a hash of an operand's contents, with padding for an input and without for an output; changed units of an
  * output's padding. */

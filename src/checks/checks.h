@@ -71,6 +71,9 @@ gs_status gs_timed_check(gs_verifier *verifier, const gs_problem *problem, doubl
 /* Adds a hash of a range to the 64-bit number at `sum`; it depends on every 64-bit word and its place. Returns before it is done. */
 gs_status gs_words_hash(gs_verifier *verifier, gs_pointer at, size_t bytes, gs_pointer sum, gs_queue queue, gs_error *error);
 
+/* Hides 64-bit words by xor with a secret sequence, of which known words tell nothing; a second call with the same key restores them. Returns before it is done. */
+gs_status gs_veil(gs_verifier *verifier, gs_pointer at, size_t words, uint64_t key, gs_queue queue, gs_error *error);
+
 /* Runs an element-wise kernel that reads and writes every 16-bit unit of a range and leaves it as it is. Returns before it is done. */
 gs_status gs_pass_over(gs_verifier *verifier, gs_pointer at, size_t bytes, gs_queue queue, gs_error *error);
 

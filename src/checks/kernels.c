@@ -37,6 +37,7 @@ static const char *const names[GS_CHECK_KERNELS] = {
     [GS_CHECK_TIMED]      = "gs_verify_timed",
     [GS_CHECK_TIMED_SAMPLES] = "gs_verify_timed_samples",
     [GS_CHECK_PASS]       = "gs_verify_pass",
+    [GS_CHECK_CHANGE]     = "gs_verify_change",
 };
 
 _Static_assert((int)GS_VALUES_NORMAL == (int)GS_DATA_NORMAL && (int)GS_VALUES_INTEGER == (int)GS_DATA_INTEGER &&
@@ -147,9 +148,11 @@ gs_status gs_check_guard_fill(gs_verifier *verifier, gs_pointer at, size_t bytes
     return on_range(verifier, GS_CHECK_GUARD_FILL, at, bytes, seed, 0, queue, error);
 }
 
-gs_status gs_check_veil(gs_verifier *verifier, gs_pointer at, size_t words, uint64_t seed, gs_queue queue, gs_error *error)
+gs_status gs_check_change(gs_verifier *verifier, const gs_problem *problem, char operand, gs_pointer at, gs_queue queue, gs_error *error)
 {
-    return on_range(verifier, GS_CHECK_VEIL, at, words * 2, seed, 0, queue, error);
+    enum { HIGHEST = 6 };
+    gs_changed changed = {.at = address(at), .placed = gs_placed_of(problem, operand), .type = problem->out, .bits = (problem->out == GS_F16 ? 10 : problem->out == GS_BF16 ? 7 : 23) - HIGHEST + 1};
+    return launch(verifier, GS_CHECK_CHANGE, &changed, (uint64_t)(changed.placed.matrices * changed.placed.rows * ((changed.placed.cols + 1) / 2)), queue, error);
 }
 
 static gs_pointer counter(const gs_verifier *verifier, int slot)
@@ -231,6 +234,12 @@ gs_status gs_words_hash(gs_verifier *verifier, gs_pointer at, size_t bytes, gs_p
 {
     gs_range range = {.at = address(at), .units = bytes / 8 * 4, .count = address(sum)};
     return launch(verifier, GS_CHECK_WORDS, &range, range.units / 4, queue, error);
+}
+
+gs_status gs_veil(gs_verifier *verifier, gs_pointer at, size_t words, uint64_t key, gs_queue queue, gs_error *error)
+{
+    gs_range range = {.at = address(at), .units = words, .seed = key};
+    return launch(verifier, GS_CHECK_VEIL, &range, (words + 255) / 256 * 32, queue, error);
 }
 
 gs_status gs_pass_over(gs_verifier *verifier, gs_pointer at, size_t bytes, gs_queue queue, gs_error *error)

@@ -33,6 +33,12 @@ static gs_range of_range(memory *m, gs_range range, gs_u64 each, bool writes)
     return range;
 }
 
+static gs_changed of_changed(memory *m, gs_changed changed)
+{
+    changed.at = host(m, changed.at, size_of(&changed.placed, changed.type), false);
+    return changed;
+}
+
 static gs_rows of_rows(memory *m, gs_rows rows)
 {
     rows.at = read_at(m, rows.at, (gs_u64)gs_placed_end(&rows.placed) * sizeof(unit));
@@ -139,6 +145,7 @@ bool gs_check_native(gs_verifier *verifier, int kernel, const void *param, gs_qu
     case GS_CHECK_GUARD:         ON_RANGE(gs_verify_guard_check, sizeof(unit), false)
     case GS_CHECK_VEIL:          ON_RANGE(gs_verify_veil, sizeof(gs_u64), false)
     case GS_CHECK_WORDS:         ON_RANGE(gs_verify_words, sizeof(unit), false)
+    case GS_CHECK_CHANGE:        ON(gs_verify_change, gs_changed, of_changed)
     case GS_CHECK_HASH:          ON(gs_verify_hash, gs_rows, of_rows)
     case GS_CHECK_PADDING:       ON(gs_verify_padding, gs_rows, of_rows)
     case GS_CHECK_BANDS:         ON(gs_verify_bands, gs_bands, of_bands)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/random.h"
 #include "problem/layout.h"
 #include "routing/routing.h"
 
@@ -401,7 +402,7 @@ static gs_status veil(gs_check_run *trial, uint64_t key, gs_error *error)
 {
     if (trial->bare) return GS_OK;
     const size_t elements = (size_t)(trial->problem.m * trial->problem.batch) * (size_t)gs_columns_of_b(&trial->problem);
-    return gs_check_veil(trial->verifier, trial->reference, elements, key, trial->verifier->queue, error);
+    return gs_veil(trial->verifier, trial->reference, elements, key, trial->verifier->queue, error);
 }
 
 /* The gradient of a bias must not be written where M is 0. With groups it may: empty groups have a gradient of 0. */
@@ -438,7 +439,7 @@ static gs_status launch(gs_check_run *trial, gs_error *error)
 static gs_status run(gs_check_run *trial, gs_error *error)
 {
     gs_verifier *const verifier = trial->verifier;
-    const uint64_t key = gs_mix(trial->seed + 0xbb67ae85u + (uint64_t)trial->veils++);
+    const uint64_t key = gs_random_entropy();
     GS_TRY(veil(trial, key, error));
     gs_args args = gs_check_run_launch_args(trial);
     if (trial->in_place) args.c = args.d;

@@ -55,7 +55,6 @@ typedef struct gs_check_run {
     uint32_t      poison;      /* of the last launch */
     uint32_t      around;      /* pattern in the guard bands of outputs */
     int           launches;    /* launches over poison so far */
-    int           veils;       /* times that the reference was hidden: each time with another key */
     int           moves;       /* times that the operands were moved to less aligned addresses */
     int           routes;      /* routings drawn for edge problems or part 8 */
     /* From the next data on, operands lie as in programs: at multiples of 512 bytes, and matrices by pointers as those of one tensor (gs_pool_align). */

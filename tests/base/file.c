@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -21,6 +22,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/lock.h"
+#include "base/stop.h"
 #include "support/fork.h"
 
 #define NOBODY 65534
@@ -441,10 +444,42 @@ static void folders_are_listed(void **state)
     assert_int_equal(rmdir(in_folder("list")), 0);
 }
 
+static void stop_by_signal(int number)
+{
+    (void)number;
+    gs_stop_requested = 1;
+}
+
+/* A wait for a lock that a signal ends closes the lock's file. */
+static void a_wait_for_a_lock_can_be_stopped(void **state)
+{
+    (void)state;
+    const struct sigaction stop = {.sa_handler = stop_by_signal}, usual = {.sa_handler = SIG_DFL};
+    const struct itimerval often = {{0, 20000}, {0, 20000}}, never = {{0}};
+    gs_error error = {0};
+    int held, lock;
+    assert_int_equal(gs_file_lock(in_folder("made.db"), &held, &error), GS_OK);
+    const int next = dup(0);
+    close(next);
+    sigaction(SIGALRM, &stop, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    const gs_status status = gs_file_lock(in_folder("made.db"), &lock, &error);
+    setitimer(ITIMER_REAL, &never, NULL);
+    sigaction(SIGALRM, &usual, NULL);
+    gs_stop_requested = 0;
+    assert_int_not_equal(status, GS_OK);
+    assert_non_null(strstr(error.text, "cannot be locked"));
+    assert_int_equal(dup(0), next);
+    close(next);
+    close(held);
+    assert_int_equal(unlink(in_folder("made.db.lock")), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folders_are_listed),
+        cmocka_unit_test(a_wait_for_a_lock_can_be_stopped),
         cmocka_unit_test(files_are_written_and_replaced),
         cmocka_unit_test(files_keep_their_rights),
         cmocka_unit_test(a_store_is_not_replaced),

@@ -156,7 +156,7 @@ static void arguments_are_those_of_verification(void **state)
         }
 }
 
-/* The reference exists in device memory only while it is computed and compared, never while a contender runs; `measure` asserts that. */
+/* The reference can be read only while it is computed and compared, never while a contender runs; `measure` asserts that. */
 static void reference_is_out_of_reach(void **state)
 {
     (void)state;

@@ -343,7 +343,7 @@ static gs_status search_launch(gs_device *on, gs_graph graph, gs_queue queue, gs
     return real->graph_launch(on, graph, queue, error);
 }
 
-/* Copies D from where the reference of timing would lie if it were still there: right before A. */
+/* Copies D from before A, where references of timing once lay. */
 static gs_status peep_run(gs_contender *contender, const gs_args *args, gs_queue queue, gs_error *error)
 {
     const wild *const self = contender->self;

@@ -148,6 +148,20 @@ static void what_a_prompt_begins_with(void **state)
     gs_asked_free(&out);
 }
 
+static void a_folder_of_notes_that_is_missing(void **state)
+{
+    (void)state;
+    const gs_problem problem = problem_of(PROBLEM);
+    gs_ask how = how_of(&problem);
+    gs_asked out;
+    how.source = true;   /* only then there are notes */
+    setenv("GEMMSMITH_NOTES", "/nowhere/notes", 1);
+    error = (gs_error){0};
+    assert_int_equal(gs_dataset_ask(&how, &out, &error), GS_ERROR_NOT_FOUND);
+    assert_string_equal(error.text, "there is no folder '/nowhere/notes'");
+    unsetenv("GEMMSMITH_NOTES");
+}
+
 static void which_device(void **state)
 {
     (void)state;
@@ -233,7 +247,8 @@ static void no_row_is_lost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(the_stores_that_were_named), CASE(what_is_known_of_a_problem), CASE(what_a_prompt_begins_with), CASE(which_device), CASE(no_row_is_lost),
+        CASE(the_stores_that_were_named), CASE(what_is_known_of_a_problem), CASE(what_a_prompt_begins_with), CASE(a_folder_of_notes_that_is_missing), CASE(which_device),
+        CASE(no_row_is_lost),
     };
     return run_without_leaks("dataset/ask", tests, GS_COUNT(tests));
 }

@@ -39,7 +39,8 @@ static struct {
     uint64_t generated[3];       /* calls of gs_generate for a, b, c */
     void *reference;             /* in device memory; NULL: none */
     int  references;             /* how often a reference was made or read */
-    int  exposed;                /* calls of contenders while a reference was in device memory */
+    bool veiled;                 /* the reference is hidden */
+    int  exposed;                /* calls of contenders while a reference in device memory was not hidden */
     int  passes;                 /* element-wise kernels over A, and */
     size_t passed;               /* the bytes that one of them covers */
     int  looks;                  /* checks of all outputs */
@@ -157,7 +158,7 @@ static inline gs_status sim_capture_end(gs_device *device, gs_queue queue, gs_gr
 static inline void execute(const work *item)
 {
     const bool same = item->kept && *item->kept == item->args.a;
-    sim.exposed += sim.reference != NULL;
+    sim.exposed += sim.reference && !sim.veiled;
     if (item->kept) *item->kept = same ? NULL : item->args.a;
     sim.now_us += (same ? 0.1 : item->cost_us) * (1 + sim.slowdown * sim.now_us);
     if (item->writes && !same) *(uint32_t *)item->args.d = *(const uint32_t *)item->args.a + 1;
@@ -227,6 +228,7 @@ gs_status gs_reference(gs_verifier *self, const gs_problem *problem, gs_pointer 
 {
     (void)self, (void)b, (void)c, (void)queue, (void)error;
     sim.reference = (void *)(uintptr_t)out;
+    sim.veiled = false;
     sim.references++;
     memset(sim.reference, 0, (size_t)problem->m * (size_t)problem->n * (size_t)problem->batch * sizeof(double));
     *(uint32_t *)sim.reference = *(uint32_t *)(uintptr_t)a + 1;
@@ -238,7 +240,7 @@ gs_status gs_compare_reference(gs_verifier *self, const gs_problem *problem, con
 {
     (void)self, (void)problem, (void)queue, (void)error;
     assert_true(tolerance > 0);
-    sim.reference = (void *)(uintptr_t)reference;
+    assert_true(sim.reference == (void *)(uintptr_t)reference && !sim.veiled);
     sim.references++;
     *out = (gs_compare){.mismatches = *(uint32_t *)args->d != *(uint32_t *)(uintptr_t)reference, .row = -1, .col = -1};
     return GS_OK;
@@ -256,6 +258,15 @@ gs_status gs_words_hash(gs_verifier *self, gs_pointer at, size_t bytes, gs_point
 {
     (void)self, (void)queue, (void)error;
     for (size_t i = 0; i < bytes / 8; i++) *(uint64_t *)(uintptr_t)sum += gs_mix(i + ((const uint64_t *)(uintptr_t)at)[i]);
+    return GS_OK;
+}
+
+gs_status gs_veil(gs_verifier *self, gs_pointer at, size_t words, uint64_t key, gs_queue queue, gs_error *error)
+{
+    (void)self, (void)queue, (void)error;
+    assert_true(sim.reference == (void *)(uintptr_t)at && words > 0);
+    *(uint64_t *)sim.reference ^= key;
+    sim.veiled = !sim.veiled;
     return GS_OK;
 }
 

@@ -156,6 +156,13 @@ static void nothing_to_load(void **state)
     assert_int_not_equal(gs_torch_route(1, text, sizeof text), GS_OK);
     assert_int_not_equal(gs_torch_load("CPU", NULL, 8, text, sizeof text), GS_OK);
     assert_non_null(strstr(text, "emulated device only"));
+    char device[65];   /* one too long */
+    memset(device, 'e', 64), device[64] = 0;
+    assert_int_equal(gs_torch_load("CPU", device, 8, text, sizeof text), GS_ERROR_RANGE);
+    assert_non_null(strstr(text, "a name is too long"));
+    assert_int_not_equal(gs_torch_load("CPU", device + 1, 8, text, sizeof text), GS_OK);   /* there is no such device */
+    assert_null(strstr(text, "a name is too long"));
+    assert_int_equal(gs_torch_load("CPUCPUCP", "emu:h200", 8, text, sizeof text), GS_ERROR_RANGE);
     const pid_t child = test_fork();
     if (child == 0) {   /* an old torch */
         if (!dlopen(GS_BINARY_DIR "/tests/fake/torch/old/libtorch_cpu.so", RTLD_NOW | RTLD_LOCAL)) _exit(2);

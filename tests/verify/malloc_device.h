@@ -44,7 +44,7 @@ static float f16_values[65536];            /* a table: conversions would make th
 static const char *const names[] = {
     "gs_verify_generate", "gs_verify_poison", "gs_verify_guard_fill", "gs_verify_guard_check", "gs_verify_veil", "gs_verify_hash",
     "gs_verify_padding", "gs_verify_bands", "gs_verify_measure", "gs_verify_compare", "gs_verify_sums", "gs_verify_words", "gs_verify_timed",
-    "gs_verify_timed_samples", "gs_verify_pass", "gs_reference", "gs_reference_line", "gs_wrong", "gs_wrong_end",
+    "gs_verify_timed_samples", "gs_verify_pass", "gs_verify_change", "gs_reference", "gs_reference_line", "gs_wrong", "gs_wrong_end",
 };
 
 typedef struct code code;
@@ -240,6 +240,7 @@ static gs_status fake_launch(gs_device *device, const gs_launch *launch, gs_queu
     else if (strcmp(e->name, "gs_verify_guard_fill") == 0)  gs_verify_guard_fill(*(const gs_range *)p);
     else if (strcmp(e->name, "gs_verify_guard_check") == 0) gs_verify_guard_check(*(const gs_range *)p);
     else if (strcmp(e->name, "gs_verify_veil") == 0)        gs_verify_veil(*(const gs_range *)p);
+    else if (strcmp(e->name, "gs_verify_change") == 0)      gs_verify_change(*(const gs_changed *)p);
     else if (strcmp(e->name, "gs_verify_hash") == 0)        gs_verify_hash(*(const gs_rows *)p);
     else if (strcmp(e->name, "gs_verify_padding") == 0)     gs_verify_padding(*(const gs_rows *)p);
     else if (strcmp(e->name, "gs_verify_bands") == 0)       gs_verify_bands(*(const gs_bands *)p);

@@ -215,7 +215,8 @@ static void over_a_range(both_ways *b, gs_pointer at, bool native, unsigned char
     OK(gs_check_counters_clear(v, NULL, &error));
     OK(gs_check_poison(v, at + 2, 1000, GS_POISON_FIRST, NULL, &error));
     OK(gs_check_guard_fill(v, at + 1010, 500, 77, NULL, &error));
-    OK(gs_check_veil(v, at + 1600, 100, 99, NULL, &error));
+    OK(gs_veil(v, at + 1600, 100, 99, NULL, &error));
+    OK(gs_check_change(v, &p, 'd', at + 1500, NULL, &error));
     OK(gs_check_guard(v, at + 1000, 510, 77, 0, NULL, &error));                 /* the first ten bytes are no guard */
     OK(gs_check_pattern(v, at, 1004, GS_POISON_FIRST, 1, NULL, &error));
     OK(gs_check_words(v, at + 8, 2000, 2, NULL, &error));
@@ -247,6 +248,80 @@ static void ranges_agree(void **state)
     assert_memory_equal(out[0], out[1], RANGE);
     for (int i = 0; i < 9; i++)
         if (counters[0][i] != counters[1][i] || counters[1][i] == 0) fail_msg("counter %d: %llu of the kernel, %llu of the host", i, (unsigned long long)counters[0][i], (unsigned long long)counters[1][i]);
+    b.device->ops->free(b.device, memory);
+    close_both(&b);
+}
+
+/* Against the published sequence of ChaCha8 for a key and a nonce of zeros (draft-strombergsson-chacha-test-vectors). Words of a block lie 32 apart. */
+static void the_veil_is_chacha(void **state)
+{
+    (void)state;
+    static const uint64_t first[8] = {0xd6405f892fef003e, 0xa1a5091fe8b85b7f, 0x3b7f9acec30e842c, 0x1e1a71ef88e11b18, 0x416f21b972e14c98, 0x19566d456753449f, 0x01b086daa3424a31, 0x42fe0c0eb8fd7b38};
+    enum { WORDS = 300 };
+    uint64_t words[2][WORDS], plain[WORDS];
+    gs_error error = {0};
+    both_ways b;
+    gs_pointer memory;
+    open_both(&b);
+    OK(b.device->ops->alloc(b.device, sizeof plain, &memory, &error));
+    memset(plain, 0, sizeof plain);
+    for (int native = 0; native < 2; native++) {
+        choose(&b, native);
+        for (uint64_t key = 0; key < 2; key++) {
+            OK(b.device->ops->copy_in(b.device, memory, plain, sizeof plain, &error));
+            OK(gs_veil(b.verifier, memory, WORDS, key, NULL, &error));
+            OK(b.device->ops->copy_out(b.device, words[key], memory, sizeof plain, &error));
+            OK(gs_veil(b.verifier, memory, WORDS, key, NULL, &error));
+            OK(b.device->ops->copy_out(b.device, plain, memory, sizeof plain, &error));
+            for (int i = 0; i < WORDS; i++) assert_int_equal(plain[i], 0);
+        }
+        for (int i = 0; i < 8; i++)
+            if (words[0][i * 32] != first[i]) fail_msg("word %d: %016llx", i, (unsigned long long)words[0][i * 32]);
+        for (int i = 0; i < WORDS; i++) {
+            assert_true(words[0][i] != words[1][i] && words[0][i] != 0);
+            for (int j = 0; j < i; j++) assert_true(words[0][i] != words[0][j]);
+        }
+    }
+    b.device->ops->free(b.device, memory);
+    close_both(&b);
+}
+
+/* Every second element differs by one of its lower bits, padding by none. */
+static void a_change_is_small(void **state)
+{
+    (void)state;
+    static const struct { gs_type type; uint32_t most; } types[] = {{GS_F16, 1 << 4}, {GS_BF16, 1 << 1}, {GS_F32, 1 << 17}};
+    enum { ROWS = 40, COLS = 21, LD = 23, BYTES = 2 * ROWS * LD * 4 };
+    static unsigned char before[BYTES], after[BYTES];
+    gs_error error = {0};
+    both_ways b;
+    gs_pointer memory;
+    open_both(&b);
+    OK(b.device->ops->alloc(b.device, BYTES, &memory, &error));
+    for (size_t t = 0; t < GS_COUNT(types); t++) {
+        const size_t size = gs_type_size(types[t].type);
+        gs_problem p = gs_problem_make(types[t].type == GS_BF16 ? GS_BF16 : GS_F16, GS_TN, ROWS, COLS, 8);
+        p.out = types[t].type, p.ldd = LD, p.batch = 2, p.stride_d = ROWS * LD;
+        for (int i = 0; i < BYTES; i++) before[i] = (unsigned char)(i * 37);
+        OK(b.device->ops->copy_in(b.device, memory, before, BYTES, &error));
+        OK(gs_check_change(b.verifier, &p, 'd', memory, NULL, &error));
+        OK(b.device->ops->queue_wait(b.device, NULL, &error));
+        OK(b.device->ops->copy_out(b.device, after, memory, BYTES, &error));
+        int changed = 0;
+        uint32_t seen = 0;
+        for (size_t row = 0; row < 2 * ROWS; row++)
+            for (size_t col = 0; col < LD; col++) {
+                uint32_t one = 0, other = 0;
+                memcpy(&one, before + (row * LD + col) * size, size);
+                memcpy(&other, after + (row * LD + col) * size, size);
+                if (one == other) continue;
+                assert_true(col < COLS && (row + col) % 2 == 0 && ((one ^ other) & ((one ^ other) - 1)) == 0 && (one ^ other) <= types[t].most);
+                seen |= one ^ other;
+                changed++;
+            }
+        assert_int_equal(changed, ROWS * COLS);
+        assert_int_equal(seen, types[t].most * 2 - 1);
+    }
     b.device->ops->free(b.device, memory);
     close_both(&b);
 }
@@ -367,7 +442,8 @@ static void timed_results_agree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_kernel_and_the_cpu_agree), cmocka_unit_test(the_kernel_and_the_host_make_the_same_data), cmocka_unit_test(ranges_agree), cmocka_unit_test(comparisons_agree),
+        cmocka_unit_test(the_kernel_and_the_cpu_agree), cmocka_unit_test(the_kernel_and_the_host_make_the_same_data), cmocka_unit_test(ranges_agree), cmocka_unit_test(the_veil_is_chacha), cmocka_unit_test(a_change_is_small),
+        cmocka_unit_test(comparisons_agree),
         cmocka_unit_test(timed_results_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
