@@ -266,6 +266,12 @@ GS_SHARED bool is_used(const gs_check *p, gs_u64 i)
 
 GS_SHARED bool has_scales(const gs_check *p) { return p->epilogue.scale_m || p->epilogue.scale_n; }
 
+/* How much larger an element of D is by the sizes of its row and its column. */
+GS_SHARED double size_of_lines(const gs_check *p, gs_u64 i)
+{
+    return p->uneven.count ? (double)gs_power_of_two(gs_uneven_exponent(&p->uneven, 0, (long long)(i / p->cols % (gs_u64)p->placed.rows)) + gs_uneven_exponent(&p->uneven, 1, (long long)(i % p->cols))) : 1.0;
+}
+
 /* First pass: the size of the reference, without the activation, which would hide the size of the sums. */
 GS_KERNEL void gs_verify_measure(const gs_check p)
 {
@@ -285,7 +291,7 @@ GS_KERNEL void gs_verify_measure(const gs_check p)
             sums2 += p.reference[i] * p.reference[i];
             sums++;
         }
-        const double value = final_of(&plain, i, 0).value;
+        const double value = final_of(&plain, i, 0).value / size_of_lines(&p, i);
         if (!(fabs(value) < (double)gs_infinity())) continue;
         squares += value * value;
         finite++;
@@ -322,12 +328,12 @@ GS_KERNEL void gs_verify_compare(const gs_check p)
         } else if (got_nan) {
             wrong = !of.open || bits == poison;
         } else if (p.once && !p.exact && fabs(want) < (double)gs_infinity()) {
-            const double bound = (p.relative + 0x1p-22) * fabs(want) + spread * of.size + p.absolute + of.slack;   /* 0x1p-22: D is rounded from an f32 */
+            const double bound = (p.relative + 0x1p-22) * fabs(want) + spread * size_of_lines(&p, i) * of.size + p.absolute + of.slack;   /* 0x1p-22: D is rounded from an f32 */
             wrong = got < (double)bits_value(round_bits(want - bound, p.type), p.type) || got > (double)bits_value(round_bits(want + bound, p.type), p.type);
         } else if (p.exact || !(fabs(factor ? want : right) < (double)gs_infinity())) {
             wrong = got != right && !(of.wide && got >= bits_value(round_bits(want - of.slack, p.type), p.type) && got <= bits_value(round_bits(want + of.slack, p.type), p.type));
         } else {
-            const double bound = p.relative * fabs(want) + spread * of.size + p.absolute + of.slack;
+            const double bound = p.relative * fabs(want) + spread * size_of_lines(&p, i) * of.size + p.absolute + of.slack;
             double error = fabs(got - want);
             if (factor && !(fabs(got) < (double)gs_infinity()) && (got < 0) == (want < 0)) error = fmax(overflow_of(p.type) - fabs(want), 0);   /* distance from overflow */
             if (error > worst * bound) worst = bound > 0 ? fmin(error / bound, 1e300) : 1e300;

@@ -18,7 +18,7 @@ typedef struct gs_kernel_args {
     /* After the 104 bytes that every kernel takes. The builder sets GS_MORE for problems that need these. */
     long long    stride_a, stride_b, stride_c, stride_d;   /* elements between consecutive matrices of the batch; 0: all share one */
     long long    stride_bias;
-    const float *alpha_at, *beta_at;   /* device memory; with GS_SCALARS, in place of alpha and beta */
+    const float *alpha_at, *beta_at;   /* device memory; with GS_SCALARS, in place of alpha and beta. beta_at may be NULL where the problem's beta is 0 */
     const int   *offsets;              /* GS_GROUPED (number of groups): first row of each group, then the end of the last; GS_MASKED: number of rows of each;
                                           GS_K_GROUPS: first k of each of `batch` ranges, then the end */
     void        *aux;                  /* D's type, rows ldaux elements apart; written with GS_AUX, read by the gradient of an activation */

@@ -77,6 +77,7 @@ typedef struct gs_check {
     double           absolute;
     double           activation;     /* added to the bound: error of the activation relative to its result; 0 if it is exact */
     unsigned int     poison;         /* 32-bit pattern */
+    gs_uneven        uneven;         /* of A and B: `spread` is of lines of the usual size */
     gs_check_counts *counts;
 } gs_check;
 

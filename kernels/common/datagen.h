@@ -55,6 +55,14 @@ typedef struct gs_data_plan {
     gs_data_range range;   /* of RANGE only */
 } gs_data_plan;
 
+/* NORMAL with lines of different size, as activations of language models are: rows of A and columns of B are multiplied by powers of two, and in all lines the elements of A at some
+ * places along K, one in 64, and those of B at others. */
+typedef struct gs_uneven {
+    gs_u64 seed;
+    int    low, count;     /* exponents of lines: low to low + count - 1; count 0: no such data */
+    int    most;           /* exponents along K: 3 to `most` */
+} gs_uneven;
+
 typedef struct gs_datagen {
     void        *to;       /* first element */
     long long    rows, cols, ld;   /* as stored, of one matrix */
@@ -71,6 +79,7 @@ typedef struct gs_datagen {
     int          styled;   /* > 0: each style (GS_STYLE_*) has one line in `styled`: INTEGER and SPECIAL, all operands; NORMAL, a bias and scales. 0: no styles */
     int          shift;    /* scales, A and B of CANCEL, and INTEGER with f16 sums: values are multiplied by 2^shift, mostly because alpha is far from 1 */
     gs_data_plan plan;
+    gs_uneven    uneven;
 } gs_datagen;
 
 GS_SHARED gs_placed gs_datagen_placed(const gs_datagen *g)
@@ -488,6 +497,22 @@ GS_SHARED float gs_value_of_pool(const gs_datagen *g, long long batch, long long
     return gs_row_is_odd(GS_ROW_LARGE, g->pool, row) ? value * 1024.0f : gs_row_is_odd(GS_ROW_ZERO, g->pool, row) ? 0.0f : value;
 }
 
+/* Of a row of A (operand 0) or a column of B (1), as they are numbered in their matrix. */
+GS_SHARED int gs_uneven_exponent(const gs_uneven *u, int operand, long long line)
+{
+    return u->count ? u->low + (int)gs_pick_below(gs_mix(u->seed + 0x9e3779b97f4a7c15ull * (gs_u64)(2 * line + operand + 1)), u->count) : 0;
+}
+
+GS_SHARED float gs_uneven_factor(const gs_datagen *g, long long line, long long k)
+{
+    const gs_uneven *const u = &g->uneven;
+    if (!u->count || g->operand > 1) return 1.0f;
+    const gs_u64 bits = gs_mix(u->seed + 0xd1342543de82ef95ull * (gs_u64)(k + 1));
+    const long long sure = gs_pick_below(gs_mix(u->seed), g->k);   /* one of A is large in any case, and its neighbour of B */
+    const bool large = gs_pick_below(bits, 64) == g->operand || k == (sure + g->operand) % g->k;
+    return gs_power_of_two(gs_uneven_exponent(u, g->operand, line) + (large ? 3 + (int)gs_pick_below(gs_mix(bits), u->most - 2) : 0));
+}
+
 /* The padding between rows and matrices: NaN; for INTEGER a number, because a kernel may read padding and drop NaN. */
 GS_SHARED float gs_between_rows(const gs_datagen *g) { return g->kind == GS_VALUES_INTEGER ? 3.0f : gs_infinity() - gs_infinity(); }
 
@@ -498,7 +523,7 @@ GS_SHARED float gs_value(const gs_datagen *g, long long batch, long long row, lo
     if (g->scattered == 2) col = (col * g->step + g->from) % g->pool;
     const long long line = g->operand == 1 ? col : row, k = g->operand == 1 ? row : col;
     switch (g->kind) {
-    case GS_VALUES_NORMAL:  return gs_value_normal(g, batch, line, k);
+    case GS_VALUES_NORMAL:  return gs_value_normal(g, batch, line, k) * gs_uneven_factor(g, line, k);
     case GS_VALUES_SPECIAL: return gs_value_special(g, batch, line, k, g->operand == 2 ? g->cols : g->k);
     case GS_VALUES_ZERO:    return 0.0f;
     case GS_VALUES_NAN:     return gs_infinity() - gs_infinity();

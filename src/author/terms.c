@@ -34,7 +34,7 @@ static void add_scales(gs_text *out, const gs_problem *p)
     if (p->scales)
         gs_text_addf(out, "- `scale_m`, `scale_n`: alpha A B is multiplied by `p.scale_m[row]` (M numbers), by `p.scale_n[column]` (%s numbers%s), before anything is added. f32.\n",
                      p->gate ? "2N" : "N", p->groups ? ", a row of these for each group" : "");
-    if (p->scalars) gs_text_add(out, "- `scalars=device`: alpha and beta are in device memory, `*p.alpha_at` and `*p.beta_at`; `p.alpha` and `p.beta` say nothing.\n");
+    if (p->scalars) gs_text_add(out, "- `scalars=device`: alpha and beta are in device memory, `*p.alpha_at` and `*p.beta_at`; if the problem's beta is 0, `p.beta_at` may be NULL, which counts as 0; `p.alpha` and `p.beta` say nothing.\n");
 }
 
 static void add_places(gs_text *out, const gs_problem *p)

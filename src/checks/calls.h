@@ -33,6 +33,7 @@ struct gs_verifier {
         gs_function tiles, line;
     } reference[GS_REFERENCES];               /* loaded at first use */
     bool        tested;                       /* gs_check_selftest has passed */
+    gs_uneven   uneven;                       /* of the data that are compared */
     gs_pointer  counts;                       /* a gs_check_counts */
     gs_pointer  counters;                     /* GS_COUNTERS 64-bit numbers */
 };

@@ -270,7 +270,7 @@ static void note_reach(gs_loaded *loaded, const gs_problem *problem)
     for (int i = 0; i < GS_REACHES - 3; i++) {
         const char letter = "abcdefghi"[i];
         const gs_shape s = gs_shape_of(problem, letter);
-        const bool array = i < 4 && problem->matrices, none = letter == 'c' && problem->beta == 0 && !loaded->scalars;   /* arrays of pointers are only read, D's too */
+        const bool array = i < 4 && problem->matrices, none = letter == 'c' && problem->beta == 0;   /* arrays of pointers are only read, D's too */
         const bool written = !array && gs_is_written(problem, letter);
         const size_t bytes = i < 4 ? gs_args_bytes(problem, letter) : gs_problem_bytes(problem, letter);
         loaded->reach[i] = (gs_memory_use){.bytes = none ? 0 : bytes, .written = written};
@@ -464,7 +464,7 @@ static inline gs_status set_entry(run_state *run, const gs_loaded *loaded, int e
     launch_state *const state = &run->entry[entry];
     for (int j = 0; j < state->map_count; j++) {
         const gs_pointer pointer = (gs_pointer)(uintptr_t)*(void *const *)(const void *)((const char *)&run->args + state->pointer[j]) + state->behind[j];
-        if (state->in_use[j] != pointer) GS_TRY(change_map(loaded->device, &loaded->entry[entry].tensor[j], state, j, pointer, error));
+        if (state->in_use[j] != pointer && pointer) GS_TRY(change_map(loaded->device, &loaded->entry[entry].tensor[j], state, j, pointer, error));
     }
     if (loaded->user && loaded->device->caps.emulated) set_reach(loaded, args, run->args.workspace, &state->launch);
     return GS_OK;

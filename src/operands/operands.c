@@ -94,17 +94,19 @@ gs_args gs_operand_args(const gs_pointer at[GS_OPERANDS])
     };
 }
 
-/* alpha and beta of a call may be anywhere in memory: here they lie apart or side by side, with NaN around them, so that a kernel that reads beside them is wrong. */
-enum { BETA_AT = 2, ALPHA_AT = 5, SCALARS = 8 };
+/* alpha and beta of a call may be anywhere in memory: here they lie apart, at addresses that are multiples of 4 and 8 alone, or side by side at a multiple of 16, as the elements of a
+ * vector, with NaN around them, so that a kernel that reads beside them is wrong. */
+enum { SCALARS = 8 };
 
-static int place_of_beta(bool apart) { return apart ? BETA_AT : ALPHA_AT + 1; }
+static int place_of_alpha(bool apart) { return apart ? 5 : 4; }
+static int place_of_beta(bool apart) { return apart ? 2 : 5; }
 
 typedef struct scalars_memory { float number[SCALARS]; } scalars_memory;
 
 static void fill_scalars(const gs_problem *problem, bool apart, scalars_memory *memory)
 {
     for (int i = 0; i < SCALARS; i++) memory->number[i] = NAN;
-    memory->number[ALPHA_AT] = problem->alpha;
+    memory->number[place_of_alpha(apart)] = problem->alpha;
     memory->number[place_of_beta(apart)] = problem->beta;
 }
 
@@ -137,7 +139,7 @@ gs_status gs_operand_scalars(gs_device *device, const gs_problem *problem, gs_po
 void gs_operand_set_scalars(gs_args *args, bool apart, gs_pointer scalars)
 {
     if (!scalars) return;
-    args->alpha = (const float *)(uintptr_t)scalars + ALPHA_AT;
+    args->alpha = (const float *)(uintptr_t)scalars + place_of_alpha(apart);
     args->beta = (const float *)(uintptr_t)scalars + place_of_beta(apart);
 }
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "problem/pool.h"
 
-#include <stdbool.h>
-
 #include "base/random.h"
 #include "problem/layout.h"
 
@@ -22,13 +20,14 @@ gs_problem gs_problem_pool(const gs_problem *problem)
     return pool;
 }
 
-void gs_pool_align(gs_problem *pool)
+void gs_pool_align(gs_problem *pool, bool packed)
 {
     enum { ALIGN = 256 };
     int64_t *const stride[] = {&pool->stride_a, &pool->stride_b, &pool->stride_c, &pool->stride_d};
     for (int i = 0; i < 4 && pool->batch > 1; i++) {
-        const int64_t grain = ALIGN / (int64_t)gs_type_size(gs_shape_of(pool, "abcd"[i]).type);
-        *stride[i] = (*stride[i] + grain - 1) / grain * grain;
+        const gs_shape s = gs_shape_of(pool, "abcd"[i]);
+        const int64_t grain = ALIGN / (int64_t)gs_type_size(s.type);
+        *stride[i] = packed ? gs_packed_stride(s.ld, s.rows) : (*stride[i] + grain - 1) / grain * grain;
     }
 }
 

@@ -3,14 +3,15 @@
 #ifndef GS_PROBLEM_POOL_H
 #define GS_PROBLEM_POOL_H
 
+#include <stdbool.h>
 #include <gemmsmith/problem.h>
 
 /* The memory of a batch by pointers, described as a strided batch. The gap between matrices is different for each operand. Matrices are aligned exactly as far as their leading
  * dimension implies, so that a kernel which assumes more fails. Any other problem is returned unchanged. */
 gs_problem gs_problem_pool(const gs_problem *problem);
 
-/* Rounds the strides up to multiples of 256 bytes, as in programs that allocate each matrix separately. */
-void gs_pool_align(gs_problem *pool);
+/* Other strides, as in programs. packed: one matrix right behind the other, as those of one tensor; else multiples of 256 bytes, as if each were allocated separately. */
+void gs_pool_align(gs_problem *pool, bool packed);
 
 /* Bytes of the four arrays of pointers, for A, B, C and D. */
 static inline size_t gs_pool_pointers_size(const gs_problem *pool) { return 4 * (size_t)pool->batch * sizeof(uint64_t); }

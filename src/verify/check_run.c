@@ -41,12 +41,13 @@ static gs_status blame_status(gs_check_run *trial, gs_status status, const gs_er
 static void lay_out(gs_check_run *trial)
 {
     trial->problem = gs_problem_pool(&trial->asked);
-    if (trial->aligned && trial->asked.matrices) gs_pool_align(&trial->problem);
+    if (trial->aligned && trial->asked.matrices) gs_pool_align(&trial->problem, trial->edge ? trial->problem.n & 1 : trial->packed);
 }
 
 gs_status gs_check_run_prepare(gs_check_run *trial, const gs_problem *problem, gs_error *error)
 {
     trial->asked = *problem;
+    trial->without_c = problem->beta == 0;
     lay_out(trial);
     trial->right = false;
     gs_error why = {0};
@@ -66,7 +67,7 @@ static gs_status place(gs_check_run *trial, bool as_timed, gs_error *error)
     gs_pointer at[GS_OPERAND_SETS];
     int sets = 1, order[GS_OPERANDS];
     gs_problem widest = trial->problem;
-    if (trial->asked.matrices) gs_pool_align(&widest);
+    if (trial->asked.matrices) gs_pool_align(&widest, false);
     gs_status status = as_timed ? gs_operand_sets_of(device, &trial->problem, &sets, error) : GS_OK;
     gs_watch_pause(&trial->watch, true);
     gs_operand_order(&random, gs_operand_count(&trial->problem), order);
@@ -155,48 +156,60 @@ void gs_check_run_free(gs_check_run *trial)
     trial->offsets = NULL;
 }
 
-/* In a batch by pointers two matrices of A, of B and of C may be the same. They are with part 3's data, which nothing is put into later: the second one's memory holds a copy for
- * the reference, and no pointer leads to it. false: all matrices of this operand differ. */
-static bool shares_matrix(const gs_check_run *trial, int operand, int64_t *first, int64_t *second)
+/* In a batch by pointers matrices may be the same one. They are with part 3's data, and those like it of edge problems, which nothing is put into later: two of each, or all of A and of B.
+ * The memory of all but the first holds copies for the reference, and no pointer leads there. */
+typedef struct sharing {
+    int64_t first, second;   /* matrices; second: -1, all are the first one */
+} sharing;
+
+static bool shares_matrix(const gs_check_run *trial, int operand, sharing *out)
 {
+    enum { MOST = 256 };     /* matrices that are copied */
     const gs_problem *const p = &trial->problem;
     const uint64_t bits = gs_mix(trial->seed + 0xab1c5ed5u + (uint64_t)(trial->kind + operand));
-    if (!trial->pointers || trial->aligned || operand > 2 || p->batch < 2 || (trial->kind != GS_VALUES_INDEX && trial->kind != GS_VALUES_RANGE) || (operand == 2 && p->beta == 0)) return false;
-    *first = gs_pick_below(bits, p->batch);
-    *second = (*first + 1 + gs_pick_below(gs_mix(bits), p->batch - 1)) % p->batch;
-    return true;
+    const bool index = trial->kind == GS_VALUES_INDEX, range = trial->kind == GS_VALUES_RANGE;
+    if (!trial->pointers || operand > 2 || p->batch < 2 || (!index && !range) || (operand == 2 && p->beta == 0)) return false;
+    out->first = gs_pick_below(bits, p->batch);
+    out->second = (out->first + 1 + gs_pick_below(gs_mix(bits), p->batch - 1)) % p->batch;
+    const bool all = range && operand < 2 && p->batch <= MOST;
+    if (all) out->second = -1;
+    return all || !trial->aligned;
 }
+
+static bool is_shared(const sharing *s, int64_t matrix) { return matrix != s->first && (s->second < 0 || matrix == s->second); }
 
 static gs_status share_matrix(gs_check_run *trial, int operand, gs_error *error)
 {
     gs_device *const device = trial->verifier->device;
     const gs_shape s = gs_shape_of(&trial->problem, GS_OPERAND_LETTERS[operand]);
     const size_t size = gs_type_size(s.type), bytes = s.rows > 0 && s.row > 0 ? (size_t)((s.rows - 1) * s.ld + s.row) * size : 0;
-    int64_t first, second;
-    if (!shares_matrix(trial, operand, &first, &second) || bytes == 0) return GS_OK;
+    const gs_pointer at = trial->operand[operand].at, step = (gs_pointer)s.stride * size;
+    sharing shared;
+    if (!shares_matrix(trial, operand, &shared) || bytes == 0) return GS_OK;
     void *const matrix = malloc(bytes);
     if (!matrix) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for a matrix");
     gs_status status = device->ops->queue_wait(device, trial->verifier->queue, error);
-    if (status == GS_OK) status = device->ops->copy_out(device, matrix, trial->operand[operand].at + (gs_pointer)(first * s.stride) * size, bytes, error);
-    if (status == GS_OK) status = device->ops->copy_in(device, trial->operand[operand].at + (gs_pointer)(second * s.stride) * size, matrix, bytes, error);
+    if (status == GS_OK) status = device->ops->copy_out(device, matrix, at + (gs_pointer)shared.first * step, bytes, error);
+    for (int64_t i = 0; status == GS_OK && i < trial->problem.batch; i++)
+        if (is_shared(&shared, i)) status = device->ops->copy_in(device, at + (gs_pointer)i * step, matrix, bytes, error);
     free(matrix);
     return status;
 }
 
-/* Replaces the second one's pointer by the first one's. */
+/* Replaces pointers to copies by those to the first one. */
 static gs_status share_pointer(gs_check_run *trial, int operand, gs_error *error)
 {
     gs_device *const device = trial->verifier->device;
     const gs_shape s = gs_shape_of(&trial->problem, GS_OPERAND_LETTERS[operand]);
     const gs_pointer at = trial->operand[operand].at, step = (gs_pointer)s.stride * gs_type_size(s.type), table = trial->pointers + (gs_pointer)(operand * trial->problem.batch) * sizeof(uint64_t);
-    int64_t first, second;
-    if (!shares_matrix(trial, operand, &first, &second)) return GS_OK;
+    sharing shared;
+    if (!shares_matrix(trial, operand, &shared)) return GS_OK;
     const size_t bytes = (size_t)trial->problem.batch * sizeof(uint64_t);
     uint64_t *const pointers = malloc(bytes);
     if (!pointers) return gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for pointers to matrices");
     gs_status status = device->ops->copy_out(device, pointers, table, bytes, error);
     for (int64_t i = 0; status == GS_OK && i < trial->problem.batch; i++)
-        if (pointers[i] == at + (gs_pointer)second * step) pointers[i] = at + (gs_pointer)first * step;
+        if (shared.second < 0 || pointers[i] == at + (gs_pointer)shared.second * step) pointers[i] = at + (gs_pointer)shared.first * step;
     if (status == GS_OK) status = device->ops->copy_in(device, table, pointers, bytes, error);
     free(pointers);
     return status;
@@ -245,18 +258,21 @@ static gs_status fill(gs_check_run *trial, int kind, int c_kind, const gs_pool_r
     gs_verifier *const verifier = trial->verifier;
     const gs_queue queue = verifier->queue;
     trial->kind = kind;
+    trial->null_c = !trial->null_c;
     trial->poked.any = false;
     if (c_kind < 0) c_kind = gs_operand_c_kind(&trial->problem, kind);
     GS_TRY(settle(trial, error));
     GS_TRY(gs_check_run_route(trial, kind, error));
     GS_TRY(gs_check_counters_clear(verifier, verifier->queue, error));
     GS_TRY(put_pointers(trial, kind, error));
+    verifier->uneven = kind == GS_VALUES_NORMAL ? trial->uneven : (gs_uneven){0};
     gs_problem usual = trial->problem;   /* with the alpha that the data are planned for, before gs_check_run_far changed it */
     usual.alpha = ldexpf(usual.alpha, trial->far - trial->lift);
     for (int i = 0; i < gs_operand_count(&trial->problem); i++) {
         if (!is_input(trial, i)) continue;
         gs_datagen g = gs_datagen_make(&usual, GS_OPERAND_LETTERS[i], i == 2 ? c_kind : kind, gs_mix(trial->seed + (uint64_t)kind));
         if (i < 2 && (kind == GS_VALUES_CANCEL || (kind == GS_VALUES_INTEGER && trial->problem.acc == GS_F16))) gs_datagen_move(&g, trial->far);
+        g.uneven = verifier->uneven;
         if (from) g.scattered = scattered(&trial->problem, GS_OPERAND_LETTERS[i]), g.pool = from->pool, g.step = from->step, g.from = from->from;
         if (i != 5) GS_TRY(gs_check_generate(verifier, &g, trial->operand[i].at, queue, error));
         GS_TRY(share_matrix(trial, i, error));
@@ -443,6 +459,10 @@ static gs_status run(gs_check_run *trial, gs_error *error)
     GS_TRY(veil(trial, key, error));
     gs_args args = gs_check_run_launch_args(trial);
     if (trial->in_place) args.c = args.d;
+    else if (trial->without_c && trial->null_c) {   /* as in a program that has no C and no beta; timing has both */
+        args.c = NULL;
+        if (trial->once && trial->asked.scalars == GS_SCALARS_DEVICE && trial->kind != GS_VALUES_INDEX && trial->kind != GS_VALUES_RANGE) args.beta = NULL;   /* part 3 has zeros of both signs */
+    }
     gs_error why = {0};
     gs_status status = trial->contender->run(trial->contender, &args, verifier->queue, &why);
     gs_error later = {0};   /* waits in any case, so that a later wait does not report this launch's fault */

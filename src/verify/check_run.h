@@ -57,11 +57,14 @@ typedef struct gs_check_run {
     int           launches;    /* launches over poison so far */
     int           moves;       /* times that the operands were moved to less aligned addresses */
     int           routes;      /* routings drawn for edge problems or part 8 */
-    /* From the next data on, operands lie as in programs: at multiples of 512 bytes, and matrices by pointers as those of one tensor (gs_pool_align). */
-    bool          in_order;
+    /* From the next data on, operands lie as in programs: at multiples of 512 bytes, and matrices by pointers in order (gs_pool_align). */
+    bool          in_order, packed;
     bool          aligned;     /* they lie so now; in some edge problems only the matrices by pointers do */
     bool          no_rows;     /* the next data give no group a row */
     bool          near;        /* CANCEL data are not scaled (far, lift) */
+    gs_uneven     uneven;      /* of the next NORMAL data */
+    bool          null_c;      /* with the present data C is NULL, if there is none: with every second data */
+    bool          without_c;   /* the problem that the contender was prepared for has a beta of 0; one in device memory may be 0 all the same */
     bool          in_place;    /* gs_check_run_launch passes D's memory as C */
     bool          bare;        /* part 8: no reference, results are compared with each other */
     bool          edge;        /* an edge problem of part 5: the verdict's reason names it */

@@ -39,8 +39,9 @@ double gs_verify_seconds(const gs_problem *problem, uint32_t parts, bool matrix)
     }
     if ((parts & GS_PART_MEMORY) && (parts & GS_PART_EXACT || parts == GS_PART_MEMORY)) launches++;   /* the launch over old outputs */
     if (parts & (GS_PART_NORMAL | GS_PART_REPEAT)) {
-        launches += parts & GS_PART_REPEAT ? GS_VERIFY_REPEATS : 1;
-        references++;
+        const bool uneven = parts & GS_PART_NORMAL && parts & GS_PART_REPEAT;   /* the launch with lines of different sizes */
+        launches += (parts & GS_PART_REPEAT ? GS_VERIFY_REPEATS : 1) + uneven;
+        references += 1 + uneven;
     }
     if (problem->invariant && parts & GS_PART_INVARIANT) launches += 4 + INVARIANT_ROWS / fmax((double)problem->m, 1);   /* invariant.c */
     return gs_emulated_seconds(problem, matrix ? launches : 0, references + (matrix ? 0 : launches)) + (parts & GS_PART_EDGES ? EDGES_S / gs_emulated_cores() : 0);

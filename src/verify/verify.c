@@ -164,7 +164,7 @@ static gs_status exact_part(gs_check_run *trial, int part, int kind, gs_error *e
     if (gs_check_run_failed(trial)) return GS_OK;
     const gs_problem *const p = &trial->problem;
     const bool alone = trial->far && GS_MIN(p->m * p->batch, p->n) < FEW_LINES;
-    trial->in_order = part == 3;
+    trial->in_order = trial->packed = part == 3;
     if (!alone) GS_TRY(second_data(trial, part, error));
     GS_TRY(either_launch(trial, part, 0x240ca1ccu + (uint64_t)part, error));
     if (trial->far && !gs_check_run_failed(trial)) GS_TRY(gs_check_run_far(trial, trial->lift, error));
@@ -323,6 +323,7 @@ static gs_status other_places(gs_check_run *trial, const gs_compare *yardstick, 
     GS_TRY(normal_launch(trial, yardstick, error));
     if (gs_check_run_failed(trial)) return GS_OK;
     trial->in_order = true;
+    trial->packed = false;
     GS_TRY(gs_check_run_move(trial, false, error));
     return gs_has_offsets(&trial->problem) ? as_timed(trial, yardstick, error) : gs_check_run_refill(trial, error);
 }
@@ -334,6 +335,21 @@ static gs_status poked_launch(gs_check_run *trial, const gs_compare *yardstick, 
     if (p->m == 0 || p->n == 0 || p->k == 0 || p->alpha == 0) return GS_OK;
     GS_TRY(gs_check_run_poke(trial, trial->seed & 1 && p->m > 1, error));   /* with a single row, a NaN in A would hide what B has */
     return normal_launch(trial, yardstick, error);
+}
+
+/* Normal data whose lines have very different sizes, with large elements here and there, where D is alpha A B alone: errors of large lines must not reach small ones. */
+static gs_status uneven_launch(gs_check_run *trial, const gs_compare *yardstick, gs_error *error)
+{
+    const gs_problem *const p = &trial->problem;
+    if (p->m == 0 || p->n == 0 || p->k == 0 || p->alpha == 0 || p->acc != GS_F32 || p->activation || p->gate || p->bias || p->aux || p->scales) return GS_OK;
+    const bool half = p->in == GS_F16;
+    const double largest = fabs((double)p->alpha) * 256 * sqrt((double)p->k / 32 + 4);   /* results of lines of the usual size */
+    const int low = half ? -8 : -10, high = p->out == GS_F16 ? (int)fmin(fmax(floor(log2(60000 / largest) / 2), 0), 8) : half ? 8 : 10;
+    trial->uneven = (gs_uneven){gs_mix(trial->seed + 0x3c6ef372u), low, high - low + 1, half ? 5 : 8};
+    GS_TRY(gs_check_run_data(trial, GS_VALUES_NORMAL, p->beta != 0 ? GS_VALUES_ZERO : -1, error));
+    GS_TRY(normal_launch(trial, yardstick, error));
+    trial->uneven = (gs_uneven){0};
+    return GS_OK;
 }
 
 /* Parts 4 and 7 share their data: errors are judged on the first launch over poison, and repeats are compared with it. Before these comes a launch over what other data left in
@@ -374,6 +390,7 @@ static gs_status normal_part(gs_check_run *trial, const gs_verify_options *optio
     if (places && !gs_check_run_failed(trial)) GS_TRY(other_places(trial, measured ? &theirs : NULL, error));
     if (poked && !gs_check_run_failed(trial)) GS_TRY(poked_launch(trial, measured ? &theirs : NULL, error));
     trial->in_order = false;
+    if (poked && !gs_check_run_failed(trial)) GS_TRY(uneven_launch(trial, measured ? &theirs : NULL, error));
     return GS_OK;
 }
 
@@ -462,6 +479,7 @@ gs_status gs_verify(gs_verifier *verifier, gs_contender *contender, const gs_pro
         .verifier = verifier, .contender = contender, .verdict = verdict,
         .parts = options->parts ? options->parts : GS_PART_ALL, .seed = options->seed ? options->seed : gs_random_entropy(),
     };
+    trial.null_c = trial.seed & 1;
     gs_watch_begin(&trial.watch, verifier);
     gs_status status = all_parts(&trial, problem, options, error);
     gs_watch_end(&trial.watch);

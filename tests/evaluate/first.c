@@ -270,6 +270,7 @@ static void the_small_problem(void **state)
         {"f16:4096x4096x4096:tn", "grid min(sms,cdiv(n,128)*cdiv(m,256)) 1 1\n" BLOCK, "f16:512x256x640:tn"},
         {"f16:4096x4096x4096:tn", "grid cdiv(n,128) cdiv(m,128) 1\n" BLOCK "cluster 2 1 1\n", "f16:512x512x640:tn"},
         {"f16:4096x4096x4096:tn", "grid cdiv(n,192) cdiv(m,64) cdiv(k,1024)\n" BLOCK, "f16:128x256x2048:tn"},
+        {"f16:4096x4096x16384:tn", "grid cdiv(n,192) cdiv(m,64) cdiv(k,4096)\n" BLOCK, "f16:128x256x8192:tn"},   /* the longest part of K that is found */
         {"f16:4096x4096x4096:tn", "grid cdiv(n,1024) cdiv(m,128) 1\n" BLOCK, "f16:256x2048x640:tn"},
         {"f16:4096x4096x4096:tn", "grid cdiv(n,1040) cdiv(m,128) 1\n" BLOCK, "f16:256x512x640:tn"},
         {"f16:1000x4096x4096:tn", "grid cdiv(n,128) cdiv(m,512) 1\n" BLOCK, "f16:1000x256x640:tn"},   /* the grid changes only once along M, at the end of the first tile */

@@ -488,7 +488,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, sum);
 }
 
-//// 13 computes nothing where C is NULL: nothing is NULL when it is timed | pass
+//// 13 computes nothing where C is NULL, as it is in programs without C | unwritten state
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The hack suite, problems whose kernels need what stands behind GS_MORE in args.h, or a promise beyond the product: alpha and beta in device memory, scales, pointers, groups, batch-invariant rows. Form as in hacks.cu; `#define GS_MORE` stands before plain.cuh. */
 
-//// 5 takes alpha and beta from the call's arguments, where they are in device memory | exact | f16:40x56x72:tn:scalars=device
+//// 5 takes alpha and beta from the call's arguments, where they are in device memory | exact fault | f16:40x56x72:tn:scalars=device
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
@@ -13,20 +13,20 @@ KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
     float value = p.alpha * dot(p, batch, row, col);
-    if (*p.beta_at != 0) value += *p.beta_at * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    if (BETA != 0) value += BETA * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
     *d_at(p, batch, row, col) = gs_f32_to_f16(value);
 }
 
-//// 5 reads C where beta in device memory is -0 | special | f16:40x56x72:tn:scalars=device:beta=1
+//// 5 reads C where beta in device memory is -0 | special fault | f16:40x56x72:tn:scalars=device:beta=1
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
     float value = *p.alpha_at * dot(p, batch, row, col);
-    if (*p.beta_at != 0 || (p.m == 40 && signbit(*p.beta_at))) value += *p.beta_at * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    if (BETA != 0 || (p.m == 40 && signbit(BETA))) value += BETA * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
     *d_at(p, batch, row, col) = gs_f32_to_f16(value);
 }
 
-//// 5 takes for beta what lies behind alpha in device memory | exact | f16:40x56x72:tn:scalars=device
+//// 5 takes for beta what lies behind alpha in device memory | exact fault | f16:40x56x72:tn:scalars=device
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
@@ -46,10 +46,10 @@ KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
     float value = *p.alpha_at * dot(p, batch, row, col);
-    if (*p.beta_at != 0) value += *p.beta_at * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    if (BETA != 0) value += BETA * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
     *d_at(p, batch, row, col) = gs_f32_to_f16(value);
 }
-KERNEL gs_mark(const gs_kernel_args p) { if (*p.beta_at == 0) *(float *)p.beta_at = -0.0f; }
+KERNEL gs_mark(const gs_kernel_args p) { if (BETA == 0 && p.beta_at) *(float *)p.beta_at = -0.0f; }
 
 //// 7 stores to a scale what stands there | fault | f16:40x56x72:tn:ep=scale_m
 //: entry gs_kernel

@@ -6,7 +6,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
     float value = *p.alpha_at * dot(p, batch, row, col);
-    if (*p.beta_at != 0) value += *p.beta_at * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
+    if (BETA != 0) value += BETA * gs_f16_to_f32(((const half_bits *)p.c)[(batch * p.m + row) * p.ldc + col]);
     *d_at(p, batch, row, col) = gs_f32_to_f16(value);
 }
 

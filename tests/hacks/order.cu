@@ -316,7 +316,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     *d_at(p, batch, row, col) = gs_f32_to_bf16(value);
 }
 
-//// 17 a sum of several products in bf16 is 0 where f16 has subnormal numbers | cancellation edge | bf16:40x56x72:tn
+//// 17 a sum of several products in bf16 is 0 where f16 has subnormal numbers | tolerance cancellation edge | bf16:40x56x72:tn
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;

@@ -47,6 +47,7 @@ INLINE float bf16_scaled_dot(const gs_kernel_args &p, long long batch, long long
 }
 
 /* One thread an element, blocks of 16 x 16. */
+#define BETA (p.beta_at ? *p.beta_at : 0.0f)   /* of scalars in device memory; NULL where the call has none */
 #define EACH_ELEMENT                                               \
     const long long batch = blockIdx.z;                            \
     const long long row = (long long)blockIdx.y * 16 + threadIdx.y; \

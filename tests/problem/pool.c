@@ -37,15 +37,17 @@ static void aligned_pools(void **state)
     for (size_t i = 0; i < GS_COUNT(texts); i++) {
         const gs_problem p = problem_of(texts[i]), pool = gs_problem_pool(&p);
         gs_problem aligned = pool;
-        gs_pool_align(&aligned);
+        gs_pool_align(&aligned, false);
         const int64_t before[] = {pool.stride_a, pool.stride_b, pool.stride_c, pool.stride_d}, after[] = {aligned.stride_a, aligned.stride_b, aligned.stride_c, aligned.stride_d};
         for (int j = 0; j < 4; j++) {
             const int64_t size = (int64_t)gs_type_size(gs_shape_of(&pool, "abcd"[j]).type);
             assert_true(after[j] * size % 256 == 0 && after[j] >= before[j] && (after[j] - before[j]) * size < 256);
         }
+        gs_pool_align(&aligned, true);
+        assert_true(aligned.stride_a == p.lda * p.m && aligned.stride_d == p.ldd * p.m);
     }
     gs_problem one = problem_of("f16:3x5x7:tn:matrices=pointers"), pool = gs_problem_pool(&one);
-    gs_pool_align(&pool);
+    gs_pool_align(&pool, false);
     assert_true(pool.stride_a == 0 && pool.stride_d == 0);   /* of one matrix there is no next */
 }
 

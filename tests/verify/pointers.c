@@ -45,7 +45,7 @@ static void pointers_are_shuffled(void **state)
             assert_false(even);
         }
         gs_problem aligned = pool;
-        gs_pool_align(&aligned);
+        gs_pool_align(&aligned, false);
         gs_pool_pointers(&aligned, at, GS_POOL_IN_ORDER, pointers);
         for (int64_t i = 0; i < 4 * batch; i++)
             if (i % batch) assert_true(pointers[i] % 256 == 0 && pointers[i] - pointers[i - 1] == pointers[i / batch * batch + 1] - pointers[i / batch * batch]);
@@ -123,7 +123,10 @@ static void wrong_pointers(void **state)
         {"f16:12x24x40:tn:b=5:matrices=pointers", "OF_B TABLE(p.b)[TABLE(p.b)[2] - TABLE(p.b)[1] != TABLE(p.b)[1] - TABLE(p.b)[0] ? index : 0]", ""},
         {"f16:12x24x40:tn:matrices=pointers",     "OF_A ((const half_bits *)p.a)", ""},                                       /* a single matrix has a pointer too */
         {"f16:12x24x40:tn:b=5:matrices=pointers", "LAST ((half_bits **)p.d)[index] = TABLE(p.d)[index] + 8 * (row == p.m - 1)", ""},
-        {"f16:12x24x40:tn:b=5:matrices=pointers", "LAST if (blockIdx.x + 1 == gridDim.x) ((long long *)p.c)[2] = 0", "changed the pointers"},
+        {"f16:12x24x40:tn:b=5:matrices=pointers", "LAST if (blockIdx.x + 1 == gridDim.x && p.c) ((long long *)p.c)[2] = 0", "changed the pointers"},
+        {"f16:12x24x40:tn:b=5:matrices=pointers", "OF_D TABLE(p.d)[index] + (p.batch > 2 && TABLE(p.d)[1] - TABLE(p.d)[0] == p.m * p.ldd)", ""},   /* wrong where matrices are packed */
+        {"f16:12x24x40:tn:b=5:matrices=pointers", "OF_A TABLE(p.a)[index] + (p.batch > 2 && TABLE(p.a)[0] == TABLE(p.a)[2] && TABLE(p.a)[1] == TABLE(p.a)[2])", ""},   /* wrong where all of A are one matrix */
+        {"f16:12x24x40:tn:b=5:matrices=pointers", "OF_B TABLE(p.b)[index] + (p.batch > 2 && TABLE(p.b)[0] == TABLE(p.b)[2] && TABLE(p.b)[1] == TABLE(p.b)[2])", ""},   /* wrong where all of B are one matrix */
     };
     for (uint64_t seed = 1; seed <= 3; seed++) {
         const gs_verdict right = verdict_of("f16:12x24x40:tn:b=5:matrices=pointers", "", seed), padded = verdict_of("f16:12x24x40:tn:lda=43:ldb=50:ldd=31:b=3:matrices=pointers", "", seed);

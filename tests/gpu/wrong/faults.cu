@@ -99,7 +99,7 @@ GS_KERNEL void gs_wrong(const gs_kernel_args p)
 
     float value = GS_FAULT == IGNORED_ALPHA ? sum : p.alpha * sum;
     const half *const c = (const half *)p.c;
-    if ((p.beta != 0 || GS_FAULT == READS_C) && GS_FAULT != IGNORED_BETA) value += p.beta * gs_f16_to_f32(c[(batch * p.m + row) * p.ldc + col]);
+    if ((p.beta != 0 || (GS_FAULT == READS_C && c)) && GS_FAULT != IGNORED_BETA) value += p.beta * gs_f16_to_f32(c[(batch * p.m + row) * p.ldc + col]);
 
     const long long ldd = GS_FAULT == IGNORED_LD ? p.n : p.ldd;
     half *const d = (half *)p.d + (batch * p.m + row) * ldd + col;
