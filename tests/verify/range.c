@@ -525,7 +525,7 @@ static void time_is_that_of_the_launches_and_references(void **state)
     static const struct { uint32_t parts; double launches, references; } rows[] = {
         {GS_PART_EXACT, 2, 1}, {GS_PART_CANCELLATION, 2, 1}, {GS_PART_INDEX, 3, 2}, {GS_PART_NORMAL, 1, 1}, {GS_PART_REPEAT, GS_VERIFY_REPEATS, 1},
         {GS_PART_MEMORY, 3, 1}, {GS_PART_EXACT | GS_PART_MEMORY, 3, 1}, {GS_PART_CANCELLATION | GS_PART_MEMORY, 2, 1},
-        {GS_PART_ALL & ~(uint32_t)GS_PART_EDGES, 16, 5},
+        {GS_PART_NORMAL | GS_PART_REPEAT, GS_VERIFY_REPEATS + 1, 2}, {GS_PART_ALL & ~(uint32_t)GS_PART_EDGES, 17, 6},
     };
     for (size_t i = 0; i < GS_COUNT(rows); i++) {
         const double matrix = gs_verify_seconds(&p, rows[i].parts, true), scalar = gs_verify_seconds(&p, rows[i].parts, false);
