@@ -33,7 +33,6 @@ struct gs_verifier {
         gs_function tiles, line;
     } reference[GS_REFERENCES];               /* loaded at first use */
     bool        tested;                       /* gs_check_selftest has passed */
-    gs_uneven   uneven;                       /* of the data that are compared */
     gs_pointer  counts;                       /* a gs_check_counts */
     gs_pointer  counters;                     /* GS_COUNTERS 64-bit numbers */
 };
@@ -88,9 +87,9 @@ gs_status gs_check_counters_clear(gs_verifier *verifier, gs_queue queue, gs_erro
 gs_status gs_check_counters_read(gs_verifier *verifier, uint64_t out[GS_COUNTERS], gs_queue queue, gs_error *error);    /* waits */
 
 /* gs_compare_reference with all counts; elements that hold the poison are counted apart. once: for kernels that must round once, as ours and users' must: the bound applies to
- * the value before rounding, which is stricter by up to a step of a 16-bit type; worst is not counted. Waits. */
+ * the value before rounding, which is stricter by up to a step of a 16-bit type; worst is not counted. uneven: of A and B; NULL: their lines have the usual size. Waits. */
 gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance,
-                           bool once, uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error);
+                           bool once, uint32_t poison, const gs_uneven *uneven, gs_check_counts *out, gs_queue queue, gs_error *error);
 
 /* Compares the gradient of a bias, after gs_check_compare has found D right; adds to its counts. first is vector * n + column. Waits. */
 gs_status gs_check_compare_sums(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance,

@@ -420,15 +420,16 @@ static gs_check check_of(const gs_verifier *verifier, const gs_problem *problem,
         .d = args->d, .reference = address(reference), .epilogue = epilogue_of(problem, args), .rows = (uint64_t)(problem->m * problem->batch),
         .placed = gs_placed_of(problem, 'd'), .cols = (uint64_t)problem->n, .type = (int)problem->out, .exact = tolerance == 0 && bound.activation == 0, .once = once,
         .relative = bound.relative - (once ? bound.rounding : 0), .spread = bound.spread, .absolute = bound.absolute - (once ? bound.least : 0), .activation = bound.activation,
-        .poison = poison, .uneven = verifier->uneven, .counts = address(verifier->counts),
+        .poison = poison, .counts = address(verifier->counts),
     };
 }
 
 gs_status gs_check_compare(gs_verifier *verifier, const gs_problem *problem, const gs_args *args, gs_pointer reference, double tolerance,
-                           bool once, uint32_t poison, gs_check_counts *out, gs_queue queue, gs_error *error)
+                           bool once, uint32_t poison, const gs_uneven *uneven, gs_check_counts *out, gs_queue queue, gs_error *error)
 {
     gs_device *const device = verifier->device;
     gs_check check = check_of(verifier, problem, args, reference, tolerance, once, poison);
+    if (uneven) check.uneven = *uneven;
     *out = (gs_check_counts){.first = UINT64_MAX, .row_low = UINT64_MAX, .col_low = UINT64_MAX};
     GS_TRY(device->ops->queue_wait(device, queue, error));   /* the counts may still be in use */
     int64_t rows;

@@ -44,7 +44,7 @@ static gs_status comparison(const bench *b, gs_error *error)
     GS_TRY(gs_check_poison(v, b->memory + AT_D, gs_problem_bytes(p, 'd'), GS_POISON_FIRST, v->queue, error));
     gs_check_counts counts;
     const gs_args args = {.d = (void *)(uintptr_t)(b->memory + AT_D)};
-    GS_TRY(gs_check_compare(v, p, &args, b->memory + AT_REFERENCE, 1, false, GS_POISON_FIRST, &counts, v->queue, error));
+    GS_TRY(gs_check_compare(v, p, &args, b->memory + AT_REFERENCE, 1, false, GS_POISON_FIRST, NULL, &counts, v->queue, error));
     if (counts.finite != count || counts.mismatches != count || counts.unwritten != count || counts.first != 0)
         return blame("the comparison does not see an output that was never written", error);
 

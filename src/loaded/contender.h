@@ -15,7 +15,7 @@ typedef struct gs_contender gs_contender;
 struct gs_contender {
     char  name[GS_CONTENDER_NAME];   /* "ws/128x256x64/...", "cublas", "cublaslt-autotuning", ... */
     char  detail[160];               /* after prepare: algorithm, registers, ...; for reports */
-    bool  library;                   /* after prepare, of a plan: it chose cuBLASLt */
+    bool  cublaslt;                  /* after prepare, of a plan: it chose cuBLASLt */
     int   suggestion;                /* after prepare, cuBLASLt only: which of its suggestions is used, from 1 */
     int   registers, smem;           /* after prepare, our and user kernels only: most of any entry, smem in bytes of a block */
     bool  bitwise;                   /* claims bit-equal results over repeats */

@@ -463,8 +463,9 @@ static inline gs_status set_entry(run_state *run, const gs_loaded *loaded, int e
 {
     launch_state *const state = &run->entry[entry];
     for (int j = 0; j < state->map_count; j++) {
-        const gs_pointer pointer = (gs_pointer)(uintptr_t)*(void *const *)(const void *)((const char *)&run->args + state->pointer[j]) + state->behind[j];
-        if (state->in_use[j] != pointer && pointer) GS_TRY(change_map(loaded->device, &loaded->entry[entry].tensor[j], state, j, pointer, error));
+        const void *const operand = *(void *const *)(const void *)((const char *)&run->args + state->pointer[j]);
+        const gs_pointer pointer = (gs_pointer)(uintptr_t)operand + state->behind[j];
+        if (state->in_use[j] != pointer && operand) GS_TRY(change_map(loaded->device, &loaded->entry[entry].tensor[j], state, j, pointer, error));   /* a call may have no C; then nothing reads its map */
     }
     if (loaded->user && loaded->device->caps.emulated) set_reach(loaded, args, run->args.workspace, &state->launch);
     return GS_OK;

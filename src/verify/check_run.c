@@ -265,14 +265,13 @@ static gs_status fill(gs_check_run *trial, int kind, int c_kind, const gs_pool_r
     GS_TRY(gs_check_run_route(trial, kind, error));
     GS_TRY(gs_check_counters_clear(verifier, verifier->queue, error));
     GS_TRY(put_pointers(trial, kind, error));
-    verifier->uneven = kind == GS_VALUES_NORMAL ? trial->uneven : (gs_uneven){0};
     gs_problem usual = trial->problem;   /* with the alpha that the data are planned for, before gs_check_run_far changed it */
     usual.alpha = ldexpf(usual.alpha, trial->far - trial->lift);
     for (int i = 0; i < gs_operand_count(&trial->problem); i++) {
         if (!is_input(trial, i)) continue;
         gs_datagen g = gs_datagen_make(&usual, GS_OPERAND_LETTERS[i], i == 2 ? c_kind : kind, gs_mix(trial->seed + (uint64_t)kind));
         if (i < 2 && (kind == GS_VALUES_CANCEL || (kind == GS_VALUES_INTEGER && trial->problem.acc == GS_F16))) gs_datagen_move(&g, trial->far);
-        g.uneven = verifier->uneven;
+        g.uneven = trial->uneven;
         if (from) g.scattered = scattered(&trial->problem, GS_OPERAND_LETTERS[i]), g.pool = from->pool, g.step = from->step, g.from = from->from;
         if (i != 5) GS_TRY(gs_check_generate(verifier, &g, trial->operand[i].at, queue, error));
         GS_TRY(share_matrix(trial, i, error));
@@ -577,7 +576,7 @@ gs_status gs_check_run_compare(gs_check_run *trial, double tolerance, gs_check_c
 {
     gs_args args = gs_check_run_args(trial);
     trial->of_aux = trial->of_sums = false;
-    GS_TRY(gs_check_compare(trial->verifier, &trial->problem, &args, trial->reference, tolerance, trial->once, trial->poison, counts, trial->verifier->queue, error));
+    GS_TRY(gs_check_compare(trial->verifier, &trial->problem, &args, trial->reference, tolerance, trial->once, trial->poison, &trial->uneven, counts, trial->verifier->queue, error));
     if (trial->problem.bias == GS_DBIAS && trial->problem.m > 0 && !counts->mismatches) {
         GS_TRY(gs_check_compare_sums(trial->verifier, &trial->problem, &args, trial->reference, tolerance, trial->once, trial->poison, counts, trial->verifier->queue, error));
         trial->of_sums = counts->mismatches != 0;
@@ -586,7 +585,7 @@ gs_status gs_check_run_compare(gs_check_run *trial, double tolerance, gs_check_c
     const gs_problem before = gs_problem_of_aux(&trial->problem);
     gs_check_counts of_aux;
     args.d = args.aux;
-    GS_TRY(gs_check_compare(trial->verifier, &before, &args, trial->reference, tolerance, trial->once, trial->poison, &of_aux, trial->verifier->queue, error));
+    GS_TRY(gs_check_compare(trial->verifier, &before, &args, trial->reference, tolerance, trial->once, trial->poison, NULL, &of_aux, trial->verifier->queue, error));
     if (!of_aux.mismatches) return GS_OK;
     *counts = of_aux;
     trial->of_aux = true;

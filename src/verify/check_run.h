@@ -62,7 +62,7 @@ typedef struct gs_check_run {
     bool          aligned;     /* they lie so now; in some edge problems only the matrices by pointers do */
     bool          no_rows;     /* the next data give no group a row */
     bool          near;        /* CANCEL data are not scaled (far, lift) */
-    gs_uneven     uneven;      /* of the next NORMAL data */
+    gs_uneven     uneven;      /* of NORMAL data, while uneven_launch shows them; else none */
     bool          null_c;      /* with the present data C is NULL, if there is none: with every second data */
     bool          without_c;   /* the problem that the contender was prepared for has a beta of 0; one in device memory may be 0 all the same */
     bool          in_place;    /* gs_check_run_launch passes D's memory as C */

@@ -45,7 +45,7 @@ static gs_status plan_prepare(gs_contender *contender, const gs_problem *problem
     gs_plan_destroy(&self->plan);
     GS_TRY(gs_plan_create(self->context, problem, &self->plan, error));
     snprintf(contender->detail, sizeof contender->detail, "%s", gs_plan_why(self->plan));
-    contender->library = strncmp(gs_plan_schedule(self->plan), "cublaslt", strlen("cublaslt")) == 0;
+    contender->cublaslt = strncmp(gs_plan_schedule(self->plan), "cublaslt", strlen("cublaslt")) == 0;
     for (int i = 0; i < GS_OPERANDS; i++) contender->align[i] = (int)gs_plan_alignment(self->plan, GS_OPERAND_LETTERS[i]);
     return GS_OK;
 }

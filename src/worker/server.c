@@ -247,7 +247,7 @@ static gs_status verify(server *s, const json_t *request, gs_json *json, gs_erro
         s->lost = verdict.code == GS_VERDICT_FAULT && !s->device->caps.emulated;
         put_verdict(json, &verdict, &problem);
         gs_json_string(json, "detail", contender.detail);
-        gs_json_bool(json, "library", contender.library);
+        gs_json_bool(json, "cublaslt", contender.cublaslt);
         gs_json_bool(json, "yardstick", options.yardstick != NULL);
         put_resources(json, name, &problem, &s->device->caps);
         gs_json_double(json, "seconds", (double)(gs_clock_ns() - started) * 1e-9);

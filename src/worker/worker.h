@@ -24,8 +24,8 @@
  *
  * {"op":"verify","problem":P,"candidate":C,["kernel":KERNEL,"parts":255,"seed":0,"repeats":0,"dependent":false]}
  *   -> {"ok":true,"verdict":"pass","part":0,"problem":P,"mismatches":0,"row":-1,"col":-1,"got":0,"want":0,"error":0,"limit":0,
- *       "reason":"...","detail":"...","library":false,"yardstick":true,"registers":168,"smem":214016,"seconds":1.2}
- *      problem: the one it failed on; library: a plan that chose cuBLASLt for it; yardstick: cuBLAS was available to compare with; registers and smem of a schedule, else 0.
+ *       "reason":"...","detail":"...","cublaslt":false,"yardstick":true,"registers":168,"smem":214016,"seconds":1.2}
+ *      problem: the one it failed on; cublaslt: a plan that chose cuBLASLt for it; yardstick: cuBLAS was available to compare with; registers and smem of a schedule, else 0.
  *
  * {"op":"bench","problem":P,"contenders":[C,...],["kernel":KERNEL,"reference":0,"mode":"offline","rounds":0,"warm":false,"warmup_s":-1,
  *   "budget_s":0,"replay_us":0,"target_qps":0,"call_time":false,"check":true,"narrow":false,"slow":0,"seed":0,"samples":false,

@@ -68,7 +68,7 @@ typedef struct outcome {
     gs_status status;                  /* not GS_OK: reason is its text, and there is no verdict */
     char      verdict[32], where[GS_PROBLEM_TEXT], reason[512], detail[256];
     int       part;
-    bool      library;                 /* the plan chose cuBLASLt for the problem that was verified last, which may be one of the edge problems */
+    bool      cublaslt;                /* the plan chose cuBLASLt for the problem that was verified last, which may be one of the edge problems */
 } outcome;
 
 static bool passed(const outcome *o) { return o->status == GS_OK && gs_verdict_passed(o->verdict); }
@@ -98,7 +98,7 @@ static void verify(gs_worker *worker, const candidate *c, uint32_t parts, outcom
     snprintf(o->reason, sizeof o->reason, "%s", gs_reply_string(reply, "reason", ""));
     snprintf(o->detail, sizeof o->detail, "%s", gs_reply_string(reply, "detail", ""));
     o->part = (int)gs_reply_int(reply, "part", 0);
-    o->library = json_is_true(json_object_get(reply, "library"));
+    o->cublaslt = json_is_true(json_object_get(reply, "cublaslt"));
     json_decref(reply);
 }
 
@@ -151,7 +151,7 @@ static bool judge(gs_worker *worker, const candidate *c, bool edges, bool anothe
     outcome o;
     verify(worker, c, parts, &o);
     const bool less = !passed(&o) && o.status == GS_OK && gs_verdict_find(o.verdict) != GS_VERDICT_UNSUPPORTED && (rounds_twice(p) || p->bias || p->activation || p->alpha == 0 || scales_operand(p) || (p->beta != 0 && p->out != GS_F32)) &&
-                      (c->kernel == LIBRARY || (c->kernel == PLAN && o.library));
+                      (c->kernel == LIBRARY || (c->kernel == PLAN && o.cublaslt));
     if (less) verify_less(worker, c, &o);
     const bool refused = o.status == GS_ERROR_UNSUPPORTED || o.status == GS_ERROR_NO_LIBRARY || (o.status == GS_OK && gs_verdict_find(o.verdict) == GS_VERDICT_UNSUPPORTED);
     const bool skipped = (c->kernel == LIBRARY || (c->kernel == PLAN && p->invariant)) && refused;   /* no kernel may keep the order of summation of such a problem */

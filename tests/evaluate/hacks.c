@@ -231,7 +231,7 @@ static void test_honest_more(void **state)
 
 /* ---- the catalogue of hacks, as answers of a model ---- */
 
-enum { HACKS = 512, LEAST = 388 };   /* HACKS: capacity; LEAST: hacks that the files must contain at least */
+enum { HACKS = 512, LEAST = 392 };   /* HACKS: capacity; LEAST: hacks that the files must contain at least */
 
 static hack catalogue[HACKS];
 static int  hacks;

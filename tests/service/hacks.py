@@ -23,7 +23,7 @@ FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "hacks")
 HEAD = rate.MANIFEST[:rate.MANIFEST.index("entry")]
 PLAIN = "f16:40x56x72:tn"
 MOST = 256
-LEAST = {"caught": 65 + 39 + 32 + 50 + 22 + 4, "honest": 25 + 18 + 7 + 5}   # so many there are at least
+LEAST = {"caught": 65 + 39 + 32 + 50 + 22 + 4 + 4, "honest": 25 + 18 + 7 + 5}   # so many there are at least
 
 
 def read(name):

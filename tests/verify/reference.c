@@ -352,6 +352,7 @@ static void compared(both_ways *b, const char *text, double tolerance)
 {
     gs_error error = {0};
     gs_problem p;
+    static const gs_uneven uneven = {.seed = 5, .low = -4, .count = 9, .most = 5};
     gs_pointer at[GS_OPERANDS] = {0}, reference;
     gs_check_counts counts[2];
     gs_device *const device = b->device;
@@ -364,7 +365,7 @@ static void compared(both_ways *b, const char *text, double tolerance)
     OK(gs_reference_of(b->verifier, &p, &args, reference, NULL, &error));
     for (int native = 0; native < 2; native++) {
         choose(b, native);
-        OK(gs_check_compare(b->verifier, &p, &args, reference, tolerance, tolerance == 0, GS_POISON_FIRST, &counts[native], NULL, &error));
+        OK(gs_check_compare(b->verifier, &p, &args, reference, tolerance, tolerance == 0, GS_POISON_FIRST, tolerance ? &uneven : NULL, &counts[native], NULL, &error));
         if (p.bias == GS_DBIAS) OK(gs_check_compare_sums(b->verifier, &p, &args, reference, tolerance, true, GS_POISON_FIRST, &counts[native], NULL, &error));
     }
     const gs_check_counts *const k = &counts[0], *const h = &counts[1];
