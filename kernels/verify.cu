@@ -175,6 +175,7 @@ GS_SHARED double element_of(const void *at, gs_u64 index, int type) { return bit
 typedef struct final_value {
     double value, slack;   /* slack: error that the epilogue may add */
     double size;           /* magnitude of the scales, by which an error of the sum is multiplied */
+    double hidden;         /* how much larger the sum was before what was added to it cancelled a part */
     bool   open;           /* NaN is right as well */
     bool   lost;           /* anything is right */
     bool   wide;           /* an intermediate value needs more bits than an f32: even exact data are rounded */
@@ -183,6 +184,13 @@ typedef struct final_value {
 GS_SHARED double element_of_c(const gs_epilogue *e, gs_u64 row, gs_u64 col, int type)
 {
     return e->beta * element_of(e->c, (gs_u64)gs_placed_shared(&e->placed_c, (long long)row, (long long)col), type);
+}
+
+/* How much smaller the magnitude became. 0: it did not, or one of them is not finite. */
+GS_SHARED double hidden_of(double before, double after)
+{
+    const double hidden = fabs(before) - fabs(after);
+    return hidden > 0 && hidden < (double)gs_infinity() ? hidden : 0;
 }
 
 GS_SHARED bool is_wide(double x) { return (double)(float)x != x && x == x; }
@@ -195,6 +203,7 @@ GS_SHARED final_value finished(const gs_epilogue *e, double x, gs_u64 row, gs_u6
     double joined = 0;   /* rounding errors of additions to a scaled sum */
     if (e->scale_m || e->scale_n) joined = 0x1p-22 * fabs(x * scaling.value);
     x *= scaling.value;
+    const double sum = x;
     bool wide = is_wide(x);
     if (e->joins) {
         const double c = element_of_c(e, row, col, type);
@@ -210,17 +219,20 @@ GS_SHARED final_value finished(const gs_epilogue *e, double x, gs_u64 row, gs_u6
         if (joined > 0) joined += 0x1p-22 * fabs(bias);
     }
     if (!(joined < (double)gs_infinity())) joined = 0;
+    const double hidden = hidden_of(sum, x);
     if (gs_reads_aux(e->activation)) {
         const double z = element_of(e->aux, (gs_u64)gs_placed_at(&e->placed_aux, (long long)row, (long long)col), type);
         const gs_sloped_value sloped = gs_slope_result(e->activation, x, z, relative, e->least);
-        final_value of = {sloped.value, sloped.slack + 1.13 * joined, scaling.size, false, sloped.lost || lost, wide};
+        final_value of = {sloped.value, sloped.slack + 1.13 * joined, scaling.size, hidden, false, sloped.lost || lost, wide};
         if (e->residual) of.value += element_of_c(e, row, col, type);
+        of.hidden += hidden_of(sloped.value, of.value);
         of.wide |= is_wide(of.value);
         return of;
     }
     const double active = gs_activate(e->activation, x);
-    final_value of = {active, relative * fabs(active) + 1.13 * joined, scaling.size, gs_is_open(e->activation, x, e->least), lost, wide};
+    final_value of = {active, relative * fabs(active) + 1.13 * joined, scaling.size, hidden, gs_is_open(e->activation, x, e->least), lost, wide};
     if (e->residual) of.value += element_of_c(e, row, col, type);
+    of.hidden += hidden_of(active, of.value);
     of.wide |= is_wide(of.value);
     return of;
 }
@@ -231,12 +243,14 @@ GS_SHARED final_value finished_gate(const gs_epilogue *e, double x, double y, gs
     const gs_scaling of_x = gs_scaling_of(e, x, spread * (fabs(x) + rms_x), row, (gs_u64)gs_gate_column(e->gate, e->n, (long long)col, false));
     const gs_scaling of_y = gs_scaling_of(e, y, spread * (fabs(y) + rms_y), row, (gs_u64)gs_gate_column(e->gate, e->n, (long long)col, true));
     x *= of_x.value, y *= of_y.value, rms_x *= of_x.size, rms_y *= of_y.size;
+    const double sum_x = x, sum_y = y;
     if (e->along) {
         x += element_of(e->bias, gs_bias_place(e, row, (gs_u64)gs_gate_column(e->gate, e->n, (long long)col, false)), type);
         y += element_of(e->bias, gs_bias_place(e, row, (gs_u64)gs_gate_column(e->gate, e->n, (long long)col, true)), type);
     }
-    const gs_gated gated = gs_gate_result(e->activation, x, y, spread * (fabs(x) + rms_x), spread * (fabs(y) + rms_y), relative, e->least);
-    final_value of = {gated.value, gated.slack, 1, gated.open, gated.lost || of_x.lost || of_y.lost};
+    const double error_x = spread * (fabs(x) + hidden_of(sum_x, x) + rms_x), error_y = spread * (fabs(y) + hidden_of(sum_y, y) + rms_y);
+    const gs_gated gated = gs_gate_result(e->activation, x, y, error_x, error_y, relative, e->least);
+    final_value of = {gated.value, gated.slack, 1, 0, gated.open, gated.lost || of_x.lost || of_y.lost};
     if (e->residual) of.value += element_of_c(e, row, col, type);
     return of;
 }
@@ -328,12 +342,12 @@ GS_KERNEL void gs_verify_compare(const gs_check p)
         } else if (got_nan) {
             wrong = !of.open || bits == poison;
         } else if (p.once && !p.exact && fabs(want) < (double)gs_infinity()) {
-            const double bound = (p.relative + 0x1p-22) * fabs(want) + spread * size_of_lines(&p, i) * of.size + p.absolute + of.slack;   /* 0x1p-22: D is rounded from an f32 */
+            const double bound = (p.relative + 0x1p-22) * fabs(want) + spread * size_of_lines(&p, i) * of.size + p.spread * of.hidden + p.absolute + of.slack;   /* 0x1p-22: D is rounded from an f32 */
             wrong = got < (double)bits_value(round_bits(want - bound, p.type), p.type) || got > (double)bits_value(round_bits(want + bound, p.type), p.type);
         } else if (p.exact || !(fabs(factor ? want : right) < (double)gs_infinity())) {
             wrong = got != right && !(of.wide && got >= bits_value(round_bits(want - of.slack, p.type), p.type) && got <= bits_value(round_bits(want + of.slack, p.type), p.type));
         } else {
-            const double bound = p.relative * fabs(want) + spread * size_of_lines(&p, i) * of.size + p.absolute + of.slack;
+            const double bound = p.relative * fabs(want) + spread * size_of_lines(&p, i) * of.size + p.spread * of.hidden + p.absolute + of.slack;
             double error = fabs(got - want);
             if (factor && !(fabs(got) < (double)gs_infinity()) && (got < 0) == (want < 0)) error = fmax(overflow_of(p.type) - fabs(want), 0);   /* distance from overflow */
             if (error > worst * bound) worst = bound > 0 ? fmin(error / bound, 1e300) : 1e300;

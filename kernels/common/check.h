@@ -72,7 +72,7 @@ typedef struct gs_check {
     int              type;           /* gs_type of d */
     int              exact;          /* 1: bit for bit after one rounding (zeros of either sign are equal) */
     int              once;           /* 1: the bound applies to the value before it is rounded to the type; ignored if `exact` */
-    double           relative;       /* bound: relative * |R| + spread * rms(R) + absolute */
+    double           relative;       /* bound: relative * |R| + spread * (rms(R) + what a bias or C cancelled) + absolute */
     double           spread;
     double           absolute;
     double           activation;     /* added to the bound: error of the activation relative to its result; 0 if it is exact */

@@ -437,6 +437,13 @@ GS_SHARED float gs_range_number(gs_u64 bits, int exponent, int length)
     return bits & 1 ? value : -value;
 }
 
+/* Whether such a line's inf or NaN is where the other operand is zero: that of every second NaN line, the first included, and of the other half of the inf lines. */
+GS_SHARED int gs_range_meets_zeros(const gs_datagen *g, int lone, int kind, long long batch, long long line)
+{
+    const int classes = lone ? g->plan.range.lone_classes : g->plan.range.full_classes;
+    return classes && ((line / classes + batch + (kind == GS_LINE_INF)) & 1) == 0;
+}
+
 /* The k of an inf or a NaN: often among the first or the last eight, where kernels often have separate code. */
 GS_SHARED long long gs_special_place(gs_u64 bits, long long k)
 {
@@ -456,7 +463,7 @@ GS_SHARED float gs_value_range(const gs_datagen *g, long long batch, long long l
         const gs_u64 where = gs_draw(g, 1, batch, line, 0);
         const long long width = lone ? gs_range_hole_width(g) : gs_range_gap_width(g), place = gs_special_place(where, g->k);
         const long long zeros = lone ? gs_range_hole(g) : gs_range_gap(g);   /* where the other operand is zero */
-        if ((width && where & 16 ? zeros + gs_pick_below(where << 8, width) : lone ? gs_range_beside(g, place, 1) : place) == k)
+        if ((width && gs_range_meets_zeros(g, lone, kind, batch, line) ? zeros + gs_pick_below(where << 8, width) : lone ? gs_range_beside(g, place, 1) : place) == k)
             return kind == GS_LINE_NAN ? gs_infinity() - gs_infinity() : gs_range_inf(where);
     }
     if (lone) {

@@ -313,8 +313,21 @@ static gs_status put_facing(gs_check_run *trial, int64_t batch, uint16_t inf, ui
     return GS_OK;
 }
 
+/* A random k at which the row of A has a zero, if some tries find one. */
+static gs_status place_at_zero(const gs_check_run *trial, int64_t row, uint64_t bits, int64_t *k, gs_error *error)
+{
+    enum { TRIES = 48 };
+    gs_device *const device = trial->verifier->device;
+    uint16_t element = 1;
+    for (int i = 0; i < TRIES && (element & 0x7fff) != 0; i++) {
+        *k = place_of(trial, gs_mix(bits + (uint64_t)i), ANYWHERE);
+        GS_TRY(device->ops->copy_out(device, &element, trial->operand[0].at + (gs_pointer)gs_place_in_a(&trial->problem, row, *k) * sizeof element, sizeof element, error));
+    }
+    return GS_OK;
+}
+
 /* Where a matrix has a single row: puts a NaN or an infinity into several columns of B, with a gate mostly columns of up, to detect a kernel that does not read them where the
- * gate is 0. */
+ * gate is 0. Half of them meet zeros of A. */
 static gs_status put_into_columns(gs_check_run *trial, int64_t batch, uint16_t inf, uint16_t nan, uint64_t bits, gs_error *error)
 {
     enum { COLUMNS = 6 };
@@ -322,7 +335,9 @@ static gs_status put_into_columns(gs_check_run *trial, int64_t batch, uint16_t i
     for (int i = 0; i < COLUMNS; i++) {
         const uint64_t more = gs_mix(bits + (uint64_t)i);
         const int64_t picked = gs_pick_below(more, p->n), col = p->gate ? gs_gate_column((int)p->gate, p->n, picked, i > 0) : picked;
-        GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, place_of(trial, gs_mix(more), ANYWHERE), col), i & 1 ? nan : inf | (uint16_t)((more & 1) << 15), error));
+        int64_t k = place_of(trial, gs_mix(more), ANYWHERE);
+        if (i >= COLUMNS / 2) GS_TRY(place_at_zero(trial, trial->poked.row, more, &k, error));
+        GS_TRY(gs_check_run_put(trial, 1, gs_place_in_b(p, batch, k, col), i & 1 ? nan : inf | (uint16_t)((more & 1) << 15), error));
         GS_TRY(refer_col(trial, trial->poked.row, col, error));
     }
     return GS_OK;

@@ -334,7 +334,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     *d_at(p, batch, row, col) = gs_f32_to_bf16(value);
 }
 
-//// 17 takes products below 2^-22 for zero beside others | cancellation edge | f16:40x56x72:tn
+//// 17 takes products below 2^-22 for zero beside others | cancellation edge tolerance | f16:40x56x72:tn
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;

@@ -72,7 +72,7 @@ def main():
         print("no NVRTC")
         return 77
     plain, listed = read(rate.PLAIN), []
-    for name in ("refused.cu", "hacks.cu", "values.cu", "order.cu", "blocks.cu", "module.cu", "more.cu", "more_beside.cu", "more_corners.cu", "more_paths.cu", "more_few.cu", "more_lines.cu", "honest.cu", "blocks_honest.cu", "module_honest.cu", "more_honest.cu"):
+    for name in ("refused.cu", "hacks.cu", "values.cu", "order.cu", "blocks.cu", "module.cu", "more.cu", "more_beside.cu", "more_corners.cu", "more_paths.cu", "more_few.cu", "more_lines.cu", "more_shapes.cu", "honest.cu", "blocks_honest.cu", "module_honest.cu", "more_honest.cu"):
         listed += kernels_of(name, plain)
     for kind, least in LEAST.items():
         assert sum(("pass" in right) == (kind == "honest") for _, right, *_ in listed) >= least, kind

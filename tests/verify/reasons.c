@@ -71,10 +71,10 @@ static const fault faults[] = {
     {"the last row is dropped where M is odd", "", SUM "if (p.m % 2 && row == p.m - 1 && p.m > 1) sum = 0; " PUT, GS_PART_EDGES, GS_VERDICT_EDGE, 5,
      {"edge size 127x129x65, alpha ", "of 16383 elements, first (126, 0): got 0, want ", "all in rows 126 to 126, columns 0 to ", "beyond the last full tile"}},
     {"alpha is ignored", "", "float sum = dot(p, batch, row, col); if (p.alpha != 1) sum /= p.alpha; " PUT, GS_PART_EDGES, GS_VERDICT_EDGE, 5,
-     {"edge size 136x120x72, padded rows, alpha -0.5, beta 0: ", "first (1, ", NULL}},
+     {"edge size 256x256x64, padded rows, alpha -0.5, beta 0.125: ", "first (0, ", NULL}},
     {"alpha alone is another", "", SUM "if (p.alpha == -2) sum += 640; " PUT, GS_PART_EDGES, GS_VERDICT_EDGE, 5,
-     {"edge size 24x40x1032, alpha -2, beta 0: ", NULL}},
-    {"NaN dropped in small problems", "", SUM "if (p.m < 300 && sum != sum) sum = 0; " PUT, GS_PART_EDGES, GS_VERDICT_SPECIAL, 5, {"edge size 264x328x136: ", "want nan", "drops NaN", NULL}},
+     {"edge size 16x8x16, padded rows, batch of 3, alpha -2, beta 2: ", NULL}},
+    {"NaN dropped in small problems", "", SUM "if (p.m < 300 && sum != sum) sum = 0; " PUT, GS_PART_EDGES, GS_VERDICT_SPECIAL, 5, {"edge size 264x328x72: ", "want nan", "drops NaN", NULL}},
 };
 
 static gs_device   *device;
