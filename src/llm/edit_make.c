@@ -110,9 +110,9 @@ static bool widen(const making *m, hunk *h)
         else h->to++;
         is = unique(m, h->from, h->to);
     }
-    while (is > 0 && h->from < least.from && (is = unique(m, h->from + 1, h->to)) > 0) h->from++;
-    is = is == 0 ? 1 : is;
-    while (is > 0 && h->to > least.to && (is = unique(m, h->from, h->to - 1)) > 0) h->to--;
+    if (is < 0) return false;
+    while (h->from < least.from && (is = unique(m, h->from + 1, h->to)) > 0) h->from++;
+    while (is >= 0 && h->to > least.to && (is = unique(m, h->from, h->to - 1)) > 0) h->to--;
     return is >= 0;
 }
 
@@ -129,11 +129,8 @@ static gs_status widen_all(making *m, gs_error *error)
         wide.child_to = h.child_to + (wide.to - h.to);
         while (kept > 0 && wide.from <= m->list[kept - 1].to) {
             const hunk last = m->list[--kept];
-            if (last.from <= wide.from) wide.child_from = last.child_from;
-            else wide.child_from = last.child_from - (last.from - wide.from);
-            wide.from = GS_MIN(last.from, wide.from);
-            if (last.to > wide.to) wide.child_to += last.to - wide.to;
-            wide.to = GS_MAX(last.to, wide.to);
+            const int from = GS_MIN(last.from, wide.from), to = GS_MAX(last.to, wide.to);
+            wide = (hunk){from, to, last.child_from - (last.from - from), wide.child_to + (to - wide.to)};
         }
         m->list[kept++] = wide;
     }

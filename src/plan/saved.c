@@ -175,10 +175,7 @@ static gs_status load_own(gs_plan *plan, reader *r, gs_error *error)
     image.code = get_copy(r, &image.size);
     image.ptx = get_copy(r, &image.ptx_size);
     gs_status status = r->bad || !text ? corrupt(error) : gs_manifest_parse(&manifest, text, error);
-    int align[GS_OPERANDS];
-    memcpy(align, plan->align, sizeof align);   /* as saved */
     if (status == GS_OK) status = gs_plan_use_image(plan, &manifest, &image, error);
-    memcpy(plan->align, align, sizeof align);
     gs_image_free(&image);
     free(text);
     return status;
@@ -203,8 +200,9 @@ static gs_status load_plan(gs_context *context, reader *r, gs_plan **out, gs_err
     gs_plan *const plan = *out;
     get_string(r, plan->schedule, sizeof plan->schedule);
     get_string(r, plan->why, sizeof plan->why);
-    for (int i = 0; i < GS_OPERANDS; i++) plan->align[i] = numbers.align[i];
+    for (int i = 0; i < GS_OPERANDS; i++) plan->align[i] = numbers.align[i];   /* an empty plan's: those of a kernel and of cuBLASLt follow from what is loaded */
     if (r->bad || numbers.kind < KIND_EMPTY || numbers.kind > KIND_LIBRARY || numbers.origin < GS_ORIGIN_TABLE || numbers.origin > GS_ORIGIN_PACK) return corrupt(error);
+    if (numbers.kind == KIND_EMPTY && problem.m > 0 && problem.n > 0) return corrupt(error);   /* nothing would compute it */
     if (numbers.kind == KIND_OWN) GS_TRY(load_own(plan, r, error));
     if (numbers.kind == KIND_LIBRARY) GS_TRY(gs_plan_use_cublaslt(plan, numbers.suggestion, error));
     return gs_plan_finish(plan, (gs_origin)numbers.origin, error);

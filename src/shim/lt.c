@@ -49,7 +49,7 @@ static void measure(void)
     const gs_real_cublaslt *const real = measured;
     if (pthread_key_create(&of_thread, drop_table) != 0) return;
     if (!real || !real->desc_create || !real->desc_destroy || real->desc_create(&desc, GS_CUBLAS_COMPUTE_32F, GS_CUDA_R_32F) != GS_CUBLAS_SUCCESS) return;
-    const size_t usable = malloc_usable_size(desc) / 8 * 8;
+    const size_t usable = malloc_usable_size(desc);
     if (usable >= DESC_LEAST) desc_bytes = GS_MIN(usable, (size_t)DESC_BYTES);
     real->desc_destroy(desc);
 }

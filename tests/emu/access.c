@@ -234,7 +234,7 @@ static void what_is_not_known_is_refused(void **state)
         {"atom.global.cas.b32 %r2, [%rd1], 1;", "3 operands where 4"}, {"cp.async.cg.shared.global [smem], [%rd1];", "2 operands where 3 to 4"}, {"cp.async.cg.shared.global.L2::cache_hint [smem], [%rd1], 16;", "3 operands where 4 to 5"},
         {"cp.async.ca.shared.global [smem], [%rd1], 4, %r2, %r3;", "5 operands where 3 to 4"}, {"cp.async.ca.shared.global.L2::cache_hint [smem], [%rd1], 4, %r2, %rd3, %rd3;", "6 operands where 4 to 5"},
         {"prefetch.global.L1 [%rd1], 1;", "2 operands where 1"}, {"add.f32 %f1, %f1, 1;", "an integer where a floating-point number is expected"}, {"add.f64 %fd1, %fd1, 1;", "an integer where a floating-point number"},
-        {"mov.b16 %rs1, 0f3f800000;", "a floating-point number has 32 or 64 bits"}, {"add.u32 %r1, -%r1, 1;", "a negated operand is not expected"}, {"add.u32 1, %r1, 1;", "the destination is no register"}, {"ld.global.u32 %r2, [smem];", "another state space"},
+        {"mov.b16 %rs1, 0f3f800000;", "a floating-point number has 32 or 64 bits"}, {"add.u32 %r1, -%r1, 1;", "a negated operand is not expected"}, {"add.u32 1, %r1, 1;", "the destination is no register"}, {"add.u32 -%r2, %r1, 1;", "the destination is no register"}, {"ld.global.u32 %r2, [smem];", "another state space"},
         {"ld.shared.u32 %r2, [depot];", "another state space"}, {"ld.u32 %r2, [smem];", "another state space"},
         {"ld.global.u32 %p2, [%rd1];", "bits"}, {"st.param.u32 [blob], %r2;", "unknown modifier .param"},
         {"st.bulk.weak.shared::cta [%rd1], 64, 0;", "unknown modifier .bulk"},

@@ -174,6 +174,8 @@ static void forms_that_do_not(void **state)
         {"cp.reduce.async.bulk.global.shared::cta.bulk_group.inc.u64 [%rd3], [%r1], 128;", "type"},
         {"cp.async.bulk.wait_group %r1;", "constant"},
         {"cp.async.bulk.wait_group.write 0;", ".write"},
+        {"prefetch.tensormap [%rd0], 1;", "2 operands where 1"},
+        {"prefetch.tensormap;", "0 operands where 1"},
         {"tensormap.replace.tile.global_address.global.b1024.b64 [%rd0], %rd1;", "tensor maps"},
     };
     char text[416];

@@ -29,6 +29,7 @@
 #define MEET "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
 #define SEND "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.u32 [%r10], {%r20, %r21, %r22, %r23}, [%r11];\n"
 #define SEND_BEHIND "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.u32 [%r10+512], {%r20, %r21, %r22, %r23}, [%r11];\n"
+#define SEND_APART "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r10], %r20, [%r11];\n"   /* 12 bytes between lanes */
 #define WAIT "W: mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r13], 0;\n@!%p1 bra W;\n"
 #define DUMP                                                                                                                       \
     "add.u32 %r4, %r12, %r3; ld.shared.v4.u32 {%r30, %r31, %r32, %r33}, [%r4]; mad.lo.u32 %r5, %r1, 512, %r3; cvt.u64.u32 %rd3, %r5;\n" \
@@ -114,12 +115,28 @@ static void wrong(void **state)
     finds(HEAD INIT EXPECT("512") MEET SEND SEND_BEHIND WAIT DUMP TAIL, GS_EMU_BYTE_COUNT_FINDING, "under way");
     finds(HEAD INIT EXPECT("512") MEET SEND TAIL, GS_EMU_EXIT_IN_USE_FINDING, "under way");
     finds(HEAD INIT EXPECT("512") SEND WAIT DUMP TAIL, GS_EMU_BARRIER_FINDING, "barrier");
-    finds(HEAD INIT EXPECT("512") MEET SEND SEND WAIT DUMP TAIL, GS_EMU_OVERWRITE_FINDING, "copy");
+    finds(HEAD INIT EXPECT("512") MEET SEND SEND WAIT DUMP TAIL, GS_EMU_OVERWRITE_FINDING, "copy of 512 bytes");   /* adjacent lanes count as one range */
+    finds(HEAD INIT EXPECT("512") MEET SEND_APART SEND_APART WAIT DUMP TAIL, GS_EMU_OVERWRITE_FINDING, "copy of 4 bytes");
     finds(HEAD INIT EXPECT("512") MEET "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.u32 [%r10], {%r20, %r21, %r22, %r23}, [%r13];\n"
           WAIT DUMP TAIL, GS_EMU_BARRIER_FINDING, "completes on an mbarrier of block");
     finds(HEAD INIT EXPECT("512") MEET "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.u32 [%r10+8], {%r20, %r21, %r22, %r23}, [%r11];\n"
           WAIT DUMP TAIL, GS_EMU_MISALIGNED_FINDING, "multiple of 16");
     finds(HEAD INIT EXPECT("512") MEET "st.shared.u32 [%r12], %r0;\n" SEND WAIT DUMP TAIL, GS_EMU_RACE_FINDING, "");
+}
+
+/* Nothing is sent, and only the first lane is reported. */
+static void barrier_outside_of_shared_memory(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        start(HEAD INIT MEET "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r10], %r20, [%r11+65536];\n" TAIL);
+        assert_int_not_equal(run(seed), GS_OK);
+        assert_int_equal(test.launch.findings, 1);
+        assert_int_equal(test.launch.finding[0].kind, GS_EMU_OUT_OF_BOUNDS_FINDING);
+        assert_int_equal(test.launch.finding[0].times, 1);
+        if (!strstr(test.launch.finding[0].text, "8 bytes at shared address")) fail_msg("%s", test.launch.finding[0].text);
+        emu_end(&test);
+    }
 }
 
 static void refuses(void **state)
@@ -148,6 +165,7 @@ int main(void)
         cmocka_unit_test(arrives),
         cmocka_unit_test(forms),
         cmocka_unit_test(wrong),
+        cmocka_unit_test(barrier_outside_of_shared_memory),
         cmocka_unit_test(refuses),
     };
     return run_without_leaks("st async", tests, sizeof tests / sizeof *tests);

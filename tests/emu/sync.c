@@ -232,6 +232,14 @@ static void test_state_of_a_later_phase(void **state)
                         "selp.u32 a, 1, 2, q;\nselp.u32 b, 4, 8, r;\nadd.u32 a, a, b;\n" STORE "END:"), 32, 1, 1, 6);
 }
 
+/* A state says how many arrivals were missing before the one that returned it. */
+static void test_pending_count_of_a_state(void **state)
+{
+    (void)state;
+    expect_words(KERNEL(INIT(7) "@p bra END;\nmbarrier.arrive.shared::cta.b64 _, [f], 2;\nmbarrier.arrive.shared::cta.b64 y, [f];\nmbarrier.arrive.shared::cta.b64 _, [f];\n"
+                        "mbarrier.pending_count.b64 a, y;\n" STORE "END:"), 32, 1, 1, 5);
+}
+
 /* Waiting for something that is no mbarrier is reported without the checker too. */
 static void test_wait_for_nothing(void **state)
 {
@@ -351,7 +359,8 @@ int main(void)
         cmocka_unit_test(test_exit_inside_a_branch), cmocka_unit_test(test_masks_of_halves), cmocka_unit_test(test_members_are_waited_for), cmocka_unit_test(test_warp_barrier_joins),
         cmocka_unit_test(test_reduction_of_subsets), cmocka_unit_test(test_mbarrier_initialised_again), cmocka_unit_test(test_cluster_barrier_by_parted_lanes), cmocka_unit_test(test_relaxed_arrival),
         cmocka_unit_test(test_drop_of_many), cmocka_unit_test(test_wait_gives_up), cmocka_unit_test(test_look_without_wait),
-        cmocka_unit_test(test_state_of_a_later_phase), cmocka_unit_test(test_wait_for_nothing), cmocka_unit_test(test_copies_beside_a_poll), cmocka_unit_test(test_grid_barrier),
+        cmocka_unit_test(test_state_of_a_later_phase), cmocka_unit_test(test_pending_count_of_a_state), cmocka_unit_test(test_wait_for_nothing),
+        cmocka_unit_test(test_copies_beside_a_poll), cmocka_unit_test(test_grid_barrier),
         cmocka_unit_test(test_threads_change_nothing), cmocka_unit_test(test_every_block_starts_alike), cmocka_unit_test(test_required_shape),
     };
     return run_without_leaks("synchronisation of the emulated machine", tests, sizeof tests / sizeof *tests);

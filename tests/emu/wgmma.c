@@ -145,6 +145,18 @@ static void expect_finding(const char *body, gs_emu_finding_kind kind)
     end(&r);
 }
 
+/* Expects one of the findings to have these words. */
+static void expect_words(const char *body, const char *words)
+{
+    run r;
+    start(&r, body);
+    bool found = false;
+    go(&r, 1);
+    for (int i = 0; i < r.t.launch.findings; i++) found = found || strstr(r.t.launch.finding[i].text, words);
+    if (!found) fail_msg("%sno finding with \"%s\", but: %s", body, words, r.t.error.text);
+    end(&r);
+}
+
 /* ---- results ---- */
 
 static void products_and_scales(void **state)
@@ -307,6 +319,8 @@ static void fences_are_asked_for(void **state)
     expect_finding(PROXY SYNC CLEAR FENCE "add.f32 %f3, %f3, %f3;\n" MMA(D1, ADD) COMMIT WAIT(0), GS_EMU_WGMMA_FENCE_FINDING);
     expect_finding(PROXY SYNC FENCE "add.u32 %r14, %r14, 0;\n" MMA_AR(D1, SET) COMMIT WAIT(0), GS_EMU_WGMMA_FENCE_FINDING);
     expect_finding(PROXY SYNC FENCE MMA(D1, SET) COMMIT WAIT(0) "add.f32 %f1, %f1, %f1;\n" MMA(D1, ADD) COMMIT WAIT(0), GS_EMU_WGMMA_FENCE_FINDING);
+    expect_words(PROXY SYNC CLEAR FENCE "add.f32 %f4, %f4, %f4;\n" MMA_AR(D1, ADD) COMMIT WAIT(0), "%f4, of the accumulators, was written");
+    expect_words(PROXY SYNC FENCE "add.u32 %r11, %r11, 0;\n" MMA_AR(D1, SET) COMMIT WAIT(0), "%r11, of A, was written");
     /* A move passes on the fence that its source needs. */
     expect_finding(PROXY SYNC CLEAR FENCE "add.f32 %f9, %f1, %f2;\nmov.f32 %f1, %f9;\n" MMA(D1, ADD) COMMIT WAIT(0), GS_EMU_WGMMA_FENCE_FINDING);
     expect_product(PROXY SYNC FENCE CLEAR MMA(D1, ADD) COMMIT WAIT(0) MMA(D1, ADD) COMMIT WAIT(0) STORE_1, 0, 2, 0);

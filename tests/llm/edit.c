@@ -259,6 +259,9 @@ static void each_edit_is_as_small_as_it_can_be(void **state)
     assert_int_equal(gs_edit_make(&edits, "a\nb\nx\nd\nc\nb\nx\nd\n", "a\nb\ny\nd\nc\nb\nx\nd\n", NULL), GS_OK);   /* the line below was asked for, and is not needed */
     assert_string_equal(gs_text_string(&edits), S "a\nb\nx\n" M "a\nb\ny\n" R);
     gs_text_clear(&edits);
+    assert_int_equal(gs_edit_make(&edits, "a\nb\nc\n", "A\nb\nx\nc\n", NULL), GS_OK);   /* the line above the second difference is the one below the first */
+    assert_string_equal(gs_text_string(&edits), S "a\nb\n" M "A\nb\nx\n" R);
+    gs_text_clear(&edits);
     assert_int_equal(gs_edit_make(&edits, "a\n", "a\n", NULL), GS_ERROR_UNSUPPORTED);
     assert_int_equal(gs_edit_make(&edits, "a\n", "b", NULL), GS_ERROR_UNSUPPORTED);
     assert_int_equal(gs_edit_make(&edits, "a\n", "b\r\n", NULL), GS_ERROR_UNSUPPORTED);
@@ -267,7 +270,6 @@ static void each_edit_is_as_small_as_it_can_be(void **state)
     gs_text_free(&edits);
 }
 
-/* Marks are longer or shorter than those of the texts; where these have all lengths, there are no edits. */
 /* No search for lines around the difference that would take hours. */
 static void among_thousands_of_equal_lines(void **state)
 {
@@ -292,6 +294,30 @@ static void among_thousands_of_equal_lines(void **state)
     gs_text_free(&edits);
 }
 
+/* Differences that are not unique with as many lines as may be around them, and are when joined. The text is a row of lines, a line, and the first 150 of the row again; or
+ * the same from its end. A difference of five lines near an end has more lines around it than an insertion beside it. */
+static void what_is_unique_only_when_joined(void **state)
+{
+    enum { ROW = 203, LINES = ROW + 151, AT_BEGIN = 0, AT_END = 1, ALONE = 2 };   /* ALONE: at the end, with a unique line that only the five lines reach */
+    (void)state;
+    for (int where = AT_BEGIN; where <= ALONE; where++) {
+        const int reversed = where != AT_BEGIN;
+        gs_text parent = {0}, child = {0};
+        for (int i = 0; i < LINES; i++) {
+            const int at = reversed ? LINES - 1 - i : i, in_row = at % (ROW + 1);
+            const bool five = in_row >= 10 && in_row < 15;
+            const char *const line = at == ROW ? "end of the row;\n" : where == ALONE && at == 104 ? "unique;\n" : five ? "w;\n" : "x;\n";
+            gs_text_add(&parent, line);
+            if (at + reversed == 30 || (where != ALONE && at + reversed == 153)) gs_text_add(&child, "z;\n");
+            gs_text_add(&child, five && at < ROW ? "y;\n" : line);
+        }
+        if (!round_trip(gs_text_string(&parent), gs_text_string(&child))) fail_msg("case %d: there are no edits", where);
+        gs_text_free(&parent);
+        gs_text_free(&child);
+    }
+}
+
+/* Marks are longer or shorter than those of the texts; where these have all lengths, there are no edits. */
 static void marks_differ_from_the_texts(void **state)
 {
     (void)state;
@@ -465,7 +491,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(edits_are_applied), cmocka_unit_test(what_is_wrong_is_said), cmocka_unit_test(the_last_of_many_lines_differs), cmocka_unit_test(limits), cmocka_unit_test(kernels_of_blocks),
-        cmocka_unit_test(random_pairs), cmocka_unit_test(each_edit_is_as_small_as_it_can_be), cmocka_unit_test(among_thousands_of_equal_lines), cmocka_unit_test(marks_differ_from_the_texts),
+        cmocka_unit_test(random_pairs), cmocka_unit_test(each_edit_is_as_small_as_it_can_be), cmocka_unit_test(among_thousands_of_equal_lines), cmocka_unit_test(what_is_unique_only_when_joined),
+        cmocka_unit_test(marks_differ_from_the_texts),
         cmocka_unit_test(all_kernels), cmocka_unit_test(the_parent_is_no_answer), cmocka_unit_test(what_is_quoted_is_no_comment), cmocka_unit_test(completions_of_a_parent),
     };
     return run_without_leaks("llm/edit", tests, GS_COUNT(tests));

@@ -16,6 +16,7 @@
 #include "llm/answer.h"
 #include "llm/chat.h"
 #include "llm/completion.h"
+#include "llm/edit.h"
 
 /* ---- memory that fails on demand: linked with --wrap ---- */
 
@@ -126,6 +127,15 @@ static gs_status edits(void)
     return status;
 }
 
+/* An edit that needs lines above and below, of which one is dropped again. */
+static gs_status edit_among_equal_lines(void)
+{
+    gs_text text = {0};
+    const gs_status status = gs_edit_make(&text, "a\nb\nx\nd\nc\nb\nx\nd\n", "a\nb\ny\nd\nc\nb\nx\nd\n", &error);
+    gs_text_free(&text);
+    return status;
+}
+
 /* Fails each allocation in turn until none is left; least: how many there are at least. settle: what a ledger that has no memory leaves unsettled is no failure. */
 static void each(gs_status (*what)(void), int least, bool settle)
 {
@@ -169,6 +179,7 @@ static void answers(void **state)
     each(kernel, 1, false);
     each(schedule_strings, 10, false);
     each(edits, 30, false);
+    each(edit_among_equal_lines, 15, false);
 }
 
 int main(void)

@@ -251,11 +251,11 @@ static void test_saved(void **state)
     const gs_config config = settings();
     gs_context *context = open_context(&config);
     const gs_problem problem = gs_problem_make(GS_F16, GS_TN, 64, 256, 64), nothing = gs_problem_make(GS_F16, GS_TN, 0, 256, 64);
-    static const char *const schedules[] = {"ws/64x64x64/s4/c2x1/coop/g8", "simple", NULL};
-    for (int i = 0; i < 3; i++) {
+    static const char *const schedules[] = {"ws/64x64x64/s4/c2x1/coop/g8", "simple", NULL, "simple"};
+    for (int i = 0; i < 4; i++) {   /* the last two multiply nothing */
         gs_plan *plan = NULL, *again = NULL;
         size_t size = 0, room;
-        OK(schedules[i] ? gs_plan_create_schedule(context, &problem, schedules[i], &plan, &error) : gs_plan_create(context, &nothing, &plan, &error));
+        OK(schedules[i] ? gs_plan_create_schedule(context, i < 2 ? &problem : &nothing, schedules[i], &plan, &error) : gs_plan_create(context, &nothing, &plan, &error));
         OK(gs_plan_save(plan, NULL, &size, &error));
         char *const bytes = malloc(size);
         assert_non_null(bytes);
@@ -364,6 +364,11 @@ static void test_saved_contents(void **state)
         else assert_int_equal(status, kind == 0 ? GS_OK : GS_ERROR_CORRUPT);
     }
     memcpy(part[3], numbers, sizeof numbers);
+    char *const rows = strchr(part[2], ':') + 1;   /* M is 0: an empty plan of a problem that has a D would compute nothing */
+    assert_int_equal(*rows, '0');
+    *rows = '8';
+    assert_int_equal(load_as(context, bytes, size), GS_ERROR_CORRUPT);
+    *rows = '0';
     part[2][0] ^= 1;
     assert_int_equal(load_as(context, bytes, size), GS_ERROR_CORRUPT);
     part[2][0] ^= 1;

@@ -529,6 +529,24 @@ static void test_no_memory(void **state)
     close_all(&plan, &context);
 }
 
+/* A contender whose workspace cannot be allocated drops out, however fast it is, and nothing of it stays. */
+static void test_no_workspace(void **state)
+{
+    (void)state;
+    need_compiler();
+    const gs_config config = settings();
+    for (int fails = 0; fails < 2; fails++) {
+        gs_context *context = open_with(&config, "bf16:64x256x256:tn splitk/64x64x64/s2/ab/c1x1/t2/any 2 1 0.5 0.5 0.5 0 nvidia-h200 90 132 130100 - tune-0.1.0\n");
+        stage.own_us[0] = 7;   /* the schedule of the similar problem */
+        if (fails) setenv("FAKE_CUDA_FAIL", "cuMemAlloc_v2:1", 1);
+        gs_plan *plan = plan_for(context, PROBLEM);
+        unsetenv("FAKE_CUDA_FAIL");
+        assert_int_equal(gs_plan_origin(plan), GS_ORIGIN_MEASURED);
+        assert_int_equal(strcmp(gs_plan_schedule(plan), "splitk/64x64x64/s2/ab/c1x1/t2/any") != 0, fails);
+        close_all(&plan, &context);
+    }
+}
+
 /* Each driver call fails once, at several places: either a plan is made or an error is returned, and nothing leaks. */
 static void test_failing_driver(void **state)
 {
@@ -656,7 +674,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_settings),     cmocka_unit_test(test_own_winner),        cmocka_unit_test(test_library_winner), cmocka_unit_test(test_wrong_results),
         cmocka_unit_test(test_budgets),      cmocka_unit_test(test_rows),              cmocka_unit_test(test_nowhere_to_write), cmocka_unit_test(test_captures),
-        cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_failing_driver),    cmocka_unit_test(test_failing_allocations),  cmocka_unit_test(test_processes),      cmocka_unit_test(test_emulated),
+        cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_no_workspace),      cmocka_unit_test(test_failing_driver),    cmocka_unit_test(test_failing_allocations),  cmocka_unit_test(test_processes),      cmocka_unit_test(test_emulated),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }

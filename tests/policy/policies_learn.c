@@ -60,23 +60,29 @@ static double predicted(const gs_schedule *schedule)
 
 static int by_bytes(const void *left, const void *right) { return memcmp(left, right, sizeof(gs_schedule)); }
 
-static void random_proposes_every_valid_schedule_once(void **state)
+/* Proposes until nothing is left. */
+static void expect_every_valid_schedule_once(gs_policy *policy, const char *text)
 {
-    (void)state;
-    const gs_problem problem = problem_of(PROBLEM);
+    const gs_problem problem = problem_of(text);
     gs_space space;
-    gs_policy policy = policy_of("random", 1, 1u << GS_FAMILY_MMA);
-    assert_null(policy.learn);
-    assert_int_equal(gs_space_create(&space, &problem, h200(), 1u << GS_FAMILY_MMA, NULL), GS_OK);
+    assert_int_equal(gs_space_create(&space, &problem, h200(), policy->families, NULL), GS_OK);
     gs_schedule *const list = malloc(((size_t)space.count + 7) * sizeof *list);
     int count = 0;
-    for (int got; (got = propose(&policy, list + count, 7)) > 0; count += got) assert_true(count < space.count);
+    for (int got; (got = policy->propose(policy, &problem, h200(), list + count, 7)) > 0; count += got) assert_true(count < space.count);
     assert_int_equal(count, space.count);
-    assert_int_equal(propose(&policy, list + count, 7), 0);
+    assert_int_equal(policy->propose(policy, &problem, h200(), list + count, 7), 0);
     qsort(list, (size_t)count, sizeof *list, by_bytes);
     assert_memory_equal(list, space.list, (size_t)count * sizeof *list);
     free(list);
     gs_space_free(&space);
+}
+
+static void random_proposes_every_valid_schedule_once(void **state)
+{
+    (void)state;
+    gs_policy policy = policy_of("random", 1, 1u << GS_FAMILY_MMA);
+    assert_null(policy.learn);
+    expect_every_valid_schedule_once(&policy, PROBLEM);
     policy.destroy(&policy);
 }
 
@@ -247,6 +253,16 @@ static int count_of(const gs_schedule *list, int count, int family)
     int there = 0;
     for (int i = 0; i < count; i++) there += list[i].family == family;
     return there;
+}
+
+/* As long as they are not more than it keeps. */
+static void learned_proposes_every_valid_schedule_once(void **state)
+{
+    (void)state;
+    unsetenv("GEMMSMITH_WEIGHTS");
+    gs_policy policy = policy_of("learned", 1, 1u << GS_FAMILY_SLICEK);
+    expect_every_valid_schedule_once(&policy, "f16:64x64x64:tn");
+    policy.destroy(&policy);
 }
 
 static void learned_follows_what_was_measured(void **state)
@@ -535,6 +551,7 @@ int main(void)
         cmocka_unit_test(evolve_stays_near_the_fastest), cmocka_unit_test(evolve_takes_the_plainest_parent),
         cmocka_unit_test(evolve_beats_chance),
         cmocka_unit_test(evolve_is_told_of_others),
+        cmocka_unit_test(learned_proposes_every_valid_schedule_once),
         cmocka_unit_test(learned_follows_what_was_measured),
         cmocka_unit_test(learned_looks_around_the_fastest),
         cmocka_unit_test(learned_says_nothing_twice),

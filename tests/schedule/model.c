@@ -307,6 +307,20 @@ static void schedules_suit_similar_problems(void **state)
     assert_memory_equal(&schedule, &late, sizeof late);
 }
 
+/* Eight of the larger matrices at once need more registers than a thread has, and no other word but the first changes that. */
+static void the_first_word_changes_if_no_other_helps(void **state)
+{
+    (void)state;
+    const gs_caps *const caps = gs_caps_find("a100");
+    const gs_schedule eight = schedule_of("tiny/b8/r16/direct/w1");
+    const gs_problem small = problem_of("f16:16x8x16:tn:b=4096"), larger = problem_of("f16:16x64x64:tn:b=4096");
+    gs_schedule schedule = eight;
+    assert_int_equal(gs_schedule_check(&schedule, &small, caps, NULL), GS_OK);
+    assert_true(gs_schedule_suit(&schedule, &larger, caps));
+    assert_int_equal(gs_schedule_check(&schedule, &larger, caps, NULL), GS_OK);
+    for (int i = 0; i < gs_family_parameters(GS_FAMILY_TINY); i++) assert_int_equal(schedule.value[i] != eight.value[i], i == 0);
+}
+
 /* ---- measured rows ---- */
 
 enum { MOST_ROWS = 64, MOST_PROBLEMS = 100 };
@@ -418,6 +432,7 @@ int main(void)
         cmocka_unit_test(the_first_is_the_best),
         cmocka_unit_test(families_can_be_chosen),
         cmocka_unit_test(schedules_suit_similar_problems),
+        cmocka_unit_test(the_first_word_changes_if_no_other_helps),
         cmocka_unit_test(ranks_like_an_h200),
     };
     return cmocka_run_group_tests_name("model", tests, NULL, NULL);

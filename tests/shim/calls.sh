@@ -38,6 +38,12 @@ says "$(each "$all" 'passed on')" "mode off"
 counted cublasGemmEx off 23
 if grep -q 'served:' "$work/log"; then fail "mode off makes plans"; fi
 
+# each function passes each of its arguments on at its place
+functions='cublasGemmEx cublasGemmEx_64 cublasGemmBatchedEx cublasGemmBatchedEx_64 cublasGemmStridedBatchedEx cublasGemmStridedBatchedEx_64 cublasHgemm cublasHgemm_64 cublasHgemmStridedBatched cublasHgemmStridedBatched_64'
+preloaded GEMMSMITH_BLAS=off "$programs/shim_arguments"
+says "$(each "$functions" all)" "arguments"
+for name in $functions; do counted $name off 1; done
+
 # a mode that is none: off, and a line
 preloaded GEMMSMITH_BLAS=fast "$programs/shim_calls" usual
 says "usual: passed on" "an unknown mode"

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,7 @@
 #include "fake/opened.h"
 #include "support/fork.h"
 #include "torch/adapter.h"
+#include "torch/choice.h"
 
 static char folder[] = "/tmp/gemmsmith-torch-XXXXXX";
 static fake_torch_state *torch;
@@ -493,14 +496,42 @@ static void prepared(void **state)
     assert_int_equal(gs_torch_prepare_text(0, "bf16:32x64x64:tn", text, sizeof text), GS_OK);
     assert_non_null(strstr(text, "choice"));
     assert_int_equal(gs_torch_prepare_text(0, "bf16:32x64x64:tn", text, sizeof text), GS_OK);
+    assert_int_equal(gs_torch_prepare_text(0, "bf16:0x64x64:tn", text, sizeof text), GS_OK);   /* an empty product is left to torch */
+    assert_non_null(strstr(text, "torch's own kernel: "));
     assert_int_not_equal(gs_torch_prepare_text(0, "bf16:32x64x64:tn:acc=f16", text, sizeof text), GS_OK);
     assert_int_not_equal(gs_torch_prepare_text(99, "bf16:32x64x64:tn", text, sizeof text), GS_OK);
     assert_int_not_equal(gs_torch_prepare_text(0, "nonsense", text, sizeof text), GS_OK);
     assert_int_equal(gs_torch_prepare_text(7, "bf16:32x64x64:tn", text, sizeof text), GS_OK);   /* no such device */
-    assert_non_null(strstr(text, "torch's own kernel: "));
+    assert_non_null(strstr(text, "torch's own kernel: cuda:7: the driver sees 1 device"));
     for (int64_t m = 40; m < 48; m++) assert_non_null(mm(FAKE_TORCH_BF16, m, 64, 64));
     assert_true(find_line("limit of plans", text));
     launches = last_launch()->count, products = torch->products;
+}
+
+static atomic_bool waiting, inside;
+
+static void *enter_stage(void *unused)
+{
+    waiting = true;
+    gs_torch_stage(true);
+    inside = true;
+    gs_torch_stage(false);
+    return unused;
+}
+
+static void stage_for_one_thread(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    gs_torch_stage(true);
+    assert_int_equal(pthread_create(&thread, NULL, enter_stage, NULL), 0);
+    while (!waiting) usleep(1000);
+    for (int i = 0; i < 100 && !inside; i++) usleep(1000);
+    const bool both = inside;
+    gs_torch_stage(false);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_false(both);
+    assert_true(inside);
 }
 
 static void forked(void **state)
@@ -535,6 +566,6 @@ static void unloading(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_to_load), cmocka_unit_test(loading), cmocka_unit_test(passed_on), cmocka_unit_test(raised), cmocka_unit_test(ours),
-                                       cmocka_unit_test(fused), cmocka_unit_test(gates), cmocka_unit_test(named_gates), cmocka_unit_test(norms), cmocka_unit_test(norms_in_chains), cmocka_unit_test(prepared), cmocka_unit_test(forked), cmocka_unit_test(unloading)};
+                                       cmocka_unit_test(fused), cmocka_unit_test(gates), cmocka_unit_test(named_gates), cmocka_unit_test(norms), cmocka_unit_test(norms_in_chains), cmocka_unit_test(prepared), cmocka_unit_test(stage_for_one_thread), cmocka_unit_test(forked), cmocka_unit_test(unloading)};
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }

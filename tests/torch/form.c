@@ -138,6 +138,8 @@ static void batched(void **state)
 {
     (void)state;
     made a, b, d;
+    gs_torch_key key;
+    gs_torch_pointers pointers;
     gs_torch_call call = {.a = tensor(&a, 0, GS_F16, 3, L(3, 8, 32), L(256, 32, 1)), .b = tensor(&b, 1, GS_F16, 3, L(3, 32, 24), L(768, 24, 1))};
     expect(&call, "f16:8x24x32:nn:b=3");
     tensor(&b, 1, GS_F16, 3, L(3, 32, 24), L(0, 24, 1));
@@ -153,6 +155,9 @@ static void batched(void **state)
     expect_reason(&call, GS_TORCH_SHAPE);
     tensor(&b, 1, GS_F16, 3, L(3, 32, 24), L(GS_MAX_STRIDE + 1, 24, 1));
     expect_reason(&call, GS_TORCH_STRIDES);
+    tensor(&b, 1, GS_F16, 3, L(3, 32, 24), L(GS_MAX_STRIDE, 24, 1));
+    assert_int_equal(gs_torch_form(&call, &key, &pointers), GS_TORCH_FITS);   /* the largest stride; as a problem it has too many bytes */
+    assert_true(key.stride_b == GS_MAX_STRIDE);
     tensor(&a, 0, GS_F16, 3, L(1, 8, 32), L(5, 32, 1));
     tensor(&b, 1, GS_F16, 3, L(1, 32, 24), L(0, 24, 1));
     expect(&call, "f16:8x24x32:nn");

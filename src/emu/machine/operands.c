@@ -301,13 +301,13 @@ uint32_t gs_emu_source_predicate(gs_emu_decoder *d, const gs_ptx_operand *operan
 uint32_t gs_emu_destination(gs_emu_decoder *d, const gs_ptx_operand *operand, gs_ptx_type type)
 {
     if (!operand || d->status != GS_OK || operand->kind == GS_PTX_SINK) return GS_EMU_NONE;
-    if (operand->kind != GS_PTX_REGISTER || operand->negated) {
-        gs_emu_unsupported(d, "the destination is no register");
-        return GS_EMU_NONE;
+    if (operand->kind == GS_PTX_REGISTER && !operand->negated) {
+        const uint32_t offset = register_of(d, operand->index, type);
+        note_write(d, offset);
+        return offset;
     }
-    const uint32_t offset = register_of(d, operand->index, type);
-    note_write(d, offset);
-    return offset;
+    gs_emu_unsupported(d, "the destination is no register");
+    return GS_EMU_NONE;
 }
 
 void gs_emu_address(gs_emu_decoder *d, const gs_ptx_operand *operand, int slot)

@@ -25,6 +25,7 @@ typedef struct handle {
 
 static atomic_int calls;
 static bool       counts_only;
+static int64_t   *noted;   /* where arguments are written; NULL: nowhere */
 
 __attribute__((constructor)) static void start(void)
 {
@@ -33,6 +34,17 @@ __attribute__((constructor)) static void start(void)
 }
 
 int fake_blas_calls(void) { return atomic_load(&calls); }
+void fake_blas_note(int64_t *arguments) { noted = arguments; }
+
+/* Writes all arguments of a function to `noted`, if that is asked for, and returns. P: a pointer. */
+#define P(pointer) ((int64_t)(intptr_t)(pointer))
+#define NOTE(...)                                                    \
+    do {                                                             \
+        if (!noted) break;                                           \
+        const int64_t arguments_[] = {__VA_ARGS__};                  \
+        memcpy(noted, arguments_, sizeof arguments_);                \
+        return atomic_fetch_add(&calls, 1), GS_CUBLAS_SUCCESS;       \
+    } while (0)
 
 int cublasCreate_v2(void **out)
 {
@@ -117,6 +129,7 @@ static double scalar(const void *value, int compute) { return compute == GS_CUBL
 int cublasGemmStridedBatchedEx_64(void *h, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int type_a, int64_t lda, long long stride_a, const void *b,
                                   int type_b, int64_t ldb, long long stride_b, const void *beta, void *c, int type_c, int64_t ldc, long long stride_c, int64_t batch, int compute, int algo)
 {
+    NOTE(P(h), op_a, op_b, m, n, k, P(alpha), P(a), type_a, lda, stride_a, P(b), type_b, ldb, stride_b, P(beta), P(c), type_c, ldc, stride_c, batch, compute, algo);
     const handle *const own = h;
     matrix operands[3] = {{0}};
     (void)algo;
@@ -147,37 +160,44 @@ int cublasGemmStridedBatchedEx_64(void *h, int op_a, int op_b, int64_t m, int64_
 int cublasGemmStridedBatchedEx(void *h, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int type_a, int lda, long long stride_a, const void *b, int type_b, int ldb,
                                long long stride_b, const void *beta, void *c, int type_c, int ldc, long long stride_c, int batch, int compute, int algo)
 {
+    NOTE(P(h), op_a, op_b, m, n, k, P(alpha), P(a), type_a, lda, stride_a, P(b), type_b, ldb, stride_b, P(beta), P(c), type_c, ldc, stride_c, batch, compute, algo);
     return cublasGemmStridedBatchedEx_64(h, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c, type_c, ldc, stride_c, batch, compute, algo);
 }
 int cublasGemmEx_64(void *h, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int type_a, int64_t lda, const void *b, int type_b, int64_t ldb,
                     const void *beta, void *c, int type_c, int64_t ldc, int compute, int algo)
 {
+    NOTE(P(h), op_a, op_b, m, n, k, P(alpha), P(a), type_a, lda, P(b), type_b, ldb, P(beta), P(c), type_c, ldc, compute, algo);
     return cublasGemmStridedBatchedEx_64(h, op_a, op_b, m, n, k, alpha, a, type_a, lda, 0, b, type_b, ldb, 0, beta, c, type_c, ldc, 0, 1, compute, algo);
 }
 int cublasGemmEx(void *h, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int type_a, int lda, const void *b, int type_b, int ldb, const void *beta, void *c,
                  int type_c, int ldc, int compute, int algo)
 {
+    NOTE(P(h), op_a, op_b, m, n, k, P(alpha), P(a), type_a, lda, P(b), type_b, ldb, P(beta), P(c), type_c, ldc, compute, algo);
     if (counts_only) return atomic_fetch_add(&calls, 1), GS_CUBLAS_SUCCESS;
     return cublasGemmEx_64(h, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, compute, algo);
 }
 int cublasHgemmStridedBatched_64(void *h, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int64_t lda, long long stride_a, const void *b, int64_t ldb,
                                  long long stride_b, const void *beta, void *c, int64_t ldc, long long stride_c, int64_t batch)
 {
+    NOTE(P(h), op_a, op_b, m, n, k, P(alpha), P(a), lda, stride_a, P(b), ldb, stride_b, P(beta), P(c), ldc, stride_c, batch);
     return cublasGemmStridedBatchedEx_64(h, op_a, op_b, m, n, k, alpha, a, GS_CUDA_R_16F, lda, stride_a, b, GS_CUDA_R_16F, ldb, stride_b, beta, c, GS_CUDA_R_16F, ldc, stride_c, batch,
                                          GS_CUBLAS_COMPUTE_16F, GS_CUBLAS_GEMM_DEFAULT);
 }
 int cublasHgemmStridedBatched(void *h, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int lda, long long stride_a, const void *b, int ldb, long long stride_b,
                               const void *beta, void *c, int ldc, long long stride_c, int batch)
 {
+    NOTE(P(h), op_a, op_b, m, n, k, P(alpha), P(a), lda, stride_a, P(b), ldb, stride_b, P(beta), P(c), ldc, stride_c, batch);
     return cublasHgemmStridedBatched_64(h, op_a, op_b, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, batch);
 }
 int cublasHgemm_64(void *h, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int64_t lda, const void *b, int64_t ldb, const void *beta, void *c,
                    int64_t ldc)
 {
+    NOTE(P(h), op_a, op_b, m, n, k, P(alpha), P(a), lda, P(b), ldb, P(beta), P(c), ldc);
     return cublasHgemmStridedBatched_64(h, op_a, op_b, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c, ldc, 0, 1);
 }
 int cublasHgemm(void *h, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int lda, const void *b, int ldb, const void *beta, void *c, int ldc)
 {
+    NOTE(P(h), op_a, op_b, m, n, k, P(alpha), P(a), lda, P(b), ldb, P(beta), P(c), ldc);
     return cublasHgemm_64(h, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
@@ -185,13 +205,13 @@ int cublasHgemm(void *h, int op_a, int op_b, int m, int n, int k, const void *al
 int cublasGemmBatchedEx_64(void *h, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *const *a, int type_a, int64_t lda, const void *const *b, int type_b,
                            int64_t ldb, const void *beta, void *const *c, int type_c, int64_t ldc, int64_t batch, int compute, int algo)
 {
-    (void)op_a, (void)op_b, (void)m, (void)n, (void)k, (void)alpha, (void)a, (void)type_a, (void)lda, (void)b, (void)type_b, (void)ldb, (void)beta, (void)c, (void)type_c, (void)ldc;
-    (void)batch, (void)compute, (void)algo;
+    NOTE(P(h), op_a, op_b, m, n, k, P(alpha), P(a), type_a, lda, P(b), type_b, ldb, P(beta), P(c), type_c, ldc, batch, compute, algo);
     atomic_fetch_add(&calls, 1);
     return h ? GS_CUBLAS_SUCCESS : GS_CUBLAS_NOT_INITIALIZED;
 }
 int cublasGemmBatchedEx(void *h, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *const *a, int type_a, int lda, const void *const *b, int type_b, int ldb,
                         const void *beta, void *const *c, int type_c, int ldc, int batch, int compute, int algo)
 {
+    NOTE(P(h), op_a, op_b, m, n, k, P(alpha), P(a), type_a, lda, P(b), type_b, ldb, P(beta), P(c), type_c, ldc, batch, compute, algo);
     return cublasGemmBatchedEx_64(h, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, batch, compute, algo);
 }

@@ -38,4 +38,7 @@ int cublasHgemmStridedBatched_64(void *handle, int op_a, int op_b, int64_t m, in
 /* Multiplications that reached the fake library. */
 int fake_blas_calls(void);
 
+/* From now on, multiplications compute nothing and write their arguments there, as the program's call has them; NULL: as usual again. */
+void fake_blas_note(int64_t *arguments);
+
 #endif
