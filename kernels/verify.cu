@@ -175,7 +175,7 @@ GS_SHARED double element_of(const void *at, gs_u64 index, int type) { return bit
 typedef struct final_value {
     double value, slack;   /* slack: error that the epilogue may add */
     double size;           /* magnitude of the scales, by which an error of the sum is multiplied */
-    double hidden;         /* how much larger the sum was before what was added to it cancelled a part */
+    double hidden;         /* by how much a bias or C made it smaller: its error is that of the larger one */
     bool   open;           /* NaN is right as well */
     bool   lost;           /* anything is right */
     bool   wide;           /* an intermediate value needs more bits than an f32: even exact data are rounded */
@@ -334,6 +334,7 @@ GS_KERNEL void gs_verify_compare(const gs_check p)
         const unsigned int poison = p.type == F32 ? p.poison : poison_unit(p.poison, at);
         const double got = bits_value(bits, p.type), right = bits_value(right_bits, p.type);
         const bool want_nan = want != want, got_nan = got != got;
+        const double around = spread * size_of_lines(&p, i) * of.size + p.spread * of.hidden + p.absolute + of.slack;   /* bound, but for what is relative to the result */
         bool wrong;
         if (of.lost) {
             wrong = bits == poison;
@@ -342,12 +343,12 @@ GS_KERNEL void gs_verify_compare(const gs_check p)
         } else if (got_nan) {
             wrong = !of.open || bits == poison;
         } else if (p.once && !p.exact && fabs(want) < (double)gs_infinity()) {
-            const double bound = (p.relative + 0x1p-22) * fabs(want) + spread * size_of_lines(&p, i) * of.size + p.spread * of.hidden + p.absolute + of.slack;   /* 0x1p-22: D is rounded from an f32 */
+            const double bound = (p.relative + 0x1p-22) * fabs(want) + around;   /* 0x1p-22: D is rounded from an f32 */
             wrong = got < (double)bits_value(round_bits(want - bound, p.type), p.type) || got > (double)bits_value(round_bits(want + bound, p.type), p.type);
         } else if (p.exact || !(fabs(factor ? want : right) < (double)gs_infinity())) {
             wrong = got != right && !(of.wide && got >= bits_value(round_bits(want - of.slack, p.type), p.type) && got <= bits_value(round_bits(want + of.slack, p.type), p.type));
         } else {
-            const double bound = p.relative * fabs(want) + spread * size_of_lines(&p, i) * of.size + p.spread * of.hidden + p.absolute + of.slack;
+            const double bound = p.relative * fabs(want) + around;
             double error = fabs(got - want);
             if (factor && !(fabs(got) < (double)gs_infinity()) && (got < 0) == (want < 0)) error = fmax(overflow_of(p.type) - fabs(want), 0);   /* distance from overflow */
             if (error > worst * bound) worst = bound > 0 ? fmin(error / bound, 1e300) : 1e300;

@@ -437,7 +437,7 @@ GS_SHARED float gs_range_number(gs_u64 bits, int exponent, int length)
     return bits & 1 ? value : -value;
 }
 
-/* Whether such a line's inf or NaN is where the other operand is zero: that of every second NaN line, the first included, and of the other half of the inf lines. */
+/* Whether the inf or NaN of a line of that class lies where the other operand is zero: so in every second NaN line, the first included, and in every second inf line. */
 GS_SHARED int gs_range_meets_zeros(const gs_datagen *g, int lone, int kind, long long batch, long long line)
 {
     const int classes = lone ? g->plan.range.lone_classes : g->plan.range.full_classes;

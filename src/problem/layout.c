@@ -161,8 +161,7 @@ gs_problem gs_problem_packed(const gs_problem *problem)
     return packed;
 }
 
-/* Scales a stride to new extents. Matrices that lie side by side in shared rows stay side by side with the same gaps; others stay one after the other with the same gap. */
-static void resize_stride(const gs_problem *was, const gs_shape *before, const gs_shape *after, int64_t *ld, int64_t *stride)
+void gs_resize_stride(const gs_problem *was, const gs_shape *before, const gs_shape *after, int64_t *ld, int64_t *stride)
 {
     if (*stride == 0 || *stride == GS_SAME_MATRIX) return;
     const bool beside = *stride < before->ld && was->batch > 1;
@@ -192,7 +191,7 @@ gs_problem gs_problem_resized(const gs_problem *problem, int64_t m, int64_t n, i
     int64_t *const ld[] = {&other.lda, &other.ldb, &other.ldc, &other.ldd}, *const stride[] = {&other.stride_a, &other.stride_b, &other.stride_c, &other.stride_d};
     for (int i = 0; i < 4; i++) {
         const gs_shape before = gs_shape_of(problem, "abcd"[i]), after = gs_shape_of(&other, "abcd"[i]);
-        resize_stride(problem, &before, &after, ld[i], stride[i]);
+        gs_resize_stride(problem, &before, &after, ld[i], stride[i]);
     }
     if (gs_has_aux(problem)) {
         const gs_shape before = gs_shape_of(problem, 'g');
@@ -200,7 +199,7 @@ gs_problem gs_problem_resized(const gs_problem *problem, int64_t m, int64_t n, i
         unpadded.ldaux = other.ldaux = 0;
         const gs_shape after = gs_shape_of(&other, 'g');
         int64_t ldaux = before.ld + after.ld - gs_shape_of(&unpadded, 'g').ld;
-        resize_stride(problem, &before, &after, &ldaux, &other.stride_aux);
+        gs_resize_stride(problem, &before, &after, &ldaux, &other.stride_aux);
         other.ldaux = ldaux == after.ld ? 0 : ldaux;
     }
     if (other.stride_bias) other.stride_bias += gs_shape_of(&other, 'e').row - gs_shape_of(problem, 'e').row;

@@ -116,6 +116,10 @@ gs_problem gs_problem_packed(const gs_problem *problem);
 /* Bytes that a call's pointer to A, B, C or D refers to: the elements, or the array of pointers to the matrices. */
 static inline size_t gs_args_bytes(const gs_problem *p, char operand) { return p->matrices ? (size_t)p->batch * sizeof(uint64_t) : gs_problem_bytes(p, operand); }
 
+/* Changes the stride from one matrix to the next, if one is given, from that of `before` to that of `after`, whose rows lie *ld apart. Matrices side by side in shared rows stay so
+ * with the same gaps (*ld grows if it must); others stay one after the other with the same gap. */
+void gs_resize_stride(const gs_problem *was, const gs_shape *before, const gs_shape *after, int64_t *ld, int64_t *stride);
+
 /* The same problem with other extents; every row keeps its padding. */
 gs_problem gs_problem_resized(const gs_problem *problem, int64_t m, int64_t n, int64_t k);
 

@@ -22,7 +22,7 @@ enum { WHOLE = -1 };
 static const edge edges[] = {
     /* m    n    k    b  pad  alpha  beta   special, alone, drawn */
     {  264, 328,  72, 1,   0, 1,     0,     USUAL },   /* multiples of 8, but not of a tile */
-    {  256, 256,  64, 1,   8, 1,     1,     USUAL, 0, BOTH },    /* large tiles: kernels have code for these too. Two matrices would be more blocks than a GPU holds at once */
+    {  256, 256,  64, 1,   8, 1,     1,     USUAL, 0, BOTH },    /* large tiles. One matrix: the blocks of two are more than a GPU holds at once */
     {  136, 120,  72, 1,   8, 1,     0,     USUAL, 'd', ALPHA },
     {   16,   8,  16, 3,   8, 1,     1,     USUAL, 0, BOTH },
     {   24,  40, 1032, 1,  0, 1,     0,     USUAL, 0, ALPHA },
@@ -32,7 +32,7 @@ static const edge edges[] = {
     {    1, 257,  36, 3,   8, 1,     1,     USUAL, 0, BOTH },
     {  193,   1, 1088, 1,  0, 1,     0,     USUAL, 0, ALPHA },
     {    1,   1,  72, 1,   5, 1,     1,     USUAL, 0, BOTH },
-    {    4, 264,  72, 3,   8, 1,     1,     USUAL, 0, BOTH },    /* a few rows, a few columns */
+    {    4, 264,  72, 3,   8, 1,     1,     USUAL, 0, BOTH },    /* a few rows; a few columns */
     {  264,  12,  72, 3,   5, 1,     1,     USUAL, 0, BOTH },
     {   88,   1,  72, 3,   5, 1,     1,     USUAL, 0, BOTH },    /* kernels have code for one row or column, long sums, whole tiles: these with C, padding, batches too */
     {   16,  24, 1048, 2,  8, 1,     1,     USUAL, 0, BOTH },

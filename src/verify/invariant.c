@@ -60,7 +60,7 @@ static int64_t drawn_size(uint64_t bits, int which, int64_t least)
     return which == 1 ? 2 + gs_pick_below(bits, 127) : least + gs_pick_below(bits, MOST_DRAWN + 1 - least);
 }
 
-enum { ANY_EIGHTS, LONGEST, UNEVEN, PACKED };
+enum { AS_ASKED, ANY_EIGHTS, LONGEST, UNEVEN, PACKED };   /* how far apart the rows of a turn lie */
 
 /* Elements of padding behind a row. UNEVEN: no multiple of 8, so that neither tensor copies nor copies of 16 bytes apply; else a multiple of 8, for LONGEST as if two more
  * matrices lay beside this one. */
@@ -71,26 +71,19 @@ static int64_t more_of_row(int64_t row, int how, uint64_t bits)
     return how == UNEVEN ? uneven[gs_pick_below(bits, GS_COUNT(uneven))] : eights[how == LONGEST ? 0 : gs_pick_below(bits, GS_COUNT(eights))];
 }
 
-/* The same operand with rows that lie `ld` apart. Matrices that lie one behind the other move apart with them. */
-static void set_rows(const gs_shape *s, int64_t ld, int64_t *ld_of, int64_t *stride)
+/* With other leading dimensions, each operand's by another amount: bits must not depend on these either. */
+static gs_problem with_rows(const gs_problem *problem, int how, uint64_t bits)
 {
-    const bool beside = *stride > 0 && *stride < s->ld;
-    if (*stride > 0 && !beside && s->rows > 0) *stride = GS_MAX(*stride + (ld - s->ld) * s->rows, ld * s->rows);
-    if (!beside || ld > s->ld) *ld_of = ld;   /* rows of matrices side by side cannot be shorter */
-}
-
-/* With padded or with packed rows, padded each operand by another amount: bits must not depend on leading dimensions either. */
-static gs_problem with_padding(const gs_problem *problem, int how, uint64_t bits)
-{
-    gs_problem padded = *problem;
-    int64_t *const ld[] = {&padded.lda, &padded.ldb, &padded.ldc, &padded.ldd, &padded.ldaux};
-    int64_t *const stride[] = {&padded.stride_a, &padded.stride_b, &padded.stride_c, &padded.stride_d, &padded.stride_aux};
-    if (problem->grouping == GS_GROUPS_K) return padded;
+    gs_problem other = *problem;
+    int64_t *const ld[] = {&other.lda, &other.ldb, &other.ldc, &other.ldd, &other.ldaux};
+    int64_t *const stride[] = {&other.stride_a, &other.stride_b, &other.stride_c, &other.stride_d, &other.stride_aux};
+    if (how == AS_ASKED || problem->grouping == GS_GROUPS_K) return other;
     for (int i = 0; i < (gs_has_aux(problem) ? 5 : 4); i++) {
         const gs_shape s = gs_shape_of(problem, "abcdg"[i]);
-        set_rows(&s, how == PACKED ? GS_MAX(s.row, 1) : s.ld + more_of_row(s.row, how, gs_mix(bits + (uint64_t)i)), ld[i], stride[i]);
+        *ld[i] = how == PACKED ? GS_MAX(s.row, 1) : s.ld + more_of_row(s.row, how, gs_mix(bits + (uint64_t)i));
+        gs_resize_stride(problem, &s, &s, ld[i], stride[i]);
     }
-    return padded;
+    return other;
 }
 
 /* With scalars of many bits, the same in every launch: roundings must not depend on the row either, and an alpha of 1 hides some of them. */
@@ -112,7 +105,8 @@ static gs_problem problem_of_turn(const gs_problem *asked, uint64_t seed, int tu
     if (turn == 0) return *problem;
     if (other < 0) return with_m(problem, sizes[turn - 1]);
     const gs_problem drawn = turn == CANCELLING - 1 ? *problem : with_m(problem, turn == FEW ? 1 + gs_pick_below(bits, 32) : turn == ONE ? 1 : drawn_size(bits, other, MOST_DRAWN - 200));
-    return other == 1 || other == 2 || turn >= FEW ? with_padding(&drawn, turn == FEW ? UNEVEN : turn == ONE ? LONGEST : other == 2 ? PACKED : ANY_EIGHTS, bits) : drawn;
+    const int how = turn == FEW ? UNEVEN : turn == ONE ? LONGEST : other == 1 || turn == CANCELLING - 1 ? ANY_EIGHTS : other == 2 ? PACKED : AS_ASKED;
+    return with_rows(&drawn, how, bits);
 }
 
 /* The matrix of B that a row (counted through all matrices) is multiplied by; -1: none. */

@@ -20,6 +20,7 @@
 #include "cublas/library.h"
 #include "fake/opened.h"
 #include "folder.h"
+#include "plan/made.h"
 #include "plan/plan_internal.h"
 #include "stage_clock.h"
 #include "support/fork.h"
@@ -529,6 +530,22 @@ static void test_no_memory(void **state)
     close_all(&plan, &context);
 }
 
+/* A context takes an open device, and closes it if there is no memory for the context. */
+static void test_no_memory_for_a_context(void **state)
+{
+    (void)state;
+    gs_context *context = NULL;
+    gs_device *device;
+    assert_int_equal(gs_device_open(&device, "cuda:0", cache, &error), GS_OK);
+    fail_at = 1;
+    const gs_status status = gs_context_open_on(&context, NULL, device, &error);
+    assert_true(allocation_failed());
+    assert_int_equal(status, GS_ERROR_MEMORY);
+    assert_string_equal(error.text, "no memory for a context");
+    assert_null(context);
+    assert_int_equal(live(), 0);
+}
+
 /* A contender whose workspace cannot be allocated drops out, however fast it is, and nothing of it stays. */
 static void test_no_workspace(void **state)
 {
@@ -674,7 +691,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_settings),     cmocka_unit_test(test_own_winner),        cmocka_unit_test(test_library_winner), cmocka_unit_test(test_wrong_results),
         cmocka_unit_test(test_budgets),      cmocka_unit_test(test_rows),              cmocka_unit_test(test_nowhere_to_write), cmocka_unit_test(test_captures),
-        cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_no_workspace),      cmocka_unit_test(test_failing_driver),    cmocka_unit_test(test_failing_allocations),  cmocka_unit_test(test_processes),      cmocka_unit_test(test_emulated),
+        cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_no_workspace), cmocka_unit_test(test_no_memory_for_a_context),      cmocka_unit_test(test_failing_driver),    cmocka_unit_test(test_failing_allocations),  cmocka_unit_test(test_processes),      cmocka_unit_test(test_emulated),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }

@@ -23,7 +23,6 @@
 #include "learn/weights.h"
 #include "loaded/contender.h"
 #include "loaded/loaded.h"
-#include "plan/made.h"
 #include "schedule/schedule.h"
 
 static char folder[] = "/tmp/gemmsmith-plan-XXXXXX";
@@ -673,23 +672,6 @@ static void test_odd_tables(void **state)
     assert_int_equal(live(), 0);
 }
 
-/* A context takes an open device, and closes it if there is no memory for the context. */
-static void test_no_memory_for_a_context(void **state)
-{
-    (void)state;
-    gs_context *context = NULL;
-    gs_device *device;
-    gs_error error = {0};
-    assert_int_equal(gs_device_open(&device, "cuda:0", cache, &error), GS_OK);
-    fail_at = 1;
-    const gs_status status = gs_context_open_on(&context, NULL, device, &error);
-    assert_true(allocation_failed());
-    assert_int_equal(status, GS_ERROR_MEMORY);
-    assert_string_equal(error.text, "no memory for a context");
-    assert_null(context);
-    assert_int_equal(live(), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -707,7 +689,6 @@ int main(void)
         cmocka_unit_test(test_declared),
         cmocka_unit_test(test_zeroed_workspace),
         cmocka_unit_test(test_odd_tables),
-        cmocka_unit_test(test_no_memory_for_a_context),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }
