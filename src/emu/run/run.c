@@ -29,7 +29,7 @@
 #define UNSEEN_EVERY  4               /* in one of so many launches strong stores become visible late: some of them at the end of one in SHOWN_EVERY slices, */
 #define SHOWN_EVERY   32
 #define POLLS_TO_SHOW 64              /* or when a cluster has polled so often */
-#define LATE_EVERY    8               /* in one of so many launches a cluster is delayed */
+#define LATE_EVERY    2               /* in one of so many launches a cluster is delayed */
 #define MOST_BYTES    (512u << 20)    /* most registers, local and shared memory of a cluster, and of all running clusters */
 
 /* ---- a cluster ---- */
