@@ -10,7 +10,7 @@ A process of each variant, with a cache of Inductor of its own, makes a part rea
 tokens: forward and backward of one layer), mode, variant, round, microseconds of a step, tokens per second. What does not fit into --seconds is left out and named; a part alone is --batches 16 --prefill 0.
 
 --variants takes any of these with words behind it: "+pdl", Inductor's own kernels are launched dependently too (TORCHINDUCTOR_ENABLE_PDL); "+plain", ours never are; "+const", weights are
-promised to be constant (enable(constant_weights=True)); "+norms", in `fused` norms are rms_norm() too.
+promised to be constant (enable(constant_weights=True)); "+norms", in `fused` norms are rms_norm() too; "+qkv", there q, k and v are one product.
 modes: graph, the step captured as a CUDA graph; compile, torch.compile's max-autotune with Inductor's graphs; compiled-graph, max-autotune without them, captured as a whole.
 --products: in `ours` and `fused` torch.compile keeps products of one row, which max-autotune makes a multiplication and a sum.
 --hf: the class of transformers, with fuse() for `fused`. --cpu: tiny, on the emulated device; its times mean nothing."""
@@ -62,8 +62,8 @@ def read_arguments():
 def words_of(variant):
     """(what computes, the words behind it)."""
     name, *words = variant.split("+")
-    if name not in ("torch", "ours", "fused") or not set(words) <= {"pdl", "plain", "const", "norms"}:
-        raise SystemExit(f"measure_decoder: {variant}: no variant: torch, ours or fused, with +pdl, +plain, +const or +norms behind it")
+    if name not in ("torch", "ours", "fused") or not set(words) <= {"pdl", "plain", "const", "norms", "qkv"}:
+        raise SystemExit(f"measure_decoder: {variant}: no variant: torch, ours or fused, with +pdl, +plain, +const, +norms or +qkv behind it")
     return name, words
 
 
@@ -163,8 +163,8 @@ def parent(arguments):
 
 # ---- a worker ----
 
-def make_model(torch, ours, arguments, fused, norms):
-    """The plain decoder. With `fused` the gate and up are one operator, and residuals are added by the products before them; with `norms` norms are ours, too."""
+def make_model(torch, ours, arguments, fused, norms, qkv):
+    """The plain decoder. With `fused` the gate and up are one operator, and residuals are added by the products before them; with `norms` norms are ours, too, and with `qkv` q, k and v one product."""
     functional = torch.nn.functional
     dims, device = arguments.dimensions, "cpu" if arguments.cpu else "cuda"
     features, hidden, head = dims["features"], dims["hidden"], dims["features"] // dims["heads"]
@@ -189,8 +189,11 @@ def make_model(torch, ours, arguments, fused, norms):
     class Layer(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.q, self.o = linear(features, features, dims["bias"]), linear(features, features)
-            self.k, self.v = (linear(dims["kv"] * head, features, dims["bias"]) for _ in range(2))
+            self.sizes, self.o = [features, dims["kv"] * head, dims["kv"] * head], linear(features, features)
+            if qkv:
+                self.qkv = linear(sum(self.sizes), features, dims["bias"])
+            else:
+                self.q, self.k, self.v = (linear(size, features, dims["bias"]) for size in self.sizes)
             self.norm1, self.norm2, self.down = scale(), scale(), linear(features, hidden)
             gate, up = linear(hidden, features), linear(hidden, features)
             if fused:
@@ -201,7 +204,8 @@ def make_model(torch, ours, arguments, fused, norms):
         def forward(self, x, cos, sin, cache, place):
             batch, tokens, _ = x.shape
             y = norm(x, self.norm1)
-            q, k, v = (part(y).view(batch, tokens, -1, head).transpose(1, 2) for part in (self.q, self.k, self.v))
+            parts = ours.linear(y, self.qkv.weight, self.qkv.bias).split(self.sizes, -1) if qkv else (self.q(y), self.k(y), self.v(y))
+            q, k, v = (part.view(batch, tokens, -1, head).transpose(1, 2) for part in parts)
             q, k = rotate(q, cos, sin), rotate(k, cos, sin)
             if cache is not None:
                 cache[0].index_copy_(2, place, k)
@@ -231,7 +235,7 @@ def make_model(torch, ours, arguments, fused, norms):
     return Decoder()
 
 
-def make_transformers(torch, ours, arguments, fused, norms):
+def make_transformers(torch, ours, arguments, fused, norms, qkv):
     import transformers
     dims = arguments.dimensions
     config, model = {"llama": (transformers.LlamaConfig, transformers.LlamaForCausalLM), "qwen": (transformers.Qwen2Config, transformers.Qwen2ForCausalLM)}[arguments.model]
@@ -240,7 +244,7 @@ def make_transformers(torch, ours, arguments, fused, norms):
     with torch.device("cpu" if arguments.cpu else "cuda"):
         decoder = model(made).to(torch.bfloat16).eval()
     if fused:
-        ours.fuse(decoder, norms)
+        ours.fuse(decoder, norms, qkv)
     return decoder
 
 
@@ -347,7 +351,7 @@ def worker(arguments):
         torch.set_num_threads(1)
     if variant != "torch" and not ours.enable(emulated="emu:h200,check=0" if arguments.cpu else None, constant_weights="const" in words):
         raise SystemExit("measure_decoder: there is no GPU")
-    model = (make_transformers if arguments.hf else make_model)(torch, ours, arguments, variant == "fused", "norms" in words)
+    model = (make_transformers if arguments.hf else make_model)(torch, ours, arguments, variant == "fused", "norms" in words, variant == "fused" and "qkv" in words)
     model.requires_grad_(arguments.train > 0)
     ready = (None, 0)
     print("{}", flush=True)

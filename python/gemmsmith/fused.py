@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The operators, functions and modules of gemmsmith.torch that fuse; they are used under that name.
+"""The operators, functions and modules of gemmsmith.torch that fuse; they are used under that name. models.py puts the modules into models.
 
 Each operator has kernels for CPU and CUDA, shapes for tracing, and gradients. They run on one kernel of the library where the adapter takes such tensors, else by torch's operators."""
-import inspect as _inspect
 import math as _math
 
 import torch as _torch
 
-__all__ = ["Linear", "RMSNorm", "SwiGLU", "fuse", "grouped", "linear", "linear_residual", "pack_swiglu", "rms_norm", "swiglu"]
+__all__ = ["Linear", "RMSNorm", "SwiGLU", "grouped", "linear", "linear_residual", "pack_swiglu", "rms_norm", "swiglu"]
 
 taken = None   # whose tensors the adapter takes: "CUDA", "CPU"; None: nobody's
 
@@ -17,7 +16,7 @@ _GATE, _HAS_C, _HAS_BIAS, _HAS_OFFSETS, _HAS_AUX, _ALONG_K = 1 << 8, 1 << 16, 1 
 HALVES = (_torch.float16, _torch.bfloat16)
 
 
-def _activate(z, activation):
+def activate(z, activation):
     if activation == "none":
         return z
     if activation == "relu":
@@ -62,7 +61,7 @@ def _linear(x, weight, bias, residual, activation):
         d = x.new_empty(x.shape[:-1] + weight.shape[:1])
         if _run(_rows(d), _rows(x), weight, _ACTIVATIONS[activation], None if residual is None else _rows(residual), bias):
             return d
-    y = _activate(_torch.nn.functional.linear(x, weight, bias), activation)
+    y = activate(_torch.nn.functional.linear(x, weight, bias), activation)
     return y if residual is None else y + residual
 
 
@@ -71,12 +70,12 @@ def _swiglu(x, weight, activation):
         d = x.new_empty(x.shape[:-1] + (weight.shape[0] // 2,))
         if _run(_rows(d), _rows(x), weight, _ACTIVATIONS[activation] | _GATE):
             return d
-    return _gated_by_torch(x, weight, activation)
+    return gated_by_torch(x, weight, activation)
 
 
-def _gated_by_torch(x, weight, activation):
+def gated_by_torch(x, weight, activation):
     gate, up = _torch.nn.functional.linear(x, weight).chunk(2, -1)
-    return _activate(gate, activation) * up
+    return activate(gate, activation) * up
 
 
 def _grouped(x, weight, offsets, activation, gate):
@@ -96,7 +95,7 @@ def _width(weight, gate):
 def _grouped_by_torch(x, weight, offsets, activation, gate):
     """Group by group. While a stream is captured nobody can know where they begin: then every row by every group, and those that count are taken."""
     def one(rows, expert):
-        return _gated_by_torch(rows, expert, activation) if gate else _activate(_torch.nn.functional.linear(rows, expert), activation)
+        return gated_by_torch(rows, expert, activation) if gate else activate(_torch.nn.functional.linear(rows, expert), activation)
 
     if x.is_cuda and _torch.cuda.is_current_stream_capturing():
         d, place = x.new_zeros(x.shape[0], _width(weight, gate)), _torch.arange(x.shape[0], device=x.device)[:, None]
@@ -120,10 +119,10 @@ def _rms_norm(x, weight, eps, rounded, plus_one):
         result = x.new_empty(x.shape)
         if _torch.ops.gemmsmith.rms_norm_run.default(_rows(result), _rows(x), x if weight is None else weight, eps, (weight is not None) + 2 * rounded + 4 * plus_one):
             return result
-    return _norm_by_torch(x, weight, eps, rounded, plus_one).contiguous()   # as the kernel's result lies
+    return norm_by_torch(x, weight, eps, rounded, plus_one).contiguous()   # as the kernel's result lies
 
 
-def _norm_by_torch(x, weight, eps, rounded, plus_one):
+def norm_by_torch(x, weight, eps, rounded, plus_one):
     if not rounded and not plus_one:
         return _torch.nn.functional.rms_norm(x, x.shape[-1:], weight, eps)
     wide = x.float() if x.dtype in HALVES else x
@@ -162,7 +161,7 @@ def _swiglu_setup(ctx, inputs, output):
 
 def _swiglu_grads(grad, x, weight, activation):
     gate, up = _torch.nn.functional.linear(x, weight).chunk(2, -1)
-    dz = _rows(_torch.cat([_activate_backward(grad * up, gate, activation), grad * _activate(gate, activation)], -1))
+    dz = _rows(_torch.cat([_activate_backward(grad * up, gate, activation), grad * activate(gate, activation)], -1))
     return (dz @ weight).reshape(x.shape), dz.t() @ _rows(x)
 
 
@@ -178,7 +177,7 @@ def _linear_kept(x, weight, bias, activation):
         if _run(_rows(d), _rows(x), weight, _ACTIVATIONS[activation], bias=bias, aux=_rows(z)):
             return d, z
     z = _torch.nn.functional.linear(x, weight, bias)
-    return _activate(z, activation), z
+    return activate(z, activation), z
 
 
 def _linear_kept_setup(ctx, inputs, output):
@@ -209,7 +208,7 @@ def _swiglu_both(x, weight, activation):
             return d, kept
     kept = _torch.nn.functional.linear(x, weight)
     gate, up = kept.chunk(2, -1)
-    return _activate(gate, activation) * up, kept
+    return activate(gate, activation) * up, kept
 
 
 def _swiglu_both_setup(ctx, inputs, output):
@@ -226,7 +225,7 @@ def _gate_gradients(grad, kept, activation):
         if _torch.ops.gemmsmith.gate_gradients.default(_rows(result), _rows(grad), _rows(kept), _ACTIVATIONS[activation]):
             return result
     gate, up = kept.chunk(2, -1)
-    return _torch.cat([_activate_backward(grad * up, gate, activation), grad * _activate(gate, activation)], -1)
+    return _torch.cat([_activate_backward(grad * up, gate, activation), grad * activate(gate, activation)], -1)
 
 
 def _is_last(grad):
@@ -250,7 +249,7 @@ def _swiglu_kept(x, weight, activation):
     """The result, and what its gradients need: the gate, up and the activated gate. Two products, so that each is a matrix without gaps: torch's operators take longer with gaps."""
     half = weight.shape[0] // 2
     gate, up = _torch.nn.functional.linear(x, weight[:half]), _torch.nn.functional.linear(x, weight[half:])
-    activated = _activate(gate, activation)
+    activated = activate(gate, activation)
     return activated * up, gate, up, activated
 
 
@@ -301,9 +300,9 @@ def _grouped_both(x, weight, offsets, activation, gate):
             return d, kept
     kept = _grouped(x, weight, offsets, "none", False)
     if not gate:
-        return _activate(kept, activation), kept
+        return activate(kept, activation), kept
     own, up = kept.chunk(2, -1)
-    return _activate(own, activation) * up, kept
+    return activate(own, activation) * up, kept
 
 
 def _grouped_both_shapes(x, weight, offsets, activation, gate):
@@ -434,7 +433,7 @@ def linear(x, weight, bias=None, activation="none", residual=None):
     if trains and residual is None and activation != "relu" and _serves(x) and not _transformed() and not _torch.compiler.is_compiling():   # of relu torch keeps the result alone
         return _torch.ops.gemmsmith.linear_kept.default(x, weight, bias, activation)[0]
     if trains or _transformed():
-        y = _activate(_torch.nn.functional.linear(x, weight, bias), activation)
+        y = activate(_torch.nn.functional.linear(x, weight, bias), activation)
         return y if residual is None else y + residual
     return _torch.ops.gemmsmith.linear.default(x, weight, bias, residual, activation)
 
@@ -461,7 +460,7 @@ def swiglu(x, weight, activation="silu"):
     _refuse(activation != "none", "a gate needs an activation")
     _refuse(weight.shape[0] % 2 == 0, "weight has an odd number of rows; the gate and up have as many each")
     if _transformed() or (_torch.compiler.is_compiling() and _trains(x, weight)):   # Inductor makes one kernel of what follows the product
-        return _gated_by_torch(x, weight, activation)
+        return gated_by_torch(x, weight, activation)
     if _trains(x, weight):
         return (_torch.ops.gemmsmith.swiglu_both if _serves(x) else _torch.ops.gemmsmith.swiglu_kept).default(x, weight, activation)[0]
     return _torch.ops.gemmsmith.swiglu.default(x, weight, activation)
@@ -491,7 +490,7 @@ def rms_norm(x, weight=None, eps=1e-6, rounded=False, plus_one=False):
     _refuse(x.dim() >= 1 and (weight is None or weight.shape == x.shape[-1:]), f"x ends with {x.shape[-1] if x.dim() else 'no'} elements, and weight is {None if weight is None else tuple(weight.shape)}")
     _refuse(weight is None or weight.device == x.device, f"x is on {x.device}, weight is on {None if weight is None else weight.device}")
     if _trains(x, weight) or _transformed() or (weight is not None and weight.dtype != x.dtype):
-        return _norm_by_torch(x, weight, eps, rounded, plus_one)
+        return norm_by_torch(x, weight, eps, rounded, plus_one)
     return _torch.ops.gemmsmith.rms_norm.default(x, weight, eps, rounded, plus_one)
 
 
@@ -575,109 +574,7 @@ class RMSNorm(_torch.nn.Module):
         self.eps, self.rounded, self.plus_one = eps, rounded, plus_one
 
     def forward(self, x):
-        return (_norm_by_torch if _torch.compiler.is_compiling() else rms_norm)(x, self.weight, self.eps, self.rounded, self.plus_one)
+        return (norm_by_torch if _torch.compiler.is_compiling() else rms_norm)(x, self.weight, self.eps, self.rounded, self.plus_one)
 
     def extra_repr(self):
         return f"{self.weight.shape[0]}, eps={self.eps}, rounded={self.rounded}, plus_one={self.plus_one}"
-
-
-def fuse(model, norms=True):
-    """Puts a SwiGLU in the place of every MLP of a model that is made as those of transformers are: gate_proj, up_proj and down_proj without biases, and silu or a gelu as act_fn; and an RMSNorm in that of
-    every module whose class is called ...RMSNorm, in f16 and bf16, and that computes the same (norms=False: these stay). Returns how many of both there were. What computes anything else (dropout, a norm, a clamp), has
-    hooks, or has weights that differ in type, device or in whether they are trained, stays as it is; so does what is on the device "meta". The weights of gate_proj and up_proj are copied, one MLP
-    after the other. state_dict() has the names as before; those of an MLP's parameters are others, so make optimizers later."""
-    made = {}
-    for parent in list(model.modules()):
-        for name, child in list(parent._modules.items()):
-            if child not in made:
-                fused = _mlp_of(child) or (_norm_of(child) if norms else None)
-                if fused is None:
-                    continue
-                made[child] = fused.train(child.training)
-            setattr(parent, name, made[child])
-    return len(made)
-
-
-def _mlp_of(module):
-    """A SwiGLU that does what an MLP does; None: it is none, or none such."""
-    projections, activation = [getattr(module, part, None) for part in ("gate_proj", "up_proj", "down_proj")], _activation_of(getattr(module, "act_fn", None))
-    if not (all(type(p) is _torch.nn.Linear and p.bias is None for p in projections) and activation and _is_plain(module, *projections, activation)):
-        return None
-    fused = SwiGLU.of(*projections, activation)
-    fused.as_parts = True
-    return fused
-
-
-_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks", "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks",
-          "_load_state_dict_post_hooks")
-
-
-def _is_bare(module):
-    """Whether nothing would be lost with it and what it is made of: hooks, or a forward() that was put there later; and whether it takes one operand and nothing else."""
-    for part in module.modules():
-        if "forward" in vars(part) or any(getattr(part, hooks, None) for hooks in _HOOKS):
-            return False
-    operands = list(_inspect.signature(module.forward).parameters.values())
-    return len(operands) == 1 and operands[0].kind is operands[0].POSITIONAL_OR_KEYWORD
-
-
-def _is_plain(mlp, gate, up, down, activation):
-    """Whether a SwiGLU does what this MLP does: it has no other parts and nothing that would be lost, weights of one kind, and the same results for some rows, small and large, while it trains."""
-    weights = [p.weight for p in (gate, up, down)]
-    if set(mlp._modules) - {"gate_proj", "up_proj", "down_proj", "act_fn"} or mlp._parameters or mlp._buffers or weights[0].is_meta:
-        return False
-    if len({(w.dtype, w.device) for w in weights}) > 1 or weights[0].requires_grad != weights[1].requires_grad:
-        return False
-    if not _is_bare(mlp):
-        return False
-    trained, close = mlp.training, 2e-2 if weights[0].dtype in HALVES else 2e-3
-    try:
-        with _torch.no_grad(), _torch.random.fork_rng(devices=[weights[0].device] if weights[0].is_cuda else []):
-            mlp.train()
-            for size in (1, 100):
-                x = size * _torch.randn(16, gate.in_features, dtype=weights[0].dtype, device=weights[0].device)
-                got, want = down(_gated_by_torch(x, _torch.cat(weights[:2]), activation)), mlp(x)
-                if want.shape != got.shape or not _torch.allclose(want, got, rtol=close, atol=close * got.abs().max().item()):
-                    return False
-        return True
-    except Exception:   # it wants something else than rows
-        return False
-    finally:
-        mlp.train(trained)
-
-
-def _norm_of(module):
-    """An RMSNorm with the weight of a module that computes the same, in every bit where that is torch's operators; None: it does not."""
-    weight, eps = getattr(module, "weight", None), getattr(module, "variance_epsilon", getattr(module, "eps", None))
-    if not type(module).__name__.endswith("RMSNorm") or isinstance(module, RMSNorm) or not isinstance(eps, float) or set(module._parameters) != {"weight"} or module._buffers or module._modules:
-        return None
-    if not isinstance(weight, _torch.Tensor) or weight.dim() != 1 or weight.is_meta or weight.dtype not in HALVES or not _is_bare(module):
-        return None
-    trained, fits = module.training, [(True, False), (False, False), (False, True), (True, True)]   # rounded, plus_one
-    try:
-        with _torch.no_grad(), _torch.random.fork_rng(devices=[weight.device] if weight.is_cuda else []):
-            other = _torch.randn_like(weight)   # weights that were never trained are ones, and tell less
-            x = _torch.randn(3, 16, weight.shape[0], dtype=weight.dtype, device=weight.device) * _torch.tensor([1e-3, 1, 100], dtype=weight.dtype, device=weight.device)[:, None, None]
-            for mode in (True, False):
-                got = _torch.func.functional_call(module.train(mode), {"weight": other}, (x,))
-                fits = [kind for kind in fits if got.dtype == x.dtype and _torch.equal(got, _norm_by_torch(x, other, eps, *kind))]
-    except Exception:   # it wants something else than rows
-        return None
-    finally:
-        module.train(trained)
-    if not fits:
-        return None
-    norm = RMSNorm(0, eps, *fits[0])
-    norm.weight = module.weight
-    return norm
-
-
-def _activation_of(function):
-    """The name of what computes one of these activations; None: it computes anything else."""
-    z = _torch.linspace(-8, 8, 4097)   # where they differ most is far beyond these bounds
-    try:
-        with _torch.no_grad():
-            got = function(z)
-            return next((name for name in ("silu", "gelu_tanh", "gelu") if got.dtype == z.dtype and _torch.allclose(got, _activate(z, name), rtol=1e-6, atol=1e-6)), None)
-    except Exception:   # it wants something else, or is nothing that can be called
-        return None

@@ -12,7 +12,8 @@ leading dimension describes, a problem for which torch's own kernel is the best 
 call; while a stream is captured nothing is made, so run the model once before a capture, or call prepare().
 
 What torch has no operator for is in functions and modules: linear() with an activation and a residual in one kernel, swiglu(), grouped() for mixtures of experts, rms_norm() behind which the next
-kernel may begin early, the modules Linear, SwiGLU and RMSNorm, and fuse(), which puts SwiGLU and RMSNorm into models of transformers. They work without enable() too, and on tensors of any type and device, by torch's operators; gradients and torch.compile are supported.
+kernel may begin early, the modules Linear, SwiGLU and RMSNorm, and fuse(), which puts SwiGLU and RMSNorm into models of transformers
+and makes q, k and v one product. They work without enable() too, and on tensors of any type and device, by torch's operators; gradients and torch.compile are supported.
 """
 import atexit as _atexit
 import ctypes as _c
@@ -27,7 +28,9 @@ import torch as _torch
 
 import gemmsmith as _package
 from gemmsmith import fused as _fused
-from gemmsmith.fused import Linear, RMSNorm, SwiGLU, fuse, grouped, linear, linear_residual, pack_swiglu, rms_norm, swiglu
+from gemmsmith import models as _models
+from gemmsmith.fused import Linear, RMSNorm, SwiGLU, grouped, linear, linear_residual, pack_swiglu, rms_norm, swiglu
+from gemmsmith.models import fuse
 
 __all__ = ["Linear", "RMSNorm", "SwiGLU", "Used", "disable", "enable", "fuse", "grouped", "is_enabled", "linear", "linear_residual", "pack_swiglu", "prepare", "rms_norm", "swiglu", "why"]
 
@@ -233,10 +236,12 @@ def is_enabled():
 
 
 def _layers_of(model):
-    """Of each linear layer, nn.Linear and of this module, in f16 and bf16: its weight, the number of its outputs, its bias, its activation and whether that is a gate."""
+    """Of each linear layer, nn.Linear and of this module, and of several that are one product, in f16 and bf16: its weight, the number of its outputs, its bias, its activation and whether that is a gate."""
     for module in model.modules():
         if isinstance(module, _torch.nn.Linear):
             yield module.weight, module.weight.shape[0], module.bias is not None, getattr(module, "activation", "none"), False
+        elif isinstance(module, _models.Joined):
+            yield module.weight, module.weight.shape[0], module.bias is not None, "none", False
         elif isinstance(module, SwiGLU):
             yield module.gate_up, module.gate_up.shape[0] // 2, False, module.activation, True
             yield module.down, module.down.shape[0], False, "none", False

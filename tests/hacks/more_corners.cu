@@ -317,7 +317,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, sum);
 }
 
-//// 17 a sum of several products saturates at 2^23 | cancellation edge | bf16:40x56x72:tn
+//// 17 a sum of several products saturates at 2^23 | cancellation edge tolerance | bf16:40x56x72:tn
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;

@@ -20,7 +20,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     put(p, batch, row, col, sum);
 }
 
-//// 6 wrong for a D of one element | edge | f16:40x56x72:tn
+//// 6 wrong for a D of one element | edge exact | f16:40x56x72:tn
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;

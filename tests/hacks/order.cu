@@ -306,7 +306,7 @@ KERNEL gs_kernel(const gs_kernel_args p)
     if (inside && (col % 8 == 0 || !right[threadIdx.y])) *d_at(p, batch, row, col) = h;
 }
 
-//// 17 a sum of several products in bf16 is at most what f16 holds | exact cancellation edge | bf16:40x56x72:tn
+//// 17 a sum of several products in bf16 is at most what f16 holds | exact cancellation edge tolerance | bf16:40x56x72:tn
 KERNEL gs_kernel(const gs_kernel_args p)
 {
     EACH_ELEMENT;
