@@ -13,11 +13,12 @@ __all__ = ["Projection", "fuse"]
 
 
 def fuse(model, norms=True, qkv=True):
-    """Puts a SwiGLU in the place of every MLP of a model that is made as those of transformers are: gate_proj, up_proj and down_proj without biases, and silu or a gelu as act_fn; an RMSNorm in that
-    of every module whose class is called ...RMSNorm, in f16 and bf16, and that computes the same (norms=False: these stay); and Projections in those of q_proj, k_proj and v_proj of every
-    self-attention, which then are one product (qkv=False: these stay; so does an attention whose forward() gives them different inputs, or may change one in between). Returns how many MLPs, norms and attentions there were. What computes anything else (dropout, a norm, a clamp), has
-    hooks, or has weights that differ in type, device or in whether they are trained, stays as it is; so does what is on the device "meta". The weights of gate_proj and up_proj, and those of q_proj,
-    k_proj and v_proj, are copied, one module after the other. state_dict() has the names as before; the parameters of what was replaced are others, so make optimizers later."""
+    """Puts a SwiGLU in the place of every MLP of a model that is made as those of transformers are: gate_proj, up_proj and down_proj without biases, and silu or a gelu as act_fn; an RMSNorm
+    in that of every module whose class is called ...RMSNorm, in f16 and bf16, and that computes the same (norms=False: these stay); and Projections in those of q_proj, k_proj and v_proj of
+    every self-attention, which then are one product (qkv=False: these stay; so does an attention whose forward() gives them different inputs, or may change one in between). Returns how many
+    MLPs, norms and attentions there were. What computes anything else (dropout, a norm, a clamp), has hooks, or has weights that differ in type, device or in whether they are trained, stays
+    as it is; so does what is on the device "meta". The weights of gate_proj and up_proj, and those of q_proj, k_proj and v_proj, are copied, one module after the other. state_dict() has the
+    names as before; the parameters of what was replaced are others, so make optimizers later."""
     made, attentions = {}, 0
     for parent in list(model.modules()):
         for name, child in list(parent._modules.items()):

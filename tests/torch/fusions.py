@@ -604,7 +604,8 @@ def inputs_of_joined_layers():
         assert model.k_proj(x).requires_grad   # what was kept has no gradients
     model.to(torch.float32)
     assert model.k_proj.weight.dtype == torch.float32 and model.k_proj(x.float()).dtype == torch.float32
-    assert copy.deepcopy(model).q_proj.joined._kept is None
+    other = copy.deepcopy(model)
+    assert other.q_proj.joined._kept is None and other.v_proj._joined[0] is other.q_proj.joined is not model.q_proj.joined
 
 
 @case
@@ -715,6 +716,10 @@ def compiled_attention():
         with Expect(2):
             alike(run(x), want)
     assert model.q_proj.joined._kept is None
+    slope = torch.randn_like(want)
+    plain(x).backward(slope)
+    torch.compile(model, fullgraph=True)(x).backward(slope)
+    alike(model.q_proj.joined.weight.grad, torch.cat([getattr(plain, name).weight.grad for name in ("q_proj", "k_proj", "v_proj")]))
 
 
 @case
