@@ -108,6 +108,7 @@ typedef struct gs_bench_run {
     gs_queue          queue;
     gs_event          start, end;
     gs_graph         *graphs;     /* per contender; NULL: none */
+    int               captured[GS_MAX_CONTENDERS];   /* calls of that graph */
     bool              left[GS_MAX_CONTENDERS];   /* dropped: the run goes on without it */
     int               calls;      /* per replay; slow contenders have fewer: gs_bench_run_calls */
     double            us[GS_MAX_CONTENDERS];     /* a first estimate of a call; 0: none yet */

@@ -12,7 +12,8 @@
 #define TRIAL_CALLS 4   /* of the first, rough estimate */
 #define LONG        4   /* times the requested replay: one timing of that length is estimate enough */
 #define DECIDED     11  /* rounds after which contenders slower than options.slow are dropped */
-#define HOPELESS    4   /* times the reference: dropped after the fewest rounds */
+#define CLEAR       3   /* rounds after which contenders are dropped that were in all of them slower than the reference by */
+#define HOPELESS    4
 #define SLOW        3   /* times the requested replay: a longer replay gets fewer calls */
 
 int gs_bench_run_calls(const gs_bench_run *run, int contender)
@@ -46,7 +47,8 @@ static gs_status capture(gs_bench_run *run, int contender, gs_error *error)
     if (*graph) device->ops->graph_destroy(device, *graph);
     *graph = NULL;
     GS_TRY(device->ops->capture_begin(device, run->queue, error));
-    const gs_status issued = issue(run, contender, gs_bench_run_calls(run, contender), error);
+    run->captured[contender] = gs_bench_run_calls(run, contender);
+    const gs_status issued = issue(run, contender, run->captured[contender], error);
     gs_error second;
     const gs_status ended = device->ops->capture_end(device, run->queue, graph, issued == GS_OK ? error : &second);
     return issued == GS_OK ? ended : issued;
@@ -82,18 +84,18 @@ static gs_status time_calls(gs_bench_run *run, int contender, double *us, gs_err
     return GS_OK;
 }
 
-/* The shortest time of a call among the contenders; failures are recorded. *fastest stays as it is if none runs. */
+/* The shortest time of a call among the contenders; failures are recorded. *fastest stays as it is if none runs. Slow contenders whose graphs stay as they are are not replayed again. */
 static gs_status estimate(gs_bench_run *run, bool replay, double *fastest, gs_error *error)
 {
     for (int i = 0; i < run->count; i++) {
-        if (!gs_bench_run_alive(run, i)) continue;
+        if (!gs_bench_run_alive(run, i) || (replay && run->captured[i] == gs_bench_run_calls(run, i))) continue;
         gs_error found = {0};
         double us = NAN;
         gs_status status = replay ? capture(run, i, &found) : GS_OK;
         for (int repeat = 0; status == GS_OK && repeat < 2; repeat++) {   /* the first replay uploads the graph */
             const int calls = replay ? gs_bench_run_calls(run, i) : repeat == 0 ? 1 : TRIAL_CALLS;
             status = time_device(run, i, replay, calls, &us, &found);
-            if (us * calls > LONG * run->options.replay_us) break;
+            if (us * calls > LONG * run->options.replay_us || calls < run->calls) break;   /* a slow one's time decides nothing */
         }
         GS_TRY(gs_bench_run_blame(run, i, status, &found, error));
         if (status == GS_OK && us < *fastest) *fastest = us;
@@ -164,7 +166,7 @@ static bool all_hopeless(const gs_bench_run *run)
 
 static gs_status warm_up(gs_bench_run *run, gs_error *error)
 {
-    const double seconds = all_hopeless(run) ? run->options.warmup_s / 5 : run->options.warmup_s;
+    const double seconds = all_hopeless(run) ? run->options.warmup_s / 20 : run->options.warmup_s;
     const int64_t end = gs_clock_ns() + (int64_t)(seconds * 1e9);
     while (gs_clock_ns() < end && alive(run) > 0) {
         for (int i = 0; i < run->count; i++) {
@@ -219,6 +221,16 @@ static double median_so_far(const gs_bench_run *run, int contender, int rounds)
     return gs_percentile(copy, rounds, 50);
 }
 
+/* Whether it is so much slower than the reference that more rounds would not change that. */
+static bool is_slow(const gs_bench_run *run, int contender, int rounds)
+{
+    const int reference = run->options.reference;
+    if (rounds == DECIDED) return median_so_far(run, contender, rounds) > run->options.slow * median_so_far(run, reference, rounds);
+    bool hopeless = rounds == CLEAR;
+    for (int round = 0; hopeless && round < rounds; round++) hopeless = run->out->samples[contender].device_us[round] > HOPELESS * run->out->samples[reference].device_us[round];
+    return hopeless;
+}
+
 /* Drops a contender after so many rounds: repeats its last round with all checks of a last round. */
 static gs_status leave(gs_bench_run *run, int contender, int rounds, gs_error *error)
 {
@@ -229,15 +241,18 @@ static gs_status leave(gs_bench_run *run, int contender, int rounds, gs_error *e
     return gs_bench_run_blame(run, contender, status, &found, error);
 }
 
-/* Drops contenders that are clearly slower than the reference: more rounds would not change that. *done: only the reference was left, and it has ended too. */
+/* Drops contenders that are clearly slower than the reference. *done: only the reference was left, and it has ended too. */
 static gs_status leave_slow(gs_bench_run *run, int rounds, bool *done, gs_error *error)
 {
     const int reference = run->options.reference;
-    if (!(run->options.slow > 0) || (rounds != GS_BENCH_ROUNDS && rounds != DECIDED) || !gs_bench_run_alive(run, reference)) return GS_OK;
-    const double most = (rounds == DECIDED ? run->options.slow : HOPELESS) * median_so_far(run, reference, rounds);
-    for (int i = 0; i < run->count; i++)
-        if (i != reference && gs_bench_run_alive(run, i) && median_so_far(run, i, rounds) > most) GS_TRY(leave(run, i, rounds, error));
-    *done = alive(run) == 1;
+    bool left = rounds >= GS_BENCH_ROUNDS;   /* a reference that is alone from the beginning ends then */
+    if (!(run->options.slow > 0) || !gs_bench_run_alive(run, reference)) return GS_OK;
+    for (int i = 0; i < run->count; i++) {
+        if (i == reference || !gs_bench_run_alive(run, i) || !is_slow(run, i, rounds)) continue;
+        GS_TRY(leave(run, i, rounds, error));
+        left = true;
+    }
+    *done = left && alive(run) == 1;
     return *done ? leave(run, reference, rounds, error) : GS_OK;
 }
 

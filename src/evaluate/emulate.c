@@ -19,7 +19,7 @@
 #define PRODUCTS   1e8                     /* multiply-adds that are emulated in a few seconds: smaller problems stay as they are */
 #define MOST_STEPS 4096                    /* how many extents are tried to find a change of the grid */
 #define WORKSPACE  ((int64_t)1 << 30)      /* bytes of the largest workspace that is emulated: it takes this machine's memory */
-#define PARTS      (GS_PART_EXACT | GS_PART_EDGES | GS_PART_MEMORY)   /* launch it and check its memory accesses; the GPU tests its numbers */
+#define PARTS      (GS_PART_EXACT | GS_PART_EDGES | GS_EDGES_ONCE | GS_PART_MEMORY)   /* launch it and check its memory accesses; the GPU tests its numbers */
 
 /* ---- the small problem ---- */
 

@@ -28,6 +28,7 @@
 #define WARMUP_S         0.5
 #define LIST_WARMUP_S    0.1
 #define SEARCH_WARMUP_S  0.005
+#define HOT_WARMUP_S     0.02  /* under the power limit, where the last candidate has kept the device busy */
 #define SEARCH_REPLAY_US 200.0
 #define HOT_S            0.3   /* if the device was busy so recently, its clocks have not moved yet */
 #define SLOWER           1.25  /* times cuBLASLt: slower candidates are timed in fewer rounds, where candidates follow each other */
@@ -358,10 +359,11 @@ gs_status gs_evaluator_bench(gs_evaluator *e, gs_candidate *const *list, int cou
     const bool hot = e->follows && e->worker->busy && gs_clock_since(e->worker->busy) < HOT_S;
     if (search || (e->follows && !decides)) request.replay_us = SEARCH_REPLAY_US;
     if (beside && e->follows && stage == GS_STAGE_FINAL) request.slow = SLOWER;
-    if (search || (hot && !decides)) request.warmup_s = SEARCH_WARMUP_S;
+    const bool settled = hot && (!decides || stage == GS_STAGE_FINAL);
+    if (search || settled) request.warmup_s = SEARCH_WARMUP_S;
     /* under the power limit clocks take so long to settle, and the winner of a burst need not win then; in a list the reference's own tuning has just settled them, and where
      * candidates follow each other the last one has */
-    if (decides && e->floor_us > 20) request.warmup_s = e->search || hot ? LIST_WARMUP_S : WARMUP_S;
+    if (decides && e->floor_us > 20) request.warmup_s = settled ? HOT_WARMUP_S : e->search || hot ? LIST_WARMUP_S : WARMUP_S;
     gs_worker_timings timings;
     gs_status status = gs_worker_bench(e->worker, &request, bench_timeout(e, count > 0 ? list[0] : NULL, count, rounds), &timings, error);
     free(names);

@@ -157,7 +157,8 @@ static gs_status run_edge(gs_check_run *trial, const edge *e, gs_error *error)
     GS_TRY(gs_check_run_alloc(trial, false, !first_at_home(trial), error));
     if (trial->once && trial->problem.acc == GS_F16 && !e->special && !rounds && gs_data_lifts(&trial->asked)) gs_check_run_lift(trial, gs_data_far(&trial->asked, true, gs_mix(trial->seed + (uint64_t)e->n)));   /* sums beyond 2048 */
     GS_TRY(gs_check_run_data(trial, first, -1, error));
-    for (int i = 0; i < 2; i++) {
+    const bool once = trial->parts & GS_EDGES_ONCE;   /* all edge problems together have both placements of operands */
+    for (int i = 0; i < 2 - once; i++) {
         if (i == 1) GS_TRY(move_second(trial, !range, error));
         if (i == 1) gs_check_run_lift(trial, 0);
         if (i == 1 && range) GS_TRY(gs_check_run_data(trial, GS_VALUES_RANGE, -1, error));
@@ -166,7 +167,7 @@ static gs_status run_edge(gs_check_run *trial, const edge *e, gs_error *error)
         GS_TRY(gs_check_run_judge(trial, 5, trial->kind == GS_VALUES_RANGE ? 0 : tolerance, error));
         if (gs_check_run_failed(trial)) return GS_OK;
     }
-    return e->special ? GS_OK : gs_check_run_few(trial, 5, first, tolerance, error);
+    return e->special || once ? GS_OK : gs_check_run_few(trial, 5, first, tolerance, error);
 }
 
 /* Refused before anything was computed: by prepare, because a tensor map is not possible, or by the launch itself. */

@@ -470,7 +470,7 @@ gs_status gs_verify(gs_verifier *verifier, gs_contender *contender, const gs_pro
     if (!options) options = &defaults;
     *verdict = (gs_verdict){.code = GS_VERDICT_PASS, .row = -1, .col = -1};
     GS_TRY(gs_problem_check(problem, error));
-    if (options->parts & ~(uint32_t)GS_PART_ALL)
+    if (options->parts & ~(uint32_t)(GS_PART_ALL | GS_EDGES_ONCE))
         return gs_fail(error, GS_ERROR_ARGUMENT, "parts", "0x%x has bits that are no part", options->parts);
     GS_TRY(gs_placed_check(problem, error));
     if (options->repeats < 0) return gs_fail(error, GS_ERROR_ARGUMENT, "repeats", "must not be negative");

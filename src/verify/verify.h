@@ -24,7 +24,8 @@ enum {
     GS_PART_EXACT = 1, GS_PART_CANCELLATION = 2, GS_PART_INDEX = 4, GS_PART_NORMAL = 8,
     GS_PART_EDGES = 16, GS_PART_MEMORY = 32, GS_PART_REPEAT = 64,
     GS_PART_INVARIANT = 128,   /* batch-invariant problems only */
-    GS_PART_ALL = 255
+    GS_PART_ALL = 255,
+    GS_EDGES_ONCE = 256        /* with GS_PART_EDGES: edge problems are launched once, with one kind of data, which is enough for their memory accesses */
 };
 
 #define GS_VERIFY_REPEATS 8

@@ -286,98 +286,6 @@ static void requests_come_as_often_as_was_asked(void **state)
     gs_measurement_destroy(&measurement);
 }
 
-/* Eight, four, three contenders: the slower ones leave, the others stay to the end; ratios use the rounds that both ran. */
-static void slow_ones_leave(void **state)
-{
-    static const double cost[PLAYERS] = {10, 30, 8, 12, 9, 11, 40, 8.5};
-    static const int rounds[PLAYERS] = {4, 2, 12, 2, 12, 2, 2, 12};
-    (void)state;
-    for (int i = 0; i < PLAYERS; i++) players[i].cost_us = cost[i];
-    gs_bench_options options = quick();
-    options.narrow = true;
-    options.rounds = 12;
-    gs_measurement *measurement = measure(PLAYERS, &options);
-    assert_int_equal(measurement->rounds, 12);
-    int replays[PLAYERS] = {0}, timed = 0;
-    for (int i = 0; i < PLAYERS; i++) {
-        const gs_samples *const samples = &measurement->samples[i];
-        assert_int_equal(samples->rounds, rounds[i]);
-        assert_true(fabs(samples->device_median - cost[i]) < 0.01);
-        assert_true(fabs(samples->device.median - cost[0] / cost[i]) < 0.01);
-        assert_false(samples->wrong);
-        timed += rounds[i];
-    }
-    for (int i = sim.replay_count - timed; i < sim.replay_count; i++) replays[sim.replays[i]]++;
-    assert_memory_equal(replays, rounds, sizeof replays);
-    gs_measurement_destroy(&measurement);
-
-    options.narrow = false;
-    measurement = measure(PLAYERS, &options);
-    for (int i = 0; i < PLAYERS; i++) assert_int_equal(measurement->samples[i].rounds, 12);
-    gs_measurement_destroy(&measurement);
-}
-
-/* A contender that is surely slower than requested leaves, and its output is checked like the others'. The reference stays as long as anyone else. */
-static void known_slow_ones_leave(void **state)
-{
-    static const double cost[PLAYERS] = {10, 13, 12, 45, 9, 10, 400, 12.4};
-    static const int rounds[PLAYERS] = {15, 11, 15, 5, 15, 15, 5, 15};
-    (void)state;
-    gs_bench_options options = quick();
-    options.slow = 1.25;
-    options.rounds = 15;
-    for (int cheats = 0; cheats < 2; cheats++) {
-        fresh(NULL);
-        for (int i = 0; i < PLAYERS; i++) players[i].cost_us = cost[i];
-        players[3].remembers = cheats;
-        gs_measurement *measurement = measure(PLAYERS, &options);
-        for (int i = 0; i < PLAYERS; i++) {
-            const gs_samples *const samples = &measurement->samples[i];
-            assert_int_equal(samples->rounds, rounds[i]);
-            assert_int_equal(samples->wrong, cheats && i == 3);
-            if (!samples->wrong) assert_true(fabs(samples->device.median - cost[0] / cost[i]) < 0.01);
-            for (int round = rounds[i]; round < options.rounds; round++) assert_true(isnan(samples->device_us[round]));   /* its last round is repeated, and there is none after it */
-        }
-        gs_measurement_destroy(&measurement);
-    }
-    fresh(NULL);
-    players[1].cost_us = 500;
-    gs_measurement *measurement = measure(2, &options);
-    assert_int_equal(measurement->rounds, 5);
-    assert_int_equal(measurement->samples[0].rounds, 5);
-    assert_false(measurement->samples[0].wrong || measurement->samples[1].wrong);
-    assert_int_equal(sim.references, 1 + 2);   /* both outputs were compared completely */
-    gs_measurement_destroy(&measurement);
-}
-
-/* Calls of milliseconds are tried only as often as an estimate needs. */
-static void long_calls_are_tried_once(void **state)
-{
-    (void)state;
-    players[0].cost_us = players[1].cost_us = 5000;
-    gs_bench_options options = quick();
-    options.rounds = 7;
-    gs_measurement *measurement = measure(2, &options);
-    assert_int_equal(measurement->calls, 1);
-    assert_int_equal(players[0].runs, 3 + GS_BENCH_AGAIN);   /* the first run, a trial, the capture */
-    assert_int_equal(sim.replay_count, 2 * (1 + 7));
-    gs_measurement_destroy(&measurement);
-}
-
-/* Next to a fast contender, a slow one has fewer calls in a replay, which would otherwise take half a second. */
-static void slow_ones_have_fewer_calls(void **state)
-{
-    (void)state;
-    gs_bench_options options = quick();
-    players[1].cost_us = 1000;
-    gs_measurement *measurement = measure(3, &options);
-    assert_true(measurement->calls > 50);
-    assert_true(fabs(measurement->samples[1].device_median - 1000) < 1 && fabs(measurement->samples[0].device_median - 10) < 0.01);
-    assert_false(measurement->samples[1].wrong);
-    assert_true(players[1].runs <= TRIALS + 2 * 4 + GS_BENCH_AGAIN && players[0].runs > measurement->calls);
-    gs_measurement_destroy(&measurement);
-}
-
 static void budget_ends_at_a_round(void **state)
 {
     (void)state;
@@ -580,10 +488,6 @@ int main(void)
         cmocka_unit_test_setup(a_contender_that_hangs_ends_the_run, fresh),
         cmocka_unit_test_setup(without_memory_nothing_is_measured, fresh),
         cmocka_unit_test_setup(requests_come_as_often_as_was_asked, fresh),
-        cmocka_unit_test_setup(slow_ones_leave, fresh),
-        cmocka_unit_test_setup(known_slow_ones_leave, fresh),
-        cmocka_unit_test_setup(long_calls_are_tried_once, fresh),
-        cmocka_unit_test_setup(slow_ones_have_fewer_calls, fresh),
         cmocka_unit_test_setup(budget_ends_at_a_round, fresh),
         cmocka_unit_test_setup(what_is_not_given, fresh),
         cmocka_unit_test_setup(server_mode, fresh),

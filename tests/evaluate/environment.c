@@ -303,7 +303,10 @@ static void schedules_are_timed_together(void **state)
     assert_string_equal(gs_verdict_word(evaluate_schedule(e, best[3].text).verdict), "exact");
     assert_string_equal(gs_verdict_word(evaluate_schedule(e, best[4].text).verdict), "timed");
     assert_int_equal(requests(b, "\"op\":\"bench\""), 3);
+    assert_int_equal(requests(b, "\"warmup_s\":0.005"), 3);            /* the verification just before has kept the device busy */
     assert_true(evaluate_schedule(e, best[5].text).jumped);   /* implausibly fast, so it is measured again */
+    assert_int_equal(requests(b, "\"warmup_s\":0.005"), 4);            /* by a fresh worker with the usual warm-up */
+    assert_int_equal(requests(b, "\"op\":\"bench\""), 5);
     gs_environment_destroy(&e);
 
     /* A schedule that crashes the worker is left out and costs the others nothing. */

@@ -12,6 +12,7 @@ import os
 import random
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -362,12 +363,23 @@ class Rates(unittest.TestCase):
         if got.returncode == 77:
             self.skipTest("no NVRTC")
         self.assertEqual(got.returncode, 0, got.stderr)
+        self.repeats = json.loads(got.stdout).get("repeats")
         return json.loads(got.stdout)["rates"], got.stderr
 
     def test_all_is_done(self):
         rates, said = self.rates("library=1.1")
         self.assertEqual([(name, row["count"], row["stopped"]) for name, row in rates.items()], [("first", 1, False), ("schedules", 8, False), ("kernels", 2, False), ("wmma", 2, False), ("raced, new", 4, False), ("raced", 4, False)], said)
         self.assertEqual((rates["schedules"]["verdicts"], sorted(rates["schedules"]["spent"])), ({"pass": 8}, ["again", "all", "compile", "emulator", "time", "verify"]))
+
+    def test_how_far_rewards_lie_apart(self):
+        """Each is evaluated again, though the service has had an answer, and its times are others."""
+        _, said = self.rates("library=1.1", "--repeats", "3")
+        rows = self.repeats["rows"]
+        self.assertEqual((len(rows), self.repeats["verdicts"], self.repeats["stopped"]), (24, {"pass": 72}, False), said)
+        self.assertEqual({(len(row["rewards"]), len(row["rounds"])) for row in rows}, {(3, 3)})
+        self.assertEqual({row["spread"] == max(row["rewards"]) - min(row["rewards"]) for row in rows}, {True})
+        self.assertGreater(self.repeats["worst"], 0)
+        self.assertEqual((self.repeats["worst"], self.repeats["median"]), (max(row["spread"] for row in rows), statistics.median(row["spread"] for row in rows)))
 
     def test_a_device_that_does_not_answer(self):
         rates, said = self.rates("library=1.1;delay=600000", "--seconds", "1.5", "--look", "0.5")

@@ -8,7 +8,8 @@ time its devices were busy. One command, on whatever device there is:
 
 The store and the cache of compiled code are empty at the start; one answer is waited for first, for which the service compiles what verification needs on any problem. Prints a line as each stage ends, and with --json an object; --check exits with 1 where a GPU does not
 reach the targets. A stage ends after --seconds, whatever is under way, and its rate is that of what was done by then. Where nothing is done for a while, standard error says
-what the service's processes are doing. On an emulated device the figures say what works, not how fast a GPU is. Exit code 77: no NVRTC."""
+what the service's processes are doing. --repeats N: evaluates fixed schedules N times each, as if for the first time, and says how far their rewards lie apart. On an emulated
+device the figures say what works, not how fast a GPU is. Exit code 77: no NVRTC."""
 import argparse
 import concurrent.futures
 import contextlib
@@ -19,6 +20,7 @@ import random
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -31,16 +33,33 @@ PLAIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "hacks", 
 BODY = "KERNEL gs_kernel(const gs_kernel_args p)\n{\n    EACH_ELEMENT;\n    put(p, batch, row, col, dot(p, batch, row, col));\n}\n"
 WMMA = "wmma where tiles are whole and aligned"   # of honest.cu there: on tensor cores, as a model's first kernels are
 
+KEEP = "1s"   # how long the service that repeats keeps its answers
+# problems from small to large, each with schedules of several families; on an emulated device the small ones
+REPEATED = {
+    "f16:128x128x128:tn": ["simple", "mma/64x64x64/w2x2/s3/g1", "slicek/32x32/w1x1x4/d1/k1/any/f128"],
+    "f16:1x4096x4096:tn": ["gemv/8x16/w8/d4/r128/p0/k1/fixed", "slicek/16x32/w1x1x8/d4/k4/any/f128", "splitk/8x64x64/s8/ba/c1x1/k4/any"],
+    "f16:16x4096x4096:tn": ["gemv/16x16/w8/d4/r128/p0/k1/any", "slicek/16x32/w1x1x8/d4/k2/any/f128", "splitk/16x64x64/s8/ba/c1x1/k4/any"],
+    "f16:512x512x512:tn": ["ws/64x64x64/s4/c1x1/pp/g1", "mma/64x64x64/w2x2/s4/g4", "splitk/64x64x64/s4/ab/c1x1/k2/any"],
+    "f16:512x4096x4096:tn": ["ws/128x128x64/s6/c1x1/pp/g8", "mma/128x128x32/w2x2/s4/g8", "splitk/128x128x64/s4/ab/c1x1/k1/any"],
+    "f16:2048x2048x2048:tn": ["ws/128x128x64/s6/c1x1/pp/g8", "mma/128x128x32/w2x2/s4/g8", "splitk/128x128x64/s4/ab/c1x1/k1/any"],
+    "f16:4096x4096x4096:tn": ["ws/128x256x64/s4/c2x1/coop/g8", "ws/128x192x64/s5/c1x1/pp/h4", "mma/128x256x32/w2x4/s3/g8"],
+    "f16:8192x4096x8192:tn": ["ws/128x256x64/s4/c2x1/coop/g8", "ws/128x128x64/s6/c1x1/pp/g8", "mma/128x128x32/w2x2/s4/g8"],
+}
+REPEATED_EMULATED = {
+    "f16:32x64x128:tn": ["simple", "mma/16x32x64/w1x1/s2/g1", "slicek/16x16/w1x1x2/d1/k1/any/f128"],
+    "f16:64x64x64:tn": ["simple", "mma/32x32x64/w2x2/s2/g1", "slicek/32x32/w1x1x2/d1/k1/any/f128"],
+}
+
 
 class Service:
-    def __init__(self, arguments, folder, options=None):
+    def __init__(self, arguments, folder, options=None, more=()):
         os.makedirs(folder, exist_ok=True)
         environment = {k: v for k, v in os.environ.items() if k not in ("GEMMSMITH_CACHE", "GEMMSMITH_TOKEN")}
         environment.update(HOME=folder, XDG_DATA_HOME=folder, XDG_CACHE_HOME=folder)
         device = ["--devices", arguments.devices] if arguments.devices else ["--device", arguments.device] if arguments.device else []
         prepare = [] if arguments.prepare is None else ["--prepare", str(arguments.prepare)]
         self.errors = open(os.path.join(folder, "stderr"), "wb")
-        self.process = subprocess.Popen([arguments.program, "serve", "--port", "0", "--json", "--queue", "100000", *(options or device + prepare)], env=environment, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([arguments.program, "serve", "--port", "0", "--json", "--queue", "100000", *(options or device + prepare), *more], env=environment, stdout=subprocess.PIPE,
                                         stderr=self.errors, text=True)
         first = self.process.stdout.readline()
         if not first.startswith("{"):
@@ -67,7 +86,7 @@ class Service:
             raise SystemExit(f"{method} {path}: no answer\n{state_of(self)}") from None
         finally:
             connection.close()
-        if reply.status not in (200, 202) and (method, reply.status) != ("DELETE", 409):   # done in the meantime
+        if reply.status not in (200, 202) and (method, reply.status) not in (("DELETE", 409), ("GET", 404)):   # done in the meantime; forgotten
             raise SystemExit(f"{method} {path}: {reply.status} {text}")
         return json.loads(text) if text.startswith("{") else text
 
@@ -297,6 +316,49 @@ def race(service, problem, names, stage):
     return timed
 
 
+def repeat(service, arguments, requests, stage):
+    """Rewards and rounds of each, as often as asked. Between two times the service forgets its answers, so each is compiled from the cache, verified with new data and timed again."""
+    rows = [{**request, "rewards": [], "rounds": []} for request in requests]
+    for _ in range(arguments.repeats):
+        left = stage.left()
+        if left == 0:
+            stage.stopped = True
+            break
+        results = service.call("POST", "evaluate/batch", {"requests": requests, "deadline_s": left}, left)["results"]
+        stage.count(service, results)
+        for row, result in zip(rows, results):
+            if result["state"] == "done" and result["verdict"] == "pass":
+                row["rewards"].append(result["reward"])
+                row["rounds"].append(result.get("rounds", 0))
+        while stage.left() > 0 and any("state" in service.call("GET", "result/" + result["id"]) for result in results if result["id"]):
+            time.sleep(0.2)
+    for row in rows:
+        row["spread"] = max(row["rewards"]) - min(row["rewards"]) if row["rewards"] else None
+    return rows
+
+
+def repeated(arguments, folder, emulated):
+    """By another service, with the code that the first one has compiled: how far the rewards of a schedule lie apart."""
+    requests = [{"problem": problem, "schedule": name} for problem, names in (REPEATED_EMULATED if emulated else REPEATED).items() for name in names]
+    service, stage = Service(arguments, folder, more=["--keep", KEEP]), Stage(arguments.seconds)
+    try:
+        rows = repeat(service, arguments, requests, stage)
+    finally:
+        service.end()
+    spreads = [row["spread"] for row in rows if len(row["rewards"]) > 1]
+    return {"rows": rows, "verdicts": stage.verdicts, "stopped": stage.stopped, "median": statistics.median(spreads) if spreads else None, "worst": max(spreads, default=None)}
+
+
+def tell_repeated(got):
+    for row in got["rows"]:
+        rewards, rounds = row["rewards"], row["rounds"]
+        figures = f"{len(rewards):3} rewards of {sum(rewards) / len(rewards):7.4f}, spread {row['spread']:.4f}, {min(rounds)} to {max(rounds)} rounds" if rewards else "  no reward"
+        print(f"repeats    {row['problem']:24} {row['schedule']:36} {figures}")
+    if got["median"] is not None:
+        print(f"repeats    spread of the reward: median {got['median']:.4f}, worst {got['worst']:.4f}{', stopped by --seconds' if got['stopped'] else ''}")
+    sys.stdout.flush()
+
+
 def cores():
     return len(os.sched_getaffinity(0))
 
@@ -325,9 +387,12 @@ def run(arguments, folder):
         # for the first problem the code of all is compiled; for the others the cache has it, as for a policy that has learned what is worth trying
         measure("raced, new", lambda stage: race(service, problems[0], rest, stage))
         measure("raced", lambda stage: sum(race(service, problem, rest, stage) for problem in problems[1:] or problems))
-        return service.device, emulated, rows
     finally:
         service.end()
+    again = repeated(arguments, os.path.join(folder, "measured"), emulated) if arguments.repeats else None
+    if again and not arguments.json:
+        tell_repeated(again)
+    return service.device, emulated, rows, again
 
 
 def has_nvrtc(program):
@@ -345,6 +410,7 @@ def main():
     parser.add_argument("--schedules", type=int, help="distinct schedules, each verified and timed")
     parser.add_argument("--kernels", type=int, help="distinct kernels, each emulated, verified and timed")
     parser.add_argument("--raced", type=int, help="schedules in a race, of which there is one for each problem")
+    parser.add_argument("--repeats", type=int, default=0, help="how often each of some fixed schedules is evaluated after the other stages, to see how far its rewards lie apart")
     parser.add_argument("--callers", type=int, default=4)
     parser.add_argument("--group", type=int, default=16, help="candidates of one problem in a request")
     parser.add_argument("--seconds", type=float, default=150, help="most for each stage; what is not done by then is cancelled")
@@ -359,11 +425,11 @@ def main():
         return 77
     folder = tempfile.mkdtemp(prefix="gs-rate-")
     try:
-        device, emulated, rows = run(arguments, folder)
+        device, emulated, rows, again = run(arguments, folder)
     finally:
         shutil.rmtree(folder, True)
     if arguments.json:
-        print(json.dumps({"device": device, "emulated": emulated, "cores": cores(), "rates": rows}))
+        print(json.dumps({"device": device, "emulated": emulated, "cores": cores(), "rates": rows, **({"repeats": again} if again else {})}))
     reached = all(row["per_s"] >= TARGETS[name] for name, row in rows.items()) and rows["schedules"]["busy"] >= TARGETS["busy"]
     return 1 if arguments.check and not emulated and not reached else 0
 

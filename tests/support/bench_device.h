@@ -23,6 +23,7 @@ typedef struct work {
     gs_args args;
     const void **kept;           /* A of the contender's last call, whose D it may return again; NULL: it never skips the work */
     bool   wobbles;
+    double varies;
 } work;
 
 typedef struct graph {
@@ -45,6 +46,8 @@ static struct {
     size_t passed;               /* the bytes that one of them covers */
     int  looks;                  /* checks of all outputs */
     uint32_t wobble;
+    double host_us;              /* that a call takes longer outside of a graph */
+    gs_random luck;              /* of replays of contenders whose times vary */
 } sim;
 
 static inline gs_status sim_alloc(gs_device *device, size_t bytes, gs_pointer *out, gs_error *error)
@@ -155,12 +158,12 @@ static inline gs_status sim_capture_end(gs_device *device, gs_queue queue, gs_gr
 }
 
 /* D is right if its first word is A's first word plus one. */
-static inline void execute(const work *item)
+static inline void execute(const work *item, double luck)
 {
     const bool same = item->kept && *item->kept == item->args.a;
     sim.exposed += sim.reference && !sim.veiled;
     if (item->kept) *item->kept = same ? NULL : item->args.a;
-    sim.now_us += (same ? 0.1 : item->cost_us) * (1 + sim.slowdown * sim.now_us);
+    sim.now_us += (same ? 0.1 : item->cost_us) * (1 + sim.slowdown * sim.now_us) * (1 + luck * item->varies);
     if (item->writes && !same) *(uint32_t *)item->args.d = *(const uint32_t *)item->args.a + 1;
     if (item->wobbles) ((uint32_t *)item->args.d)[1] = ++sim.wobble;
 }
@@ -169,7 +172,8 @@ static inline gs_status sim_graph_launch(gs_device *device, gs_graph handle, gs_
 {
     (void)device, (void)queue, (void)error;
     const graph *const replayed = handle;
-    for (int i = 0; i < replayed->count; i++) execute(&replayed->list[i]);
+    const double luck = 2 * gs_random_unit(&sim.luck) - 1;
+    for (int i = 0; i < replayed->count; i++) execute(&replayed->list[i], luck);
     if (sim.replay_count < (int)GS_COUNT(sim.replays)) sim.replays[sim.replay_count++] = replayed->owner;
     return GS_OK;
 }
@@ -306,6 +310,7 @@ typedef struct player {
     gs_status status;
     bool      remembers;         /* every other call with the A of the call before it computes nothing */
     bool      wobbles;           /* a different D in every run, each of them right */
+    double    varies;            /* by so much, relative to its cost, a replay takes more or less time than another one */
     const void *kept;
     int       faults_at;         /* the device is lost from that run on; 0: never */
     int       spoils_at;         /* writes into B in that run; 0: never */
@@ -327,9 +332,10 @@ static inline gs_status player_run(gs_contender *contender, const gs_args *args,
     if (self->faults_at && self->runs >= self->faults_at) sim.fault = true;
     if (self->runs == self->spoils_at) ++*(uint32_t *)(uintptr_t)args->b;
     const bool writes = !self->honest_runs || self->runs <= self->honest_runs;
-    const work item = {writes ? self->cost_us : 0.1, writes, *args, self->remembers ? &self->kept : NULL, self->wobbles};
+    const work item = {writes ? self->cost_us : 0.1, writes, *args, self->remembers ? &self->kept : NULL, self->wobbles, self->varies};
     if (!sim.capturing) {
-        execute(&item);
+        execute(&item, 0);
+        sim.now_us += sim.host_us;
         return GS_OK;
     }
     sim.capturing->owner = self->id;

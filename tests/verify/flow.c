@@ -183,6 +183,33 @@ static void chosen_parts_are_all_that_runs(void **state)
     release(guard);
 }
 
+static int launches_of(tried *t, const gs_problem *problem, uint32_t parts)
+{
+    enum { MANY = 1000000 };
+    fake.until_fault = MANY;
+    assert_int_equal(verdict_of(t, problem, &(gs_verify_options){.parts = parts, .seed = 6}).code, GS_VERDICT_PASS);
+    const int launches = MANY - fake.until_fault;
+    fake.until_fault = 0;
+    return launches;
+}
+
+/* Once for each edge problem that has outputs, instead of twice and more. */
+static void edge_problems_once(void **state)
+{
+    (void)state;
+    const gs_problem problem = small_problem(GS_NN);
+    tried *const honest = contender_of(HONEST, GS_NN), *const ignoring = contender_of(IGNORED_BETA, GS_NN);
+    const int once = launches_of(honest, &problem, GS_PART_EDGES | GS_EDGES_ONCE), all = launches_of(honest, &problem, GS_PART_EDGES);
+    assert_int_equal(once, gs_verify_edges_count() - 2);
+    assert_true(all >= 2 * once);
+    assert_int_equal(verdict_of(ignoring, &problem, &(gs_verify_options){.parts = GS_PART_EDGES | GS_EDGES_ONCE}).code, GS_VERDICT_EDGE);
+    gs_verdict verdict;
+    gs_error error;
+    assert_int_equal(gs_verify(verifier, &honest->contender, &problem, &(gs_verify_options){.parts = 2 * GS_EDGES_ONCE}, &verdict, &error), GS_ERROR_ARGUMENT);
+    release(honest);
+    release(ignoring);
+}
+
 /* Scalars of many bits: the exact parts use 1 instead, part 4 uses the given ones. */
 static void any_scalars(void **state)
 {
@@ -441,6 +468,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(normal_data_are_judged_by_the_yardstick, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(declared_f16_sums_pass, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(chosen_parts_are_all_that_runs, open_fake, close_fake),
+        cmocka_unit_test_setup_teardown(edge_problems_once, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(any_scalars, open_fake, close_fake),
         cmocka_unit_test_setup_teardown(what_must_be_zero_is_looked_at, open_fake, close_fake),
         cmocka_unit_test(sums_that_are_poison),
