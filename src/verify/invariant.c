@@ -222,7 +222,8 @@ static gs_status rows_of_kind(watcher *w, const gs_problem *problem, int *taken,
         const gs_problem p = w->plain ? plain_problem_of_turn(plain, seed, turn) : problem_of_turn(problem, seed, turn);
         const uint64_t bits = gs_mix(seed + 0x71374491u + (uint64_t)turn), which = gs_mix(seed + 0xb5c0fbcfu) & 1;
         const bool as_they_are = w->plain && turn < 2;
-        w->rows = (gs_pool_rows){pool, as_they_are ? 1 : 1 + (int64_t)(bits % (uint64_t)(pool - 1)), as_they_are ? 0 : (int64_t)(bits >> 32) % pool};
+        const int64_t first = as_they_are ? 0 : (int64_t)(bits >> 32) % pool, cancels = !w->plain && first % 4 == 0;   /* every fourth row does not cancel, and a few rows would all be such ones */
+        w->rows = (gs_pool_rows){pool, as_they_are ? 1 : 1 + (int64_t)(bits % (uint64_t)(pool - 1)), first + cancels};
         GS_TRY(try_size(w, &p, w->plain ? turn == PLAIN - 1 : (turn + which) % 2, bits >> 20 & 1, taken, error));   /* the requested M is launched with both alignments */
     }
     return GS_OK;
