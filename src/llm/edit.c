@@ -245,7 +245,7 @@ static gs_status build(const applying *a, gs_text *out, gs_error *error)
         add_lines(&after, &a->edits.line[e->replace], e->replace_count);
         at = e->to;
     }
-    if (a->parent.count > at) add_lines(&after, &a->parent.line[at], a->parent.count - at);
+    add_lines(&after, &a->parent.line[at], a->parent.count - at);
     add_lines(&before, a->parent.line, a->parent.count);
     gs_status status = before.failed || after.failed ? no_memory(error) : GS_OK;
     const char *const text = gs_text_string(&after);

@@ -328,6 +328,19 @@ static void log_level_can_be_set(void **state)
     gs_log_set_level(GS_LOG_OFF);
 }
 
+static void dates_are_checked(void **state)
+{
+    (void)state;
+    static const struct { const char *text; bool valid; } cases[] = {
+        {"2026-01-31", true}, {"1970-12-01", true}, {"2026-01-31T23:59:60Z", true}, {"9998-01-31T00:00:00Z", true},
+        {"", false}, {"2026-01-3", false}, {"2026/01-31", false}, {"2026-01/31", false}, {"1969-01-31", false}, {"9999-01-31", false}, {"2026-00-31", false}, {"2026-13-31", false},
+        {"2026-01-00", false}, {"2026-01-32", false}, {"2026-01-31T", false}, {"2026-01-31 23:59:00Z", false}, {"2026-01-31T23.59:00Z", false}, {"2026-01-31T23:59.00Z", false},
+        {"2026-01-31T23:59:00z", false}, {"2026-01-31T24:59:00Z", false}, {"2026-01-31T23:60:00Z", false}, {"2026-01-31T23:59:61Z", false}, {"2026-01-31T23:59:00Z ", false},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++)
+        if (gs_date_valid(cases[i].text) != cases[i].valid) fail_msg("\"%s\"", cases[i].text);
+}
+
 static void clock_and_random_behave(void **state)
 {
     (void)state;
@@ -401,7 +414,7 @@ int main(void)
         cmocka_unit_test(errors_become_one_line),
         cmocka_unit_test(every_status_has_words),
         cmocka_unit_test(log_level_can_be_set),
-        cmocka_unit_test(clock_and_random_behave),
+        cmocka_unit_test(dates_are_checked), cmocka_unit_test(clock_and_random_behave),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

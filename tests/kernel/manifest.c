@@ -373,6 +373,7 @@ static void errors_say_why(void **state)
         {"map a 64x128 sw128\n",       "map a 0x1 sw128\n",     "a box of 0x1 is not from 1x1 to 256x256 elements"},
         {"map a 64x128 sw128\n",       "map a 64x128 sw16\n",   "the swizzle must be sw0, sw32, sw64 or sw128"},
         {"map a 64x128 sw128\n",       "map a 60x128 sw128\n",  "the box's inner extent 60 is no multiple of 8"},
+        {"map a 64x128 sw128\n",       "map b 60x128 sw128\n",  "the box's inner extent 60 is no multiple of 8"},
         {"map d 32x64 sw0\n",          "map d 30x64 sw0\n",     "the box's inner extent 30 is no multiple of 4"},
         {"map d 32x64 sw0\n",          "map d 36x64 sw0\n",     ""},
         {"map a 64x128 sw128\n",       "map a 64x128 sw64\n",   "a box row of 64 elements is longer than the swizzle of 64 bytes"},

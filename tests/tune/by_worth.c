@@ -54,6 +54,9 @@ static void gains_diminish(void **state)
     assert_float_equal(gs_payoff_gain(&none), 0.12, 1e-5);   /* nothing is expected, but a first look is worth something */
     gs_payoff_update(&none, 0, 10, 1);                       /* none of ours passed */
     assert_float_equal(none.own_us, 10, 1e-5);
+    gs_payoff slower = {.calls = 1, .floor_us = 1, .expected_library_us = 10, .expected_us = 12};
+    gs_payoff_update(&slower, 11, 10, 1);                    /* cuBLASLt is the fastest */
+    assert_true(slower.own_us == 11 && slower.us == 10);
 }
 
 /* ---- lists ---- */

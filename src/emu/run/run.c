@@ -581,7 +581,7 @@ static gs_status outcome(gs_emu_launch *launch, gs_error *error)
 
 gs_status gs_emu_run(gs_emu_launch *launch, gs_error *error)
 {
-    gs_emu_pool pool = {.next = 0, .stop = GS_EMU_NOBODY};
+    gs_emu_pool pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .stop = GS_EMU_NOBODY};
     launch->pool = &pool;
     launch->finding = NULL;
     launch->findings = 0;
@@ -596,14 +596,12 @@ gs_status gs_emu_run(gs_emu_launch *launch, gs_error *error)
         !(pool.order = gs_emu_order_create(pool.warps * (int)(launch->cluster[0] * launch->cluster[1] * launch->cluster[2]))))
         status = gs_fail(error, GS_ERROR_MEMORY, NULL, "no memory for an emulated launch");
     if (status == GS_OK) {
-        pthread_mutex_init(&pool.lock, NULL);
         const gs_emu_span *const constant = &launch->constant;
         if (launch->check && launch->dependent && gs_emu_memory_stored(launch->memory, constant->from, constant->to - constant->from)) gs_emu_report_overwritten(launch);
         gs_emu_memory_settle(launch->memory);
         run_all(launch);
         gs_emu_memory_footprint(launch->memory, &launch->counters.device_load, &launch->counters.device_store);
         status = outcome(launch, error);
-        pthread_mutex_destroy(&pool.lock);
     }
     gs_emu_order_destroy(pool.order);
     launch->pool = NULL;
