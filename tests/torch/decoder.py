@@ -11,17 +11,17 @@ done = subprocess.run([*script, "--variants", "torch,fused+constant"], capture_o
 assert done.returncode == 1 and "fused+constant: no variant" in done.stderr, done.stderr
 with tempfile.TemporaryDirectory() as folder:
     rows = pathlib.Path(folder, "rows.tsv")
-    done = subprocess.run([*script, "--batches", "2", "--prefill", "32", "--train", "--modes", "eager", "--rounds", "1", "--variants", "torch,ours,fused+const+norms", "--rows", rows],
+    done = subprocess.run([*script, "--batches", "2", "--prefill", "32", "--train", "--modes", "eager", "--rounds", "1", "--variants", "torch,ours,fused+const+norms+qkv", "--rows", rows],
                           capture_output=True, text=True)
     if "NVRTC" in done.stderr:
         print("skipped: no compiler of CUDA")
         sys.exit(77)
     assert done.returncode == 0, done.stderr
     found = [line.split("\t") for line in rows.read_text().splitlines()]
-wanted = {("llama", part, "eager", variant, "0") for part in ("decode2", "prefill32", "train32") for variant in ("torch", "ours", "fused+const+norms")}
+wanted = {("llama", part, "eager", variant, "0") for part in ("decode2", "prefill32", "train32") for variant in ("torch", "ours", "fused+const+norms+qkv")}
 assert {tuple(row[:5]) for row in found} == wanted and all(float(row[5]) > 0 and float(row[6]) > 0 for row in found), done.stdout
-fused = done.stderr.partition("-- fused+const+norms\n")[2]
-assert "ep=silu+gate" in fused and "bf16:rms_norm" in fused and ":const=b" in fused and ":const=b" not in done.stderr.partition("-- ours\n")[2].partition("-- ")[0], done.stderr
+fused = done.stderr.partition("-- fused+const+norms+qkv\n")[2]
+assert "ep=silu+gate" in fused and "bf16:rms_norm" in fused and "bf16:2x384x256:tn" in fused and ":const=b" in fused and ":const=b" not in done.stderr.partition("-- ours\n")[2].partition("-- ")[0], done.stderr
 assert done.stdout.count("of torch's best") == 6, done.stdout
 with tempfile.TemporaryDirectory() as folder:
     rows = pathlib.Path(folder, "rows.tsv")
