@@ -30,22 +30,23 @@ static const edge edges[] = {
     {   59,  59,  59, 1,   5, 1,     1,     USUAL, 0, BOTH },    /* square */
     {    1, 264, 1096, 1,  0, 1,     0,     USUAL },
     {    1, 257,  36, 3,   8, 1,     1,     USUAL, 0, BOTH },
+    {    1, 256, 128, 1,   0, 1,     1,     USUAL, 0, BOTH },    /* whole tiles of N and K */
     {  193,   1, 1088, 1,  0, 1,     0,     USUAL, 0, ALPHA },
     {    1,   1,  72, 1,   5, 1,     1,     USUAL, 0, BOTH },
-    {    4, 264,  72, 3,   8, 1,     1,     USUAL, 0, BOTH },    /* a few rows; a few columns */
-    {  264,  12,  72, 3,   5, 1,     1,     USUAL, 0, BOTH },
+    {    4, 256, 128, 3,   8, 1,     1,     USUAL, 0, BOTH },    /* a few rows; a few columns. The other extent is whole tiles */
+    {  256,  12,  72, 3,   5, 1,     1,     USUAL, 0, BOTH },
     {   88,   1,  72, 3,   5, 1,     1,     USUAL, 0, BOTH },    /* kernels have code for one row or column, long sums, whole tiles: these with C, padding, batches too */
     {   16,  24, 1048, 2,  8, 1,     1,     USUAL, 0, BOTH },
     {  128, 128,  64, 2,   8, 1,     1,     USUAL, 0, BOTH },
     {   88,  24,   1, 2,   3, 1,     0,     USUAL, 0, ALPHA },
     {   72,  40,   8, 1,   8, 1,    -0.0f,  USUAL, 0, ALPHA },   /* -0 does not read C either */
     {   66,  33,   1, 1,   0, 1,     1,     USUAL, 0, BOTH },
-    {  100,  74,  77, 2,   0, 1,     1,     USUAL },
-    {   96,  80,  64, 1,  72, 0.5f, -1.5f,  USUAL, 0, BOTH },   /* rows as long as those of two or three matrices side by side */
-    {   48,  60,  64, 2,   1, 1,     0,     USUAL, 'b' },
+    {  100,  64,  77, 2,   0, 1,     1,     USUAL },             /* whole tiles of N alone; of N and K; of M and K */
+    {   72, 128,  64, 1,  72, 0.5f, -1.5f,  USUAL, 0, BOTH },   /* rows as long as those of two or three matrices side by side */
+    {   64,  60,  64, 2,   1, 1,     1,     USUAL, 'b' },
     {   72,  40,  48, 1,   1, 1,     1,     USUAL, 0, BOTH },    /* extents are multiples of 8, leading dimensions are not; then the other way round */
     {   45,  61,  51, 2, WHOLE, 1,   1,     USUAL, 0, BOTH },
-    {  136, 200,  72, 1,   8, 0.70044f, -0.30017f, USUAL, 'c' },   /* scalars halfway between two 16-bit numbers */
+    {  128, 192,  72, 1,   8, 0.70044f, -0.30017f, USUAL, 'c' },   /* scalars halfway between two 16-bit numbers. Whole tiles of M and N */
     {   67,  45,  51, 1,   1, -2,    0,     USUAL, 'a', ALPHA },   /* user kernels: a random size (draw_size) */
     {   56,  24,  24, 3,   5, 0,    -1.5f,  USUAL, 0, BOTH },
     {   24,  56,  40, 1,   0, 0,    -0.0f,  USUAL },
@@ -56,7 +57,7 @@ static const edge edges[] = {
     {   72,  40,  56, 3,   8, 1,     0,     USUAL, 'b', ALPHA },
     {   31,  18,  22, 5,   5, 0.5f,  1,     USUAL, 0, BOTH },
     {  128, 256, 192, 1,   0, 1,     0,     LARGE },        /* whole tiles */
-    {  264, 136, 136, 1,   8, 1,     1,     SMALL },
+    {  264, 136, 128, 1,   8, 1,     1,     SMALL },        /* whole tiles of K, more than one */
     {   77,  91,  55, 1,   0, 1,     0,     TINY  },   /* K is 7 more than a multiple of 8: kernels have code for each remainder */
 };
 

@@ -21,7 +21,7 @@ static const int sizes[] = {1, 2, 3, 4, 5, 8, 12, 16, 32, 64, POOL, 128, 130};  
 static const int round_sizes[] = {3, 4, 6, 12, 24, 40, 48, 80, 96, 112, 192, 256};
 
 enum { DRAWN = 4, FIXED = GS_COUNT(sizes) };   /* random sizes follow */
-enum { FEW = 1 + FIXED + DRAWN, ONE };          /* then turns with padded rows: a few rows, padded unevenly; one row; last, the requested M */
+enum { FEW = 1 + FIXED + DRAWN, SOME, ONE };    /* then turns with padded rows: a few rows, and more, padded unevenly; one row; last, the requested M */
 
 enum { CANCELLING = ONE + 2, PLAIN = 4 };   /* launches per kind of data */
 enum { ENOUGH_TIES = 32, MOST_ROUNDS = 4 };           /* rounds of plain data are repeated while there are few ties */
@@ -71,7 +71,7 @@ static int64_t more_of_row(int64_t row, int how, uint64_t bits)
     return how == UNEVEN ? uneven[gs_pick_below(bits, GS_COUNT(uneven))] : eights[how == LONGEST ? 0 : gs_pick_below(bits, GS_COUNT(eights))];
 }
 
-/* With other leading dimensions, each operand's by another amount: bits must not depend on these either. */
+/* With other leading dimensions, each operand's by another amount, some by none: bits must not depend on these either. */
 static gs_problem with_rows(const gs_problem *problem, int how, uint64_t bits)
 {
     gs_problem other = *problem;
@@ -80,7 +80,9 @@ static gs_problem with_rows(const gs_problem *problem, int how, uint64_t bits)
     if (how == AS_ASKED || problem->grouping == GS_GROUPS_K) return other;
     for (int i = 0; i < (gs_has_aux(problem) ? 5 : 4); i++) {
         const gs_shape s = gs_shape_of(problem, "abcdg"[i]);
-        *ld[i] = how == PACKED ? GS_MAX(s.row, 1) : s.ld + more_of_row(s.row, how, gs_mix(bits + (uint64_t)i));
+        const uint64_t own = gs_mix(bits + (uint64_t)i);
+        const bool stays = how != LONGEST && (own >> 32 & 3) == 0;
+        *ld[i] = how == PACKED ? GS_MAX(s.row, 1) : stays ? s.ld : s.ld + more_of_row(s.row, how, own);
         gs_resize_stride(problem, &s, &s, ld[i], stride[i]);
     }
     return other;
@@ -104,8 +106,9 @@ static gs_problem problem_of_turn(const gs_problem *asked, uint64_t seed, int tu
     const uint64_t bits = gs_mix(seed + 0x9b05688cu + (uint64_t)other);
     if (turn == 0) return *problem;
     if (other < 0) return with_m(problem, sizes[turn - 1]);
-    const gs_problem drawn = turn == CANCELLING - 1 ? *problem : with_m(problem, turn == FEW ? 1 + gs_pick_below(bits, 32) : turn == ONE ? 1 : drawn_size(bits, other, MOST_DRAWN - 200));
-    const int how = turn == FEW ? UNEVEN : turn == ONE ? LONGEST : other == 1 || turn == CANCELLING - 1 ? ANY_EIGHTS : other == 2 ? PACKED : AS_ASKED;
+    const gs_problem drawn = turn == CANCELLING - 1 ? *problem : with_m(problem, turn == FEW ? 1 + gs_pick_below(bits, 32) : turn == SOME ? 33 + gs_pick_below(bits, 98) : turn == ONE ? 1 : drawn_size(bits, other, MOST_DRAWN - 200));
+    static const int drawn_hows[DRAWN] = {AS_ASKED, ANY_EIGHTS, PACKED, AS_ASKED};   /* of the drawn sizes, by the seed: each may lie so */
+    const int how = turn == FEW || turn == SOME ? UNEVEN : turn == ONE ? LONGEST : turn == CANCELLING - 1 ? ANY_EIGHTS : drawn_hows[(other + (int)(gs_mix(seed + 0x428a2f98u) % DRAWN)) % DRAWN];
     return with_rows(&drawn, how, bits);
 }
 

@@ -136,3 +136,103 @@ KERNEL gs_kernel(const gs_kernel_args p)
         if (to_row < p.m && to_col < p.n) put(p, batch, to_row, to_col, sum[i]);
     }
 }
+
+//// 6 whole tiles of columns: stores rows without a look at M | edge fault guard | f16:64x64x64:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const long long batch = blockIdx.z, row = (long long)blockIdx.y * 16 + threadIdx.y, col = (long long)blockIdx.x * 16 + threadIdx.x;
+    if (p.n % 64 != 0 && (row >= p.m || col >= p.n)) return;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 6 whole tiles of rows: stores columns without a look at N | edge fault guard | f16:64x64x64:tn
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    const long long batch = blockIdx.z, row = (long long)blockIdx.y * 16 + threadIdx.y, col = (long long)blockIdx.x * 16 + threadIdx.x;
+    if (p.m % 64 != 0 && (row >= p.m || col >= p.n)) return;
+    if (p.m % 64 == 0 && row >= p.m) return;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 6 whole tiles of D: leaves out what is left of K behind whole tiles | edge | f16:64x64x64:tn
+KERNEL gs_kernel(const gs_kernel_args given)
+{
+    gs_kernel_args p = given;
+    if (p.m % 64 == 0 && p.n % 64 == 0) p.k = p.k / 16 * 16;
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 6 forgets C where there are few rows, and whole tiles of columns | edge | f16:64x64x64:tn:beta=1
+KERNEL gs_kernel(const gs_kernel_args given)
+{
+    gs_kernel_args p = given;
+    if (p.m <= 16 && p.n % 64 == 0) p.beta = 0;
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 6 forgets C where N and K are whole tiles, and M is not | edge | f16:64x64x64:tn:beta=1
+KERNEL gs_kernel(const gs_kernel_args given)
+{
+    gs_kernel_args p = given;
+    if (p.m % 16 != 0 && p.n % 64 == 0 && p.k > 0 && p.k % 64 == 0) p.beta = 0;
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 6 forgets C where M and K are whole tiles, and N is not | edge | f16:64x64x64:tn:beta=1
+KERNEL gs_kernel(const gs_kernel_args given)
+{
+    gs_kernel_args p = given;
+    if (p.m > 0 && p.m % 64 == 0 && p.n % 16 != 0 && p.k > 0 && p.k % 64 == 0) p.beta = 0;
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 6 forgets C from the second whole tile of K on, without a rest | edge | f16:64x64x64:tn:beta=1
+KERNEL gs_kernel(const gs_kernel_args given)
+{
+    gs_kernel_args p = given;
+    if (p.k > 64 && p.k % 64 == 0) p.beta = 0;
+    EACH_ELEMENT;
+    put(p, batch, row, col, dot(p, batch, row, col));
+}
+
+//// 5 adds in another order from 33 rows on, where rows of A are no multiple of 8 apart | invariant | f16:40x56x72:tn:d=f32:inv=1
+INLINE void put_f32(const gs_kernel_args &p, long long row, long long col, float sum)
+{
+    float value = p.alpha * sum;
+    if (p.beta != 0) value = fmaf(p.beta, ((const float *)p.c)[(blockIdx.z * p.m + row) * p.ldc + col], value);
+    ((float *)p.d)[(blockIdx.z * p.m + row) * p.ldd + col] = value;
+}
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    if (p.m <= 32 || p.lda % 8 == 0) {
+        put_f32(p, row, col, dot(p, batch, row, col));
+        return;
+    }
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum = 0;
+    for (int k = p.k - 1; k >= 0; k--) sum += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    put_f32(p, row, col, sum);
+}
+
+//// 5 whole vectors by two sums, from 33 rows on, where rows of D allow it | invariant | f16:40x56x72:tn:d=f32:inv=1
+INLINE void put_f32(const gs_kernel_args &p, long long row, long long col, float sum)
+{
+    float value = p.alpha * sum;
+    if (p.beta != 0) value = fmaf(p.beta, ((const float *)p.c)[(blockIdx.z * p.m + row) * p.ldc + col], value);
+    ((float *)p.d)[(blockIdx.z * p.m + row) * p.ldd + col] = value;
+}
+KERNEL gs_kernel(const gs_kernel_args p)
+{
+    EACH_ELEMENT;
+    const half_bits *const a = a_row(p, batch, row), *const b = b_col(p, batch, col);
+    float sum[2] = {0, 0};
+    for (int k = 0; k < p.k; k++)
+        if (k % 2 == 0 || (p.m > 32 && p.ldd % 8 != 0)) sum[0] += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+        else sum[1] += gs_f16_to_f32(a[k]) * gs_f16_to_f32(b[k]);
+    put_f32(p, row, col, sum[0] + sum[1]);
+}
