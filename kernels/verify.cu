@@ -319,9 +319,9 @@ GS_KERNEL void gs_verify_measure(const gs_check p)
 /* Second pass. A NaN must be a NaN, an infinity the same infinity (or, within the bound, the largest finite value). */
 GS_KERNEL void gs_verify_compare(const gs_check p)
 {
-    const double rms = p.counts->finite ? sqrt(p.counts->reference2 / (double)p.counts->finite) : 0.0;
+    const double rms = fmax(p.counts->finite ? sqrt(p.counts->reference2 / (double)p.counts->finite) : 0.0, p.least_rms);
     const bool factor = p.epilogue.gate || has_scales(&p) || (gs_reads_aux(p.epilogue.activation) && gs_is_smooth(p.epilogue.activation));   /* the sum is multiplied by something */
-    const double rms_sums = p.counts->sums ? sqrt(p.counts->sums2 / (double)p.counts->sums) : 0.0, spread = p.epilogue.gate ? 0 : p.spread * (has_scales(&p) ? rms_sums : rms);
+    const double rms_sums = fmax(p.counts->sums ? sqrt(p.counts->sums2 / (double)p.counts->sums) : 0.0, p.least_rms), spread = p.epilogue.gate ? 0 : p.spread * (has_scales(&p) ? rms_sums : rms);
     double error2 = 0, signed_error = 0, absolute_error = 0, worst = 0;
     gs_u64 mismatches = 0, unwritten = 0, nans = 0, zeros = 0, truncated = 0, first = ~0ull;
     gs_u64 row_low = ~0ull, row_high = 0, col_low = ~0ull, col_high = 0;
@@ -407,7 +407,7 @@ GS_KERNEL void gs_verify_sums(const gs_check_sums p)
 {
     const gs_check *const c = &p.of;
     const bool scaled = has_scales(c);
-    const double squares = scaled ? c->counts->sums2 : c->counts->reference2, many = (double)(scaled ? c->counts->sums : c->counts->finite), rms = many > 0 ? sqrt(squares / many) : 0.0;
+    const double squares = scaled ? c->counts->sums2 : c->counts->reference2, many = (double)(scaled ? c->counts->sums : c->counts->finite), rms = fmax(many > 0 ? sqrt(squares / many) : 0.0, c->least_rms);
     gs_u64 mismatches = 0, unwritten = 0, first = ~0ull;
     for (gs_u64 i = first_index(); i < p.vectors * c->cols; i += index_step()) {
         const gs_u64 col = i % c->cols, vector = i / c->cols, at = vector * (gs_u64)p.stride + col;

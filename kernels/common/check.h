@@ -74,6 +74,7 @@ typedef struct gs_check {
     int              once;           /* 1: the bound applies to the value before it is rounded to the type; ignored if `exact` */
     double           relative;       /* bound: relative * |R| + spread * (rms(R) + what a bias or C cancelled) + absolute */
     double           spread;
+    double           least_rms;      /* taken for rms(R) where that is smaller */
     double           absolute;
     double           activation;     /* added to the bound: error of the activation relative to its result; 0 if it is exact */
     unsigned int     poison;         /* 32-bit pattern */

@@ -28,6 +28,12 @@ static double typical_accumulation(const gs_problem *problem)
     return problem->acc == GS_F16 ? 0x1p-11 * (1 + 0.5 * sqrt(k)) : 0x1p-24 * (4 + k / 16 + sqrt(k));
 }
 
+/* The root mean square of so few results says nothing of products that C nearly cancels, or of sums whose products do. */
+static bool is_few(const gs_problem *problem) { return (double)problem->m * (double)problem->batch * (double)problem->n < 8; }
+
+/* Of few sums of normal data, which one of them may be far below; 0: there are many. */
+static double least_rms(const gs_problem *problem) { return is_few(problem) ? fabs((double)problem->alpha) * sqrt((double)problem->k) : 0; }
+
 double gs_exact_tolerance(const gs_problem *problem)
 {
     if (gs_scalars_exact(problem)) return 0;
@@ -43,14 +49,15 @@ gs_bound gs_bound_make(const gs_problem *problem, double tolerance)
 {
     const bool smooth = gs_is_smooth((int)problem->activation);
     const double accumulation = worst_accumulation(problem), steepest = smooth ? 1.13 : 1;
-    const bool few = problem->acc == GS_F16 && problem->beta != 0 && (double)problem->m * (double)problem->batch * (double)problem->n < 8;   /* rms(R) says nothing of a product that C nearly cancels */
+    const bool cancels = is_few(problem) && problem->acc == GS_F16 && problem->beta != 0;
     /* where a product and what is added to it nearly cancel, the rounding error of the product is left; both are then a few times the root mean square */
     const double rounded = tolerance >= GS_TOLERANCE_ROUNDED && (gs_adds_bias(problem) || problem->beta != 0) ? 4 * steepest * unit_of(problem->out) : 0;
     const int roundings = smooth && problem->acc == GS_F16 ? 2 : 1;   /* single products are rounded by the accumulator first */
     const double rounding = fmax(tolerance, 1) * unit_of(problem->out) * (1 + 0x1p-10), least = fmax(tolerance, 1) * least_of(problem->out);
     return (gs_bound){
         .rounding = rounding, .least = least, .relative = rounding + (roundings - 1) * 0x1p-11 + tolerance * accumulation,
-        .spread = rounded + (few ? 8 : 1) * tolerance * accumulation * steepest * (problem->grouping == GS_GROUPS_K ? sqrt((double)problem->batch) : 1),   /* one group may have all of K */
+        .spread = rounded + (cancels ? 8 : 1) * tolerance * accumulation * steepest * (problem->grouping == GS_GROUPS_K ? sqrt((double)problem->batch) : 1),   /* one group may have all of K */
+        .least_rms = tolerance >= 1 ? least_rms(problem) : 0,   /* below 1: integers, whose sums are exact */
         .absolute = least + (roundings - 1) * steepest * least_of(GS_F16) + (smooth ? 0x1p-119 : 0),
         .activation = gs_activation_error((int)problem->activation, (int)problem->gate),
     };
@@ -93,7 +100,8 @@ static double that_count(const gs_problem *p, double elements)
 
 double gs_frobenius_limit(const gs_problem *problem, const gs_compare *yardstick, double rms, double elements)
 {
-    const double sums = typical_accumulation(problem) * (problem->gate ? 1.6 : 1);   /* two of them, one through the activation's slope */
+    const double sums = typical_accumulation(problem) * (problem->gate ? 1.6 : 1) *   /* two of them, one through the activation's slope */
+                        (rms > 0 ? fmax(1, least_rms(problem) / rms) : 1);
     const double honest = hypot(0.45 * unit_of(problem->out), sums);   /* rounding: 0.41 units, rms */
     const double subnormal = rms > 0 ? least_of(problem->out) / rms : 0;   /* a small alpha leaves results few bits, or none */
     /* one result alone may be wrong by a whole unit; the rms of n errors by four of its own deviations */

@@ -9,6 +9,7 @@
 /* Bound of one element: relative * |R| + spread * rms(R) + absolute. */
 typedef struct gs_bound {
     double relative, spread, absolute;
+    double least_rms;    /* taken for rms(R) where that is smaller */
     double activation;   /* relative to the activation's result */
     double rounding, least;   /* the shares of relative and absolute that are for the last rounding */
 } gs_bound;

@@ -419,7 +419,7 @@ static gs_check check_of(const gs_verifier *verifier, const gs_problem *problem,
     return (gs_check){
         .d = args->d, .reference = address(reference), .epilogue = epilogue_of(problem, args), .rows = (uint64_t)(problem->m * problem->batch),
         .placed = gs_placed_of(problem, 'd'), .cols = (uint64_t)problem->n, .type = (int)problem->out, .exact = tolerance == 0 && bound.activation == 0, .once = once,
-        .relative = bound.relative - (once ? bound.rounding : 0), .spread = bound.spread, .absolute = bound.absolute - (once ? bound.least : 0), .activation = bound.activation,
+        .relative = bound.relative - (once ? bound.rounding : 0), .spread = bound.spread, .least_rms = bound.least_rms, .absolute = bound.absolute - (once ? bound.least : 0), .activation = bound.activation,
         .poison = poison, .counts = address(verifier->counts),
     };
 }

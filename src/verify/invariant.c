@@ -60,18 +60,18 @@ static int64_t drawn_size(uint64_t bits, int which, int64_t least)
     return which == 1 ? 2 + gs_pick_below(bits, 127) : least + gs_pick_below(bits, MOST_DRAWN + 1 - least);
 }
 
-enum { AS_ASKED, ANY_EIGHTS, LONGEST, UNEVEN, PACKED };   /* how far apart the rows of a turn lie */
+enum { AS_ASKED, ANY_EIGHTS, LONGEST, UNEVEN, SOME_UNEVEN, PACKED };   /* how far apart the rows of a turn lie */
 
-/* Elements of padding behind a row. UNEVEN: no multiple of 8, so that neither tensor copies nor copies of 16 bytes apply; else a multiple of 8, for LONGEST as if two more
+/* Elements of padding behind a row. UNEVEN, or of some operands: no multiple of 8, so that neither tensor copies nor copies of 16 bytes apply; else a multiple of 8, for LONGEST as if two more
  * matrices lay beside this one. */
 static int64_t more_of_row(int64_t row, int how, uint64_t bits)
 {
     static const int uneven[] = {1, 2, 3, 5, 6, 7};
     const int64_t whole = (row + 7) / 8 * 8, eights[] = {2 * whole + 8, whole, 8, 16, 24, 64};
-    return how == UNEVEN ? uneven[gs_pick_below(bits, GS_COUNT(uneven))] : eights[how == LONGEST ? 0 : gs_pick_below(bits, GS_COUNT(eights))];
+    return how == UNEVEN || how == SOME_UNEVEN ? uneven[gs_pick_below(bits, GS_COUNT(uneven))] : eights[how == LONGEST ? 0 : gs_pick_below(bits, GS_COUNT(eights))];
 }
 
-/* With other leading dimensions, each operand's by another amount, some by none: bits must not depend on these either. */
+/* With other leading dimensions, each operand's by another amount: bits must not depend on these either. */
 static gs_problem with_rows(const gs_problem *problem, int how, uint64_t bits)
 {
     gs_problem other = *problem;
@@ -81,8 +81,7 @@ static gs_problem with_rows(const gs_problem *problem, int how, uint64_t bits)
     for (int i = 0; i < (gs_has_aux(problem) ? 5 : 4); i++) {
         const gs_shape s = gs_shape_of(problem, "abcdg"[i]);
         const uint64_t own = gs_mix(bits + (uint64_t)i);
-        const bool stays = how != LONGEST && (own >> 32 & 3) == 0;
-        *ld[i] = how == PACKED ? GS_MAX(s.row, 1) : stays ? s.ld : s.ld + more_of_row(s.row, how, own);
+        *ld[i] = how == PACKED ? GS_MAX(s.row, 1) : how == SOME_UNEVEN && own >> 32 & 1 ? s.ld : s.ld + more_of_row(s.row, how, own);
         gs_resize_stride(problem, &s, &s, ld[i], stride[i]);
     }
     return other;
@@ -107,7 +106,7 @@ static gs_problem problem_of_turn(const gs_problem *asked, uint64_t seed, int tu
     if (turn == 0) return *problem;
     if (other < 0) return with_m(problem, sizes[turn - 1]);
     const gs_problem drawn = turn == CANCELLING - 1 ? *problem : with_m(problem, turn == FEW ? 1 + gs_pick_below(bits, 32) : turn == SOME ? 33 + gs_pick_below(bits, 98) : turn == ONE ? 1 : drawn_size(bits, other, MOST_DRAWN - 200));
-    static const int drawn_hows[DRAWN] = {AS_ASKED, ANY_EIGHTS, PACKED, AS_ASKED};   /* of the drawn sizes, by the seed: each may lie so */
+    static const int drawn_hows[DRAWN] = {AS_ASKED, ANY_EIGHTS, PACKED, SOME_UNEVEN};   /* of the drawn sizes, by the seed: each may lie so */
     const int how = turn == FEW || turn == SOME ? UNEVEN : turn == ONE ? LONGEST : turn == CANCELLING - 1 ? ANY_EIGHTS : drawn_hows[(other + (int)(gs_mix(seed + 0x428a2f98u) % DRAWN)) % DRAWN];
     return with_rows(&drawn, how, bits);
 }

@@ -106,6 +106,19 @@ static void bounds_of_scaled_integers(void **state)
     }
 }
 
+/* What few results have for their root mean square at least: that of sums of normal data. */
+static void few_results(void **state)
+{
+    (void)state;
+    static const struct { const char *problem; double tolerance, least; } cases[] = {
+        {"f16:7x1x64:tn:alpha=-0.5", 1, 4}, {"f16:1x1x64:tn:b=7:acc=f16", 4, 8}, {"f16:1x8x64:tn", 1, 0}, {"f16:1x1x64:tn:b=8", 1, 0}, {"f16:7x1x64:tn:alpha=0.3", 0.5, 0}, {"f16:7x1x64:tn", 0, 0},
+    };
+    for (size_t i = 0; i < GS_COUNT(cases); i++) {
+        const gs_problem p = problem_of(cases[i].problem);
+        near(cases[i].problem, "the least root mean square", gs_bound_make(&p, cases[i].tolerance).least_rms, cases[i].least);
+    }
+}
+
 /* Relative error of an honest kernel: 0.45 units for rounding D; k is 1024, so f16 sums add 1 + 16 units of f16, f32 sums 4 + 64 + 32 units of f32. A single result may be
  * a whole unit off. */
 static void frobenius_limits(void **state)
@@ -117,7 +130,9 @@ static void frobenius_limits(void **state)
         {"f16:100x100x1024:tn", NULL, 1, 1e9, 1.51 * f16},       /* 10000 results: a hundredth more */
         {"f16:100x100x1024:tn", NULL, 1, 100, 1.6 * f16},        /* 100 finite results: a tenth more */
         {"f16:100x100x1024:tn", NULL, 1, 0, f16 * (1.5 + 2.33)},
-        {"f16:2x2x1024:tn", NULL, 1, 1e9, f16 * (1.5 + 2.83 / 2 - 0.5)},   /* four deviations of the root mean square of four errors */
+        {"f16:2x2x1024:tn", NULL, 32, 1e9, f16 * (1.5 + 2.83 / 2 - 0.5)},   /* four deviations of the root mean square of four errors */
+        {"f16:2x2x1024:tn:alpha=0.5", NULL, 1, 1e9, hypot(0.45 * F16, 16 * 100 * F32) * (1.5 + 2.83 / 2 - 0.5)},   /* four sums whose products cancel */
+        {"f16:2x4x1024:tn", NULL, 1, 1e9, f16 * (1.5 + 2.83 / sqrt(8) - 0.5)},
         {"f16:100x100x1024:tn:b=4", NULL, 1, 1e9, 1.505 * f16},
         {"f16:100x100x1024:tn:b=4:sa=0:sb=0", NULL, 1, 1e9, 1.51 * f16},   /* the same result four times */
         {"f16:100x100x1024:tn", &theirs, 1, 1e9, 0.015},
@@ -175,7 +190,7 @@ static void bias_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds_of_elements), cmocka_unit_test(bounds_of_sums), cmocka_unit_test(bounds_of_scaled_integers), cmocka_unit_test(frobenius_limits),
+        cmocka_unit_test(bounds_of_elements), cmocka_unit_test(bounds_of_sums), cmocka_unit_test(bounds_of_scaled_integers), cmocka_unit_test(few_results), cmocka_unit_test(frobenius_limits),
         cmocka_unit_test(bias_limits)};
     return cmocka_run_group_tests_name("bounds", tests, NULL, NULL);
 }

@@ -95,6 +95,17 @@ static gs_verdict verdict_with(uint64_t seed, const char *text, const char *defi
 
 static gs_verdict verdict_of(const char *text, const char *define, uint32_t parts) { return verdict_with(5, text, define, parts); }
 
+/* A right sum of products that nearly cancel, with these seeds, alone in D: its error is that of a usual sum. */
+static void single_results(void **state)
+{
+    (void)state;
+    static const uint64_t seeds[] = {117, 164, 184, 233};
+    for (size_t i = 0; i < GS_COUNT(seeds); i++) {
+        const gs_verdict verdict = verdict_with(seeds[i], "f16:1x1x72:tn:d=f32", "", GS_PART_NORMAL);
+        if (verdict.code != GS_VERDICT_PASS) fail_msg("%s", verdict.reason);
+    }
+}
+
 static void orders_that_depend(void **state)
 {
     (void)state;
@@ -330,7 +341,7 @@ static void schedules_agree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(orders_that_depend),
+        cmocka_unit_test(single_results), cmocka_unit_test(orders_that_depend),
         cmocka_unit_test(orders_that_ties_show),
         cmocka_unit_test(large_ones_have_no_ties),
         cmocka_unit_test(ties_are_found),
