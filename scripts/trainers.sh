@@ -49,7 +49,7 @@ verifiers() {
 # the installation has torch
 examples() {
     GS_TORCH_PYTHON=$home/venv/bin/python sh tests/scripts/examples.sh "$PWD" "$(cd "$build" && pwd)" || return 1
-    for name in adapter fusions; do "$home/venv/bin/python" "tests/torch/$name.py" . "$build" || return 1; done
+    for name in adapter fusions attention; do "$home/venv/bin/python" "tests/torch/$name.py" . "$build" || return 1; done
 }
 
 case "$*" in

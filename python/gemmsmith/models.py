@@ -28,9 +28,9 @@ def fuse(model, norms=True, qkv=True):
                     continue
                 made[child] = fused.train(child.training)
             setattr(parent, name, made[child])
-    used = _collections.Counter(id(part) for module in model.modules() for part in (*module._modules.values(), *module._parameters.values()))
-    for module in list(model.modules()) if qkv else ():
-        attentions += _join_projections(module, used)
+    if qkv:
+        used = _collections.Counter(id(part) for module in model.modules() for part in (*module._modules.values(), *module._parameters.values()))
+        attentions = sum(_join_projections(module, used) for module in list(model.modules()))
     return len(made) + attentions
 
 
@@ -120,22 +120,28 @@ class Projection(_torch.nn.Module):
 _QKV = ("q_proj", "k_proj", "v_proj")
 
 
+def _changes(node, variable):
+    """Whether this part of a program assigns to the variable, or changes something in place."""
+    if isinstance(node, (_ast.Attribute, _ast.Subscript)):
+        return not isinstance(node.ctx, _ast.Load) or (isinstance(node, _ast.Attribute) and node.attr.endswith("_"))
+    if isinstance(node, _ast.Name):
+        return node.id == variable and not isinstance(node.ctx, _ast.Load)
+    return isinstance(node, (_ast.AugAssign, _ast.Delete)) or (isinstance(node, _ast.keyword) and node.arg in ("out", "inplace"))
+
+
 def _have_one_input(module):
     """Whether forward(), as it is written, calls each of q_proj, k_proj and v_proj once, with one and the same variable, between which nothing is assigned to it and nothing is changed in place."""
     try:
         nodes = list(_ast.walk(_ast.parse(_textwrap.dedent(_inspect.getsource(type(module).forward)))))
     except (OSError, TypeError, SyntaxError):
         return False
-    calls = [node for node in nodes if isinstance(node, _ast.Call) and isinstance(node.func, _ast.Attribute) and node.func.attr in _QKV]
-    inputs = {node.args[0].id for node in calls if len(node.args) == 1 and isinstance(node.args[0], _ast.Name) and not node.keywords}
-    if sorted(node.func.attr for node in calls) != sorted(_QKV) or sum(isinstance(node, _ast.Attribute) and node.attr in _QKV for node in nodes) > 3 or len(inputs) != 1:
+    named = [node for node in nodes if isinstance(node, _ast.Attribute) and node.attr in _QKV]
+    calls = [node for node in nodes if isinstance(node, _ast.Call) and node.func in named and not node.keywords and len(node.args) == 1 and isinstance(node.args[0], _ast.Name)]
+    inputs = {node.args[0].id for node in calls}
+    if len(named) != len(_QKV) or {node.func.attr for node in calls} != set(_QKV) or len(inputs) != 1:
         return False
     first, last = min((node.lineno, node.col_offset) for node in calls), max((node.end_lineno, node.end_col_offset) for node in calls)
-    between = [node for node in nodes if hasattr(node, "lineno") and first <= (node.lineno, node.col_offset) <= last]
-    return all(len(node.args) == 1 and isinstance(node.args[0], _ast.Name) for node in calls) and not any(
-        isinstance(node, (_ast.AugAssign, _ast.Delete)) or (isinstance(node, _ast.Name) and node.id in inputs and not isinstance(node.ctx, _ast.Load)) or
-        (isinstance(node, _ast.Attribute) and (node.attr.endswith("_") or not isinstance(node.ctx, _ast.Load))) or
-        (isinstance(node, _ast.Subscript) and not isinstance(node.ctx, _ast.Load)) or (isinstance(node, _ast.keyword) and node.arg in ("out", "inplace")) for node in between)
+    return not any(_changes(node, *inputs) for node in nodes if hasattr(node, "lineno") and first <= (node.lineno, node.col_offset) <= last)
 
 
 def _join_projections(module, used):

@@ -25,8 +25,9 @@ typedef struct gs_bench_options {
     bool     call_time;         /* offline: measure call time too */
     bool     check;             /* check every timed output, and of contenders still in the last round compare one as a whole (default true through gs_bench_defaults) */
     bool     narrow;            /* offline: the slower half is dropped after 2, 4, 8, ... rounds, until 3 are left */
-    double   slow;              /* offline: a contender slower than the reference by more than this factor is dropped after 11 rounds, by a factor of 4 in each of the first
-                                   3 after these; if all but the reference are that slow, the warm-up is a twentieth. Outputs are checked all the same. 0: none is dropped */
+    double   slow;              /* offline: a contender slower than the reference by more than this factor is dropped after 11 rounds; one that was more than 4 times slower
+                                   in each of the first 3 rounds is dropped then. If all but the reference are expected to be 4 times slower, the warm-up is a twentieth.
+                                   Outputs are checked all the same. 0: none is dropped */
     gs_routing routing;         /* of groups: GS_ROUTING_EVEN or GS_ROUTING_SKEWED; every set has another seed, the same in every run */
     int      reference;         /* index of the contender that ratios refer to */
     uint64_t seed;              /* of data, addresses and choices; 0: from the operating system */

@@ -12,8 +12,8 @@
 #define TRIAL_CALLS 4   /* of the first, rough estimate */
 #define LONG        4   /* times the requested replay: one timing of that length is estimate enough */
 #define DECIDED     11  /* rounds after which contenders slower than options.slow are dropped */
-#define CLEAR       3   /* rounds after which contenders are dropped that were in all of them slower than the reference by */
-#define HOPELESS    4
+#define CLEAR       3   /* rounds after which contenders are dropped that were HOPELESS in all of them */
+#define HOPELESS    4   /* times slower than the reference, or more */
 #define SLOW        3   /* times the requested replay: a longer replay gets fewer calls */
 
 int gs_bench_run_calls(const gs_bench_run *run, int contender)

@@ -62,6 +62,11 @@ def near(got, want, what=""):
     assert not wrong.any(), (what, got.float()[wrong][:3], want.float()[wrong][:3])
 
 
+def alike(got, want, what=""):
+    """Gradients behind several roundings to bf16."""
+    assert got.shape == want.shape and (got.float() - want.float()).abs().max() < 0.02 * want.float().abs().max(), what
+
+
 def random(*shape, dtype=torch.bfloat16):
     return torch.randn(*shape).to(dtype)
 
